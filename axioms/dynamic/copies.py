@@ -77,8 +77,6 @@ class Copies:
     def __init__(self, run: Determinate) -> None:
         self.run, self.clocks = run, run.clocks
         self.issued = 0
-        #: Under the reading `--war-ok` a write may follow a read of another proxy without a fence.
-        self.war_ok = False
         #: A write through the asynchronous proxy that follows a read without a fence: it is told where nothing worse is.
         self.overwriting: Race | None = None
         self._number = 0
@@ -235,7 +233,7 @@ class Copies:
 
     def _ordered(self, agent: Agent, space: int, other: Access, access: Access) -> bool:
         """Whether an access comes before one of an operation."""
-        if self.war_ok and self._follows(agent, other, access):
+        if "war-ok" in self.run.readings and self._follows(agent, other, access):
             return True
         if agent.proxy == "generic":
             return self.run.phases.knows(agent.arrival, other.thread, other.time)
@@ -261,14 +259,20 @@ class Copies:
             other_way = self._behind_fence(table, cta, space, other, owned=True)
         else:
             return found
-        if found != other_way:
+        if found == other_way or "pair-reads-by-issuer" in self.run.readings:
+            return found
+        if "pair-reads-own" not in self.run.readings:
             pairs.leaves_open(agent.party)
-        return found or other_way
+            return True
+        return other_way
 
     def _loosely(self, agent: Agent, space: int, other: Access) -> bool:
         """Whether an access comes before the issue of an operation, of which the manual leaves open if that is enough."""
-        found = agent.loosely and self._either_way(agent, agent.arrival[1], space, other)
-        if found:
+        readings = self.run.readings
+        if not agent.loosely or "tcgen05-by-fence" in readings:
+            return False
+        found = self._either_way(agent, agent.arrival[1], space, other)
+        if found and "tcgen05-by-sync" not in readings:
             self.run.unknown = self.run.unknown or Open("issue", agent.party)
         return found
 

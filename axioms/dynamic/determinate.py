@@ -47,6 +47,7 @@ class Determinate:
     alone = True
     #: Whether all pairs of strong accesses, each in the other's scope, are settled elsewhere.
     settled = False
+    readings: frozenset[str] = frozenset()  # of the manual (`axioms.models.options`)
 
     def __init__(self, size: int) -> None:
         """`size`: the threads of a CTA."""
@@ -59,7 +60,7 @@ class Determinate:
         self.arrived: dict[tuple[int, int], list[tuple[Arrival, bool]]] = {}
         self.counts: dict[tuple[int, int], int | None] = {}
         self.last: dict[tuple[int, int], Instance] = {}
-        self.accesses = self.meetings = 0
+        self.accesses = self.meetings = self.waits = 0
         self.exact = True
         #: A value that nothing determines was met: nothing is settled, but a race that comes up is one.
         self.unknown: Open | None = None
@@ -70,7 +71,6 @@ class Determinate:
         self.offered: dict[int, list[tuple[Hand, str]]] = {}
         self.looked: dict[int, Look] = {}
         self.live: Live | None = None
-        self.waits = 0
         #: mbarrier objects, and the asynchronous operation in whose name a thread does something.
         self.phases = Phases(self)
         self.copies = Copies(self)
@@ -108,8 +108,11 @@ class Determinate:
         self.phases.objects.pop(id(cta.shared), None)
         self._commuted = self._commuted or (shadow is not None and shadow.commuted)
 
-    def _open(self, thread: WatchedThread, what: str) -> Stopped:
-        return Stopped(Open(what, Party(thread.number, thread.launch.running() or thread.instruction)))
+    def _party(self, thread: WatchedThread) -> Party:
+        """Who does what a thread is at: the instruction, or the asynchronous operation in whose name it does something."""
+        if self.performing is not None:
+            return self.performing.party
+        return Party(thread.number, thread.launch.running() or thread.instruction)
 
     # Accesses.
 
@@ -182,20 +185,20 @@ class Determinate:
                 raise self.leaves(thread, "cluster")
             self._reaches(thread, thread.segment(address)[0])
         if not self.alone:
-            raise self._open(thread, "mbarrier")
+            raise self.leaves(thread, "mbarrier")
         self.phases.operates(thread, kind, how, address, write)
 
     def leaves(self, thread: WatchedThread, what: str) -> Stopped:
-        """What is open, for whoever looks after a part of this."""
-        return self._open(thread, what)
+        """What is open, also for whoever looks after a part of this."""
+        return Stopped(Open(what, self._party(thread)))
 
     def doubts(self, thread: WatchedThread, what: str) -> None:
         """What other executions do is open; this one goes on, to show what it may."""
-        self.unknown = self.unknown or Open(what, Party(thread.number, thread.launch.running() or thread.instruction))
+        self.unknown = self.unknown or Open(what, self._party(thread))
 
     def misuses(self, thread: WatchedThread, flag: str, *others: Party) -> Stopped:
         """What leaves the launch without a meaning, where the order of this execution is known exactly."""
-        party = Party(thread.number, thread.launch.running() or thread.instruction)
+        party = self._party(thread)
         return Stopped(Misuse(flag, (*others, party)) if self.exact else Open("mbarrier", party))
 
     def overwrites(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
@@ -206,7 +209,7 @@ class Determinate:
         if before is not None:
             raise self.misuses(thread, "overwritten", Party(before.thread, thread.launch.compiled.ops[before.op]))
         if id(segment) in self.places:
-            raise self._open(thread, "mbarrier")
+            raise self.leaves(thread, "mbarrier")
 
     def handed_by(self, number: int) -> list[Hand]:
         """What a thread's fences hand on."""
@@ -216,24 +219,21 @@ class Determinate:
         """A thread may acquire something by a fence."""
         self.offered.setdefault(number, []).extend(hands)
 
-    def live_of(self, thread: WatchedThread) -> Live:
-        return self._live(thread)
-
     # Asynchronous operations, and what they ask (`axioms.dynamic.copies`).
 
     def _reaches(self, thread: WatchedThread, segment: Segment) -> None:
         if not self.alone:
-            raise self._open(thread, "cluster")
+            raise self.leaves(thread, "cluster")
         self.clusters.reaches(thread, segment)
 
     def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> Agent:
         if not self.alone:
-            raise self._open(thread, "asynchronous")
+            raise self.leaves(thread, "asynchronous")
         return self.copies.begins(thread, how, copy)
 
     def multiplies(self, threads: Sequence[WatchedThread], how: Use, product: WatchedProduct) -> Agent:
         if not self.alone:
-            raise self._open(threads[0], "asynchronous")
+            raise self.leaves(threads[0], "asynchronous")
         self.meetings += 1
         return self.copies.multiplies(threads, product)
 
@@ -254,7 +254,7 @@ class Determinate:
 
     def tensors(self, thread: WatchedThread, how: Use) -> Tensors:
         if not self.alone:
-            raise self._open(thread, "asynchronous")
+            raise self.leaves(thread, "asynchronous")
         return self.tensor_memories
 
     def commits(self, thread: WatchedThread, how: Use) -> None:
@@ -283,7 +283,7 @@ class Determinate:
         """A strong access, or a write of bytes that strong ones access. The elements of a vector are accesses of their own, in
         no order (section 8.2.4), of which nothing is known here."""
         if access.strong and thread.instruction.use.words["vec"]:
-            raise self._open(thread, "vector")
+            raise self.leaves(thread, "vector")
         place = self._place(thread, access, segment)
         if place is None:
             return
@@ -294,7 +294,7 @@ class Determinate:
 
     def _undetermined(self, thread: WatchedThread, access: Access, segment: Segment) -> BaseException:
         """What is raised where a thread may go on in several ways."""
-        return self._open(thread, "order")
+        return self.leaves(thread, "order")
 
     def _place(self, thread: WatchedThread, access: Access, segment: Segment) -> Place | None:
         """What is known of the bytes of an access; None where no strong operation is about any of them."""
@@ -304,12 +304,12 @@ class Determinate:
             return found[1]
         inside = range(access.first, access.first + access.size)
         if any(byte in places for byte in inside):
-            raise self._open(thread, "unordered")
+            raise self.leaves(thread, "unordered")
         if not access.strong:
             return None
         first = segment.read(access.first, access.size)
         if type(first) is not int:
-            raise self._open(thread, "unknown")
+            raise self.leaves(thread, "unknown")
         place = Place(access.size, first)
         places.update((byte, (access.first, place)) for byte in inside)
         return place
@@ -317,7 +317,7 @@ class Determinate:
     def _written(self, thread: WatchedThread, access: Access, value: Any) -> Written:
         number, clocks = thread.number, self.clocks
         if type(value) is not int and access.kind == "W":
-            raise self._open(thread, "unknown")
+            raise self.leaves(thread, "unknown")
         known, time, hands = clocks.known[number], clocks.own[number], []
         if access.strong:
             if thread.instruction.use.sem in ("release", "acq_rel", "sc"):
@@ -332,8 +332,8 @@ class Determinate:
         """A strong read: what it may find, and what is certain then."""
         number, value = thread.number, segment.read(access.first, access.size)
         if type(value) is not int:
-            raise self._open(thread, "unknown")
-        look, op, live = self.looked.get(number), thread.op, self._live(thread)
+            raise self.leaves(thread, "unknown")
+        look, op, live = self.looked.get(number), thread.op, self.live_of(thread)
         known: dict[int, object] = {}
 
         def leads(found: int) -> object:
@@ -380,7 +380,7 @@ class Determinate:
         if tables:
             self.clocks.merge(number, tables)
 
-    def _live(self, thread: WatchedThread) -> Live:
+    def live_of(self, thread: WatchedThread) -> Live:
         if self.live is None:
             self.live = Live(thread.launch.compiled)
         return self.live
@@ -390,7 +390,7 @@ class Determinate:
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
         if how.words["restrict"] or how.words["operation"]:
-            raise self._open(thread, "fence")
+            raise self.leaves(thread, "fence")
         number, scope = thread.number, _LEVELS.get(how.scope or "", how.scope or "")
         self.exact = False
         if how.sem != "release":
@@ -409,7 +409,7 @@ class Determinate:
         use = thread.instruction.use
         strong = scope_of(use)
         if strong is None:
-            raise self._open(thread, "proxy")
+            raise self.leaves(thread, "proxy")
         if strong and use.sem in ORDERING:
             self.exact = False
         self._strong[thread.op] = strong
@@ -433,7 +433,7 @@ class Determinate:
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
         if level != "cta":
             if not self.alone:
-                raise self._open(thread, "cluster")
+                raise self.leaves(thread, "cluster")
             self.clusters.arrives(thread, waits=waits)
             return
         number = thread.number
@@ -442,10 +442,10 @@ class Determinate:
         if before is not None and number not in before.waited:
             ordered = self.clocks.ordered
             if not all(ordered(number, other, time) for other, _, time in before.arrivals):
-                raise self._open(thread, "instance")
+                raise self.leaves(thread, "instance")
         come = self.arrived.setdefault(key, [])
         if come and self.counts[key] != count:
-            raise self._open(thread, "counts")
+            raise self.leaves(thread, "counts")
         self.counts[key] = count
         come.append((self.clocks.release(number), waits))
 
@@ -497,4 +497,4 @@ class Determinate:
         if what == "unknown":
             self.unknown = self.unknown or Open(what)
             return
-        raise self._open(thread, what)
+        raise self.leaves(thread, what)

@@ -55,12 +55,12 @@ class Exact(OneOfSeveral):
     def _scope_of(self, thread: WatchedThread) -> str:
         scope = super()._scope_of(thread)
         if scope == "cluster" and thread.launch.cluster != (1, 1, 1):  # type: ignore[attr-defined]
-            raise self._open(thread, "cluster")  # which clocks do not tell from a CTA
+            raise self.leaves(thread, "cluster")  # which clocks do not tell from a CTA
         return scope
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
         if how.scope == "cluster" and thread.launch.cluster != (1, 1, 1):  # type: ignore[attr-defined]
-            raise self._open(thread, "cluster")
+            raise self.leaves(thread, "cluster")
         if how.sem == "sc" and not how.words["restrict"]:
             if self._late == "fence":
                 self._comes_late(thread.number)

@@ -17,7 +17,8 @@ class Party(NamedTuple):
 
 class Race(NamedTuple):
     """Two conflicting accesses that nothing orders: `where` is the segment, bytes `first` to `last` of it; `kind` the flag
-    of the model. In Tensor Memory, columns; `missing` is what would order them (`axioms.dynamic.tensors`)."""
+    of the model. In Tensor Memory, columns; `missing` is what would order them (`axioms.dynamic.tensors`), `reading` the name
+    of one under which they are ordered."""
 
     before: Party
     after: Party
@@ -26,6 +27,7 @@ class Race(NamedTuple):
     last: int
     kind: str = "data"
     missing: str = ""
+    reading: str = ""
 
 
 class Misuse(NamedTuple):

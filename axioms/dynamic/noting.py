@@ -93,7 +93,7 @@ class Noting(Determinate):
         if not self._own(thread, address):
             return None
         if thread.instruction.use.words["vec"]:
-            raise self._open(thread, "vector")
+            raise self.leaves(thread, "vector")
         segment, first = thread.segment(address)
         spot = self._spot(thread, segment, first, address, self._access_of(thread, kind, first, size))
         assert spot is not None
@@ -146,14 +146,14 @@ class Noting(Determinate):
     def _value(self, thread: WatchedThread, spot: Spot) -> int:
         value = spot.segment.read(spot.first, spot.name.size)
         if type(value) is not int:
-            raise self._open(thread, "unknown")
+            raise self.leaves(thread, "unknown")
         return value
 
     def _cut(self, value: int, size: int) -> int:
         return value & ((1 << 8 * size) - 1)
 
     def _lead(self, thread: WatchedThread) -> Callable[[int], object]:
-        look, op, live = self.looked.get(thread.number), thread.op, self._live(thread)
+        look, op, live = self.looked.get(thread.number), thread.op, self.live_of(thread)
         known: dict[int, object] = {}
 
         def lead(value: int) -> object:

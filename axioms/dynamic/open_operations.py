@@ -30,7 +30,7 @@ class OneOfSeveral(Noting):
     def _escalate(self, thread: WatchedThread, spot: Spot) -> BaseException:
         """The order of the operations on some bytes matters more than was known."""
         if spot.mode == ORDERED:
-            return self._open(thread, "order")
+            return self.leaves(thread, "order")
         self.known.modes[spot.name] = COUNTED if self._may_be_counted(spot) else ORDERED
         return Again()
 
@@ -40,7 +40,7 @@ class OneOfSeveral(Noting):
     def _undetermined(self, thread: WatchedThread, access: Access, segment: Segment) -> BaseException:
         spot = self.spots.get((id(segment), access.first))
         if spot is None or spot.mode == ORDERED:
-            return self._open(thread, "order")
+            return self.leaves(thread, "order")
         self.known.modes[spot.name] = ORDERED
         return Again()
 
@@ -92,7 +92,7 @@ class OneOfSeveral(Noting):
         segment, first = thread.segment(address)
         strong = self._scope_of(thread)
         if strong and thread.instruction.use.words["vec"]:
-            raise self._open(thread, "vector")
+            raise self.leaves(thread, "vector")
         spot = None
         if strong or id(segment) in self.places:
             spot = self._spot(thread, segment, first, address, self._access_of(thread, "W", first, size))
@@ -106,7 +106,7 @@ class OneOfSeveral(Noting):
         if spot is None:
             return
         if type(value) is not int:
-            raise self._open(thread, "unknown")
+            raise self.leaves(thread, "unknown")
         self._note_write(thread, access, spot, value)
         if spot.mode == ORDERED:
             event = self._event(thread, spot, "store")
@@ -286,7 +286,7 @@ class OneOfSeveral(Noting):
         event.found = event.after = spot.after(source)
         event.floor = spot.floor(thread.number, self.clocks)
         if source < event.floor or (write is not None and write(event.found)[1]):
-            raise self._open(thread, "order")
+            raise self.leaves(thread, "order")
         self._reads_in_order(thread, spot, lead)
         hands = self._sees(thread, spot, source, access)
         self._gets(thread, spot, hands, access.strong, red=False)
@@ -333,7 +333,7 @@ class OneOfSeveral(Noting):
         spot.seen.append((thread.number, event.time, len(spot.order) - 1))
         order = self.script.orders.get(spot.name, ())
         if len(spot.order) <= len(order) and order[len(spot.order) - 1] != event.name:
-            raise self._open(thread, "order")
+            raise self.leaves(thread, "order")
 
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
         found = super()._conflict(thread, before, access, where)

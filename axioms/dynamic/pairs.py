@@ -8,7 +8,7 @@ that is there: at its issue, and until it is complete.
 A product or copy reads the shared memory of both. In whose name it reads that of the peer, the manual does not tell: it has
 accesses of one proxy in order "by the same thread block" (section 8.9.5), and such an operation is performed "at CTA pair
 granularity" (section 9.7.16.5.1). So what is ordered if one reads for oneself, or if each CTA reads what is its own, and not
-both ways, is open.
+both ways, is open, but under a reading that says which.
 """
 
 from __future__ import annotations
@@ -99,15 +99,18 @@ class Pairs:
     def fenced(self, table: Table, cta: int, planes: tuple[int, int, int]) -> Table:
         """What a fence of proxies in a CTA says of reads of the memory of one of a pair by the other that are complete.
         `planes` have what is known of that; and of what a fence stands in the CTA whose memory it is, and in the other one.
-        Accesses through the generic proxy come behind what both have."""
+        Accesses through the generic proxy come behind what both have, or under a reading the CTA in whose name it is read."""
         complete, here, there = planes
+        own, by_issuer = (r in self.run.readings for r in ("pair-reads-own", "pair-reads-by-issuer"))
         found: Table = {}
         for owner, mine, other in ((cta, here, there), (self._peers.get(cta, -1), there, here)):
             base = _PEERS + owner
             times = table.get(base + (complete << FENCED)) if owner >= 0 else None
             if times is not None:
                 found[base + (mine << FENCED)] = times
-                if others := table.get(base + (other << FENCED)):
+                if (own and mine == here) or (by_issuer and mine == there):
+                    found[base] = times
+                elif others := table.get(base + (other << FENCED)):
                     found[base] = list(map(min, times, others))
         return found
 

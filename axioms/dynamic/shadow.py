@@ -128,7 +128,7 @@ class Shadow:
                 if ordered(thread, r.thread, r.time):
                     del cell.reads[kind]
                 elif not self._contend(r, access):
-                    found = r
+                    found = r if found is None or found.kind == "R" else found
             if not access.strong:
                 cell.writes.clear()
                 cell.atomics.clear()
@@ -166,9 +166,10 @@ class Shadow:
         return settled and self._contend(a, b)
 
     def beside(self, access: Access, ordered: Callable[[Access], bool], *, over: bool = False) -> Access | None:
-        """An access of an asynchronous operation; gives a conflicting access that does not come before it. It stands for none
-        that comes before it, since what is known of it says nothing of those. `over`: of a read, other writes that come behind
-        it come behind the writes that come before it (section 8.9.5, 3c)."""
+        """An access of an asynchronous operation; gives a conflicting access that does not come before it, a write
+        rather than a read, of which less may be wrong. It stands for none that comes before it, since what is known of it says
+        nothing of those. `over`: of a read, other writes that come behind it come behind the writes that come before it
+        (section 8.9.5, 3c)."""
         found, kind = None, (access.thread, f"{access.kind} {access.time}", access.first, access.size)
         for cell in self._of(access):
             others = [*cell.writes.values(), *cell.atomics.values()]
@@ -180,7 +181,7 @@ class Shadow:
                     if access.kind == "A" and other.commutes == access.commutes != "" and self._alike(other, access):
                         self.commuted = True
                     elif access.kind == "R" or not self._through(cell, other, ordered):
-                        found = other
+                        found = other if found is None or found.kind == "R" else found
             if over:
                 cell.over[kind] = access, tuple(cell.writes.values())
             kept = cell.reads if access.kind == "R" else cell.writes if access.kind == "W" else cell.atomics
@@ -189,8 +190,10 @@ class Shadow:
 
     @staticmethod
     def _through(cell: Cell, write: Access, ordered: Callable[[Access], bool]) -> bool:
-        """Whether a write comes before a read that is ordered."""
-        return any(write in before and ordered(read) for read, before in cell.over.values())
+        """Whether a write comes before a read that is ordered. Reads of threads since a weak write of one come behind it."""
+        plain = write.thread < AGENTS and not write.strong and write.kind == "W"
+        since = [r for r in cell.reads.values() if r.thread < AGENTS and not r.strong] if plain else []
+        return any(map(ordered, since)) or any(write in before and ordered(r) for r, before in cell.over.values())
 
     def _contend(self, a: Access, b: Access) -> bool:
         """Whether of two accesses, one of which only reads, both are strong: what it may find is settled elsewhere

@@ -18,6 +18,7 @@ threads know all this has planes of its own:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,6 +46,7 @@ _AGENTS = 3 * AGENTS
 #: Instructions whose accesses complete with `tcgen05.wait`, with the plane of their warp.
 _WAITED = {"ld": _LOADED, "st": _STORED}
 _TRACKED = "tracked"
+_BY_SYNC = "tcgen05-by-sync"
 _WHERE = "Tensor Memory"
 #: Stands for an allocation whose address another thread of the warp has stored.
 _STORED_ALREADY = -1
@@ -53,14 +55,15 @@ LEAK = "columns of Tensor Memory that are allocated when the CTA ends (section 9
 
 class Touching(NamedTuple):
     """One asynchronous access: by which thread, the `number`-th of its kind by its thread or its warp; `kind` and `place` as in
-    `ptxcore.machine.run.tensor_memory.Access`; `behind` what its thread had fenced; what stands for its reads of shared memory,
-    and with `.cta_group::2` for those of the peer's."""
+    `ptxcore.machine.run.tensor_memory.Access`; `behind` what its thread had fenced, `known` all that it knew; what stands for
+    its reads of shared memory, and with `.cta_group::2` for those of the peer's."""
 
     party: Party
     kind: str
     place: Any
     number: int
     behind: Table
+    known: Table
     shared: Agent | None = None
     peers: Agent | None = None
 
@@ -103,9 +106,10 @@ class Tensors:
         self.run, self.clocks = run, run.clocks
         self.pairs = Pairs(run)
         self._cells: dict[int, tuple[TensorMemory, _Cells]] = {}
-        #: How much of each kind a thread has begun, and how much of it it has waited for.
+        #: How much of each kind a thread has begun, how much of it it has waited for, and that with its time at each wait.
         self._begun: dict[tuple[int, str], int] = {}
         self._waited: dict[tuple[int, str], int] = {}
+        self._waits: dict[tuple[int, str], list[tuple[int, int]]] = {}
         #: What threads knew at their last `fence::after_thread_sync`; and at this or their last fence of proxies.
         self._ordered: dict[int, Table] = {}
         self.fenced: dict[int, Table] = {}
@@ -171,7 +175,9 @@ class Tensors:
                 reads = self.pairs.reads(thread)
                 self.run.copies.stands_for(reads, number)
                 peers = shared._replace(reads=reads, writes=reads, known={})
-        return Touching(party, kind, place, count, self._ordered.get(number, {}), shared, peers)
+        return Touching(
+            party, kind, place, count, self._ordered.get(number, {}), self.clocks.known[number], shared, peers
+        )
 
     def _agent(self, thread: WatchedThread, party: Party, count: int) -> Agent:
         """What stands for a product, a copy or a shift where memory is looked after; it is complete when the CTA ends."""
@@ -224,7 +230,7 @@ class Tensors:
                 for other in cells.lists[found]:
                     if other is not touching and not self._behind(other, touching):
                         at = np.unique(np.broadcast_arrays(columns, before[lanes, columns] == found)[0])
-                        self._races(other.party, touching.party, int(at[0]), 1, self._missing(other, touching))
+                        self._unordered(other, touching, int(at[0]), 1)
         if writes:
             cells.writes[lanes, columns] = cells.number((touching,))
             cells.reads[lanes, columns] = 0
@@ -257,7 +263,21 @@ class Tensors:
         return (later.party.thread, later.kind, later.place) == (before.party.thread, before.kind, before.place)
 
     def _behind(self, before: Touching, later: Touching) -> bool:
-        """Whether an access comes behind another one (section 9.7.16.6.4)."""
+        """Whether an access comes behind another one."""
+        by_sync = _BY_SYNC in self.run.readings
+        return self._by_fences(before, later) or (by_sync and self._by_sync(before, later))
+
+    def _by_sync(self, before: Touching, later: Touching) -> bool:
+        """Whether synchronization as of other instructions orders two accesses: it acquires that the first one is complete."""
+        one, known = before.party.thread, later.known
+        if before.kind not in _WAITED:
+            return self.completed(known, self.agent_of(one), before.number)
+        waits = ((lane, self._waits.get((lane, before.kind), [])) for lane in self._lanes(one))
+        found = ((lane, w[at][1]) for lane, w in waits if (at := bisect_left(w, (before.number, 0))) < len(w))
+        return any(self.run.phases.knows((-1, known, 0), *first) for first in found)
+
+    def _by_fences(self, before: Touching, later: Touching) -> bool:
+        """Whether an access comes behind another one by the rules for `tcgen05` (section 9.7.16.6.4)."""
         one, two = before.party.thread, later.party.thread
         if before.kind in _WAITED:
             if self._warp(one) == self._warp(two):
@@ -277,16 +297,27 @@ class Tensors:
         known = self.clocks.known[two]
         return "after" if self._says(known, _DONE, one, before.number) else "commit"
 
-    def _races(self, before: Party, after: Party, first: int, count: int, missing: str = "allocation") -> None:
+    def _unordered(self, before: Touching, later: Touching, first: int, count: int) -> None:
+        """Nothing orders two accesses to the same columns. Raises Stopped."""
+        reading = _BY_SYNC if self._by_sync(before, later) else ""
+        self._races(before.party, later.party, first, count, self._missing(before, later), reading)
+
+    def _races(
+        self, before: Party, after: Party, first: int, count: int, missing: str = "allocation", reading: str = ""
+    ) -> None:
         """Nothing orders what two do to the same columns. Raises Stopped."""
         if not self.run.exact:
             raise Stopped(Open("asynchronous", after))
-        raise Stopped(Race(before, after, _WHERE, first, first + count - 1, "async", missing))
+        raise Stopped(Race(before, after, _WHERE, first, first + count - 1, "async", missing, reading))
 
     # Completion and fences.
 
     def waits(self, thread: WatchedThread, kind: str) -> None:
-        self._waited[thread.number, kind] = self._begun.get((thread.number, kind), 0)
+        key = thread.number, kind
+        count = self._begun.get(key, 0)
+        if count > self._waited.get(key, 0):
+            self._waits.setdefault(key, []).append((count, self.clocks.own[thread.number]))
+        self._waited[key] = count
 
     def fences(self, thread: WatchedThread, which: str) -> None:
         number = thread.number
@@ -305,7 +336,7 @@ class Tensors:
         if thread.instruction.use.has("cta_group::2"):
             self.pairs.issues(thread)
             read.append(self.pairs.reads(thread))
-        planes = (_READ, 0) if self.run.copies.war_ok else (_READ,)
+        planes = (_READ, 0) if "war-ok" in self.run.readings else (_READ,)
         known = [(_DONE, number, count), *((plane, reads, count) for plane in planes for reads in read)]
         agent = self._agent(thread, party, count)
         part = Part("cluster", number, (number, {**self.before(agent.arrival), **self._table(*known)}, 0))
@@ -385,13 +416,13 @@ class Tensors:
         if memory.allocated.get(address) != columns or address not in cells.columns:
             return  # the machine has an error there
         parties = [Party(lane, thread.instruction) for lane in lanes]
-        knowing = [Touching(p, "dealloc", None, 0, self.clocks.known[p.thread]) for p in parties]
+        knowing = [Touching(p, "dealloc", None, 0, known := self.clocks.known[p.thread], known) for p in parties]
         for before in (cells.writes, cells.reads):
             for found in np.unique(before[:, here]).tolist():
                 for other in cells.lists[found]:
                     if not any(self._behind(other, after) for after in knowing):
-                        missing = self._missing(other, knowing[0])
-                        self._races(other.party, Party(thread.number, thread.instruction), address, columns, missing)
+                        freeing = knowing[0]._replace(party=Party(thread.number, thread.instruction))
+                        self._unordered(other, freeing, address, columns)
             before[:, here] = 0
         del cells.columns[address]
 

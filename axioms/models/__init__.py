@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from axioms.models.options import of_models
+from axioms.models.options import CONTRARY, OF_LAUNCHES, of_models
+from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -34,10 +35,13 @@ def load(name: str, options: Iterable[str] = ()) -> Model:
 
     told = named(name, options)
     base, chosen = told.base, of_models(told.options)
+    for one, other in CONTRARY:
+        if {one, other} <= chosen:
+            said = f"--{one} and --{other} are two readings of the same words: a test follows one of them"
+            raise InputError([Diagnostic(Span(0, 0, 0), said)], name)
     if base in names():
         return _shipped(base, chosen, told.without, told.shown, said_by(name))
     from axioms.cat.model import compile_model
-    from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 
     if not base.endswith(".cat"):
         hint = nearest(base, names()) or f"the models are {', '.join(names())}; a file must end in .cat"
@@ -118,7 +122,8 @@ def about(name: str) -> str:
 def _shipped(base: str, options: frozenset[str], without: tuple[str, ...], shown: tuple[str, ...], name: str) -> Model:
     from axioms.cat.model import compile_model
 
-    model = compile_model(base, text_of(base), options=options, without=without, shown=shown)
-    model.name = name
+    of_launches = options & OF_LAUNCHES.keys()
+    model = compile_model(base, text_of(base), options=options - of_launches, without=without, shown=shown)
+    model.name, model.readings = name, model.readings | of_launches
     model.shipped = "" if without else base  # what is less an axiom is not what ships
     return model

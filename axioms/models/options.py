@@ -23,13 +23,25 @@ OF_PROGRAMS = {
     "plain=relaxed": "ld and st of litmus tests that say no semantics are relaxed.sys, not weak",
     "st-async-proxy": "st.async and red.async work through the async proxy",
 }
-OPTIONS = {**OF_MODELS, **OF_PROGRAMS}
+#: Options that say what a run of a whole launch takes from the manual, of instructions that no litmus test has. Without them
+#: a test that hangs on one is left undecided, or is told by what the manual asks for in so many words.
+OF_LAUNCHES = {
+    "tcgen05-by-sync": "synchronization that orders other instructions orders tcgen05 operations too; tcgen05.fence is for "
+    "relaxed synchronization alone",
+    "tcgen05-by-fence": "tcgen05 operations come behind what is before their last tcgen05.fence::after_thread_sync alone, also "
+    "in what they read of shared memory",
+    "pair-reads-own": "with .cta_group::2 each CTA of the pair reads its own shared memory",
+    "pair-reads-by-issuer": "with .cta_group::2 the CTA that issues an operation reads the shared memory of both",
+}
+OPTIONS = {**OF_MODELS, **OF_PROGRAMS, **OF_LAUNCHES}
+#: Readings of one sentence, of which nobody can follow both.
+CONTRARY = (("tcgen05-by-sync", "tcgen05-by-fence"), ("pair-reads-own", "pair-reads-by-issuer"))
 #: How the option of a program begins that leaves out a pass: see `axioms.passes`.
 WITHOUT = "without="
 
 
 def of_models(options: Iterable[str]) -> frozenset[str]:
-    """Those that a model is read with."""
+    """Those that a model is read with, and those of launches that it decides."""
     return frozenset(o for o in options if o not in OF_PROGRAMS and not o.startswith(WITHOUT))
 
 

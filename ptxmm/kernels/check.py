@@ -20,6 +20,7 @@ from ptxcore import clock
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
+from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading
 from ptxmm.kernels.counterexamples import UNTOLD, shown_by_runs
 from ptxmm.kernels.extent import extent, too_large
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
@@ -98,6 +99,8 @@ def check(
             by_run = deepcopy(result)
             open_ = decide_whole(test, by_run, deadline, model)
             result.warnings = by_run.warnings
+            if hangs_on_a_reading(open_):
+                by_run, open_ = by_readings(test, deepcopy(result), deadline, model, open_)
             if not open_:
                 if by_run.verdict != "undecided" or (timeout is None and threads_of(test) > _MOST_THREADS):
                     result = by_run

@@ -17,6 +17,7 @@ from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
 from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
+from axioms.models.options import OF_LAUNCHES
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
@@ -84,7 +85,7 @@ _HUNTING = 10.0
 #: Where more runs than these are needed for all executions, something wrong is looked for before they are made.
 _FEW = 32
 #: Readings of the manual that runs know; under others the formula decides.
-READINGS = frozenset(("war-ok",))
+READINGS = frozenset(("war-ok", *OF_LAUNCHES))
 
 
 def threads_of(test: KernelTest) -> int:
@@ -136,7 +137,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     and says why. Raises InputError for a module that is wrong."""
     racing = tells_races(model)
     runs = Runs(test, watched=True)
-    run = partial(_run, runs, war_ok="war-ok" in model.readings)
+    run = partial(_run, runs, readings=model.readings)
     places = Places(test)
     result.warnings = places.warnings(runs.warnings)
     if cancels(runs):
@@ -259,10 +260,16 @@ def _differ(one: _Ran, other: _Ran) -> bool:
 
 
 def _run(
-    runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False, war_ok: bool = False, clusters: Any = None
+    runs: Runs,
+    seed: int | None,
+    fill: int = 0,
+    *,
+    alone: bool = False,
+    readings: frozenset[str] = frozenset(),
+    clusters: Any = None,
 ) -> _Ran:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
-    hold anything; `war_ok`: the reading of this name; `clusters`: what makes those of a launch."""
+    hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -272,7 +279,7 @@ def _run(
 
         def single() -> Recording:
             watcher = Determinate(size)
-            watcher.copies.war_ok = war_ok
+            watcher.readings = readings
             watchers[number:] = [watcher]
             recording = Recording(watcher)
             recording.makes_clusters = clusters

@@ -37,7 +37,13 @@ class Findings:
         the launch without a meaning. `synchronized`: threads synchronized with each other by more than barriers."""
         events = (self._event(race.before), self._event(race.after))
         reason = told.unordered(
-            race.kind, race.where, race.first, race.last, synchronized=synchronized, missing=race.missing
+            race.kind,
+            race.where,
+            race.first,
+            race.last,
+            synchronized=synchronized,
+            missing=race.missing,
+            reading=race.reading,
         )
         found = [RaceEntry(race.kind, events, reason)]
         if race.kind in UNDEFINED:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 #: What one run does not decide, by the names of `axioms.dynamic.determinate.Open`.
 OPEN = {
     "order": "unordered strong accesses to the same bytes",
@@ -152,6 +154,21 @@ class LeftOpen(str):
     what: str
 
 
+def _options(readings: Sequence[str]) -> str:
+    return " ".join(f"--{reading}" for reading in readings)
+
+
+def under_readings(found: Sequence[tuple[Sequence[str], str]]) -> str:
+    """What a test is under each of several readings, which were tried."""
+    return "tried: " + ", ".join(f"{verdict} with {_options(readings)}" for readings, verdict in found)
+
+
+def under_them_all(readings: Sequence[Sequence[str]]) -> str:
+    """The note of a test that is wrong under every reading of what the manual leaves open, of which the first is told."""
+    *more, last = map(_options, readings)
+    return f"wrong under each reading of the manual that was tried: {', '.join(more)} and {last}; told with the first"
+
+
 def left_open(what: str, place: str, more: str = "") -> LeftOpen:
     """The note of a test that one run does not decide; `more`: what is said of it."""
     named = OPEN.get(what, f"a call of {what}") + (f" at {place}" if place else "")
@@ -225,12 +242,15 @@ def missing(name: str) -> str:
     return _MISSING.get(name, "")
 
 
-def unordered(kind: str, where: str, first: int, last: int, *, synchronized: bool, missing: str = "") -> str:
+def unordered(
+    kind: str, where: str, first: int, last: int, *, synchronized: bool, missing: str = "", reading: str = ""
+) -> str:
     """Why two accesses race. `synchronized`: threads synchronized with each other by more than barriers. `missing`: of accesses
-    to Tensor Memory, what would order them."""
+    to Tensor Memory, what would order them; `reading`: one under which they are ordered as it is."""
     if missing:
         columns = f"columns {first} to {last}" if last > first else f"column {first}"
-        return f"both access {columns} of {where}: {_MISSING[missing]}"
+        none = f" (--{reading} is the reading that asks for none)" if reading else ""
+        return f"both access {columns} of {where}: {_MISSING[missing]}{none}"
     bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"
     why = "nothing orders one before the other" if synchronized and kind == "data" else _UNORDERED[kind]
     return f"both access {bytes_} of {where}; in a run of all threads {why}"

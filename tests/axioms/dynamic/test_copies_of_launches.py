@@ -153,3 +153,77 @@ def test_a_pipeline_without_fences_before_copies_is_right_under_one_reading(
     test = ptxmm.load(f"{folder / 'test.toml'}:{variant}")
     assert ptxmm.check(test).verdict == strict
     assert ptxmm.check(test, options=["war-ok"]).verdict == loose
+
+
+_OVER = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y)
+{
+    .reg .pred %p, %q; .reg .b32 %r<3>; .reg .b64 %x, %y, %at;
+    .shared .align 128 .b8 s[128]; .shared .align 8 .b64 m;
+    ld.param.u64 %x, [x]; ld.param.u64 %y, [y];
+    mov.u32 %r0, %tid.x; setp.ne.u32 %p, %r0, 0;
+    @%p bra READY;
+    st.shared.u32 [s], 7;
+    mbarrier.init.shared.b64 [m], 1;
+    fence.mbarrier_init.release.cluster;
+READY: bar.sync 0;
+    ld.shared.u32 %r1, [s];
+    bar.sync 0;
+    @%p bra WAIT;
+    fence.proxy.async.shared::cta;
+    mbarrier.arrive.expect_tx.shared.b64 _, [m], 16;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%x], 16, [m];
+WAIT: mbarrier.try_wait.parity.shared.b64 %q, [m], 0;
+    @!%q bra WAIT;
+    ld.shared.u32 %r2, [s]; add.u32 %r2, %r2, %r1;
+    mul.wide.u32 %at, %r0, 4; add.u64 %y, %y, %at;
+    st.global.u32 [%y], %r2;
+    ret;
+}
+"""
+_FENCE = "    fence.proxy.async.shared::cta;\n"
+_INIT_FENCE = "    fence.mbarrier_init.release.cluster;\n"
+_USED = "    st.shared.u32 [s], 7;\n", "    ld.shared.u32 %r1, [s];\n"
+
+
+def _over(block: int, *without: str) -> KernelTest:
+    """A copy over what a thread wrote and all have read, without some lines."""
+    text = _OVER
+    for line in without:
+        assert line in text
+        text = text.replace(line, "    mov.u32 %r1, 7;\n")
+    params = {"x": {"type": "u32", "elements": 4, "init": 1}, "y": {"type": "u32", "elements": block}}
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": 1, "block": block, "params": params,
+            "check": {"forall": "y[0] == 8", "race_free": True}}  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+@pytest.mark.parametrize("options", [(), ("war-ok",)])
+@pytest.mark.parametrize(
+    ("without", "strict", "loose"),
+    [
+        ((), "ok", "ok"),
+        # What was written comes before what has read it: so under --war-ok it comes before the copy (section 8.9.5, 3c).
+        ((_FENCE,), "undefined", "ok"),
+        ((_FENCE, _USED[0]), "no", "ok"),
+        ((_FENCE, _USED[1]), "undefined", "undefined"),
+        ((_FENCE, *_USED), "ok", "ok"),
+    ],
+)
+def test_a_write_that_is_copied_over_is_worse_than_a_read(
+    without: tuple[str, ...], strict: str, loose: str, options: tuple[str, ...]
+) -> None:
+    """One run says what the formula says, which has the smaller launch."""
+    found = [ptxmm.check(_over(block, *without), options=options).verdict for block in (2, 64)]
+    assert found == [loose if options else strict] * 2
+
+
+def test_what_completes_in_vain_is_named_by_the_copy() -> None:
+    """What an asynchronous operation does wrong stands at its line, wherever its thread is by then."""
+    test = _over(64, _INIT_FENCE, _FENCE, *_USED)
+    result, text = ptxmm.check(test), test.launches[0].text.splitlines()
+    assert result.verdict == "undefined" and result.undefined is not None
+    lines = [text[site.line - 1].split()[0] for site in result.undefined.culprits]
+    assert lines == ["mbarrier.init.shared.b64", "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"]

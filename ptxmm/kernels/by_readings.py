@@ -1,0 +1,70 @@
+"""Launches that hang on how words of the manual are read: what they are under each reading.
+
+A run leaves such a launch open. It is decided again with each of the two readings, and with each of two more where that leaves
+another one open. What is wrong under every one of them is wrong; else the report says what the launch is under which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy, deepcopy
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+
+from axioms.models.options import CONTRARY
+from ptxmm.kernels.whole import decide_whole
+from ptxmm.report.whole import LeftOpen, under_readings, under_them_all
+
+if TYPE_CHECKING:
+    from axioms.cat.model import Model
+    from ptxmm.kernels.test import KernelTest
+    from ptxmm.result import Result
+
+#: What a run leaves open that a reading settles (keys of `ptxmm.report.whole.OPEN`), with the two that there are.
+SETTLED = dict(zip(("issue", "pair"), CONTRARY, strict=True))
+_WRONG = ("no", "undefined")
+
+
+class Under(NamedTuple):
+    """What a test is under some readings."""
+
+    readings: tuple[str, ...]
+    result: Result
+
+
+def hangs_on_a_reading(open_: str) -> TypeGuard[LeftOpen]:
+    """Whether what a run leaves open is settled by a reading."""
+    return isinstance(open_, LeftOpen) and open_.what in SETTLED
+
+
+def by_readings(
+    test: KernelTest, blank: Result, deadline: float | None, model: Model, open_: LeftOpen
+) -> tuple[Result, str]:
+    """Decides a test that one run left `open_` under each reading that settles it; `blank` is a result that says nothing yet.
+    Gives a result where it is wrong under all of them, with nothing open; else the blank one, and what was open with what the
+    test is under each."""
+    found = list(_each(test, blank, deadline, model, open_.what))
+    verdicts = {under.result.verdict for under in found}
+    if len(verdicts) == 1 and verdicts <= set(_WRONG):
+        result = found[0].result
+        result.notes.append(under_them_all([under.readings for under in found]))
+        return result, ""
+    more = LeftOpen(f"{open_}; {under_readings([(under.readings, under.result.verdict) for under in found])}")
+    more.what = open_.what
+    return blank, more
+
+
+def _each(
+    test: KernelTest, blank: Result, deadline: float | None, model: Model, what: str, chosen: tuple[str, ...] = ()
+) -> Iterator[Under]:
+    for reading in SETTLED[what]:
+        readings, read = (*chosen, reading), copy(model)
+        read.readings = model.readings | {*readings}
+        result = deepcopy(blank)
+        open_ = decide_whole(test, result, deadline, read)
+        if isinstance(open_, LeftOpen) and open_.what in SETTLED and not {*SETTLED[open_.what]} & read.readings:
+            yield from _each(test, blank, deadline, model, open_.what, readings)
+        else:
+            yield Under(readings, result)
+
+
+__all__ = ["SETTLED", "Under", "by_readings", "hangs_on_a_reading"]

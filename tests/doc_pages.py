@@ -54,11 +54,10 @@ def axioms() -> list[str]:
 
 
 class Needed(NamedTuple):
-    """A test of the library that an axiom is needed for: its path there, without the ending, and the picture that shows it.
-    Both are empty where no test needs the axiom."""
+    """A test of the library that an axiom is needed for: its path there, without the ending, and the picture that shows it."""
 
-    test: str = ""
-    picture: str = ""
+    test: str
+    picture: str
 
 
 def needing(axiom: str) -> Needed:
@@ -90,7 +89,8 @@ def needing(axiom: str) -> Needed:
         )
         best = key, Needed(path, f"pictures/{axiom}/{test.name}-{by}.svg")
     assert not any(search.open.values()), "some tests are not settled"
-    return best[1] if best else Needed()
+    assert best is not None, f"no test of the library needs {axiom}"
+    return best[1]
 
 
 def in_cat(axiom: str) -> tuple[str, list[str]]:
@@ -128,7 +128,7 @@ def axiom_page(axiom: str, needed: Needed) -> str:
         "\n".join(["| Name | What it is |", "|---|---|", *(f"| `{name}` | {BASE[name].meaning} |" for name in base)]),
         "Names that are not in this table are definitions of the model: see [its text](../../axioms/models/ptx-9.0.cat) and "
         "[what each clause means](../model.md).",
-        *(_needed(axiom, needed) if needed.test else _not_needed(axiom)),
+        *_needed(axiom, needed),
         "## More",
         f"- `ptxmm explain {axiom}`\n"
         f"- [the smallest test of all](../model-differences.md#{axiom}), also of cycles, with nothing in it to spare\n"
@@ -153,29 +153,12 @@ def _needed(axiom: str, needed: Needed) -> Iterator[str]:
     yield f"![An execution of {needed.test}]({needed.picture})"
 
 
-def _not_needed(axiom: str) -> Iterator[str]:
-    yield "## No test of the library needs it"
-    yield (
-        "All tests of the library that have a size were decided with and without it: the answers are the same. "
-        f"As far as was looked it follows from the others, in [larger searches](../model-differences.md#{axiom}), too. "
-        "What one expects of it:"
-    )
-    test = _EXPECTED[axiom]
-    yield console(f"ptxmm library {test}")
-    yield console(f"ptxmm compare --all --model {MODEL} --model {MODEL}/-{axiom} {LIBRARY}/{test}.litmus")
-    yield console(f"ptxmm check library:{test} --why --svg pictures/{axiom}")
-    yield f"![The outcome that no execution has](pictures/{axiom}/{test.rpartition('/')[2]}-why-0.svg)"
-
-
-#: Of an axiom that no test needs, one that is about what it says.
-_EXPECTED = {"fence-sc": "store-buffering/SB+fence.sc.gpu"}
-
-
 def recorded(axiom: str) -> Needed:
     """What the page of an axiom names as the smallest test that needs it, with its picture."""
     text = (AXIOMS / f"{axiom}.md").read_text(encoding="utf-8")
     found = re.search(rf"^\$ ptxmm compare --svg .* {LIBRARY}/(\S+)\.litmus$", text, re.MULTILINE)
-    return Needed(found[1], _PICTURE.findall(text)[0]) if found else Needed()
+    assert found is not None, f"the page of {axiom} names no test"
+    return Needed(found[1], _PICTURE.findall(text)[0])
 
 
 def table_of_axioms() -> str:
@@ -185,7 +168,7 @@ def table_of_axioms() -> str:
     lines = ["| Axiom | It says | Manual | Smallest test of the library that needs it |", "|---|---|---|---|"]
     for axiom in axioms():
         test = recorded(axiom).test
-        shown = f"[{test}](../../{LIBRARY}/{test}.litmus)" if test else "none"
+        shown = f"[{test}](../../{LIBRARY}/{test}.litmus)"
         lines.append(
             f"| [{axiom}]({axiom}.md) | {title_of(axiom).removeprefix('an axiom: ')} | {SECTIONS[axiom]} | {shown} |"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,17 +13,23 @@ from ptxmm.gpu.placement import Placement
 ENTRY = "litmus"
 #: What a module is written for where nobody says otherwise.
 TARGET, VERSION = "sm_90", "9.0"
-#: The words of the control block, in order; behind them two for each location (where that of the first instance lies, and how
+#: The words of the control block of a launch, in order: which of the clusters of an instance are its own, which launch it is,
+#: the shape, and what parameters say; behind them two for each location (where that of the first instance lies, and how
 #: far from it that of the next), and one for each warp of an instance (how far its instances are rotated).
 CONTROL = (
+    "first", "own", "part",
     "groups", "slots", "blocks", "per_warp", "polls", "seed", "jitter", "preload", "stress_turns", "pre_stress",
     "stress_pattern", "stress_lines", "stress_stride", "start", "counter_stride", "end", "shared_stride",
 )  # fmt: skip
 #: What a thread stores of itself: that it came to its end, or that its instance did not start, or did not end, together; 0 is
 #: what stands there before.
 DONE, NOT_STARTED, NOT_ENDED = 1, 2, 3
-#: Bits of the place that a thread stores: its number in its CTA.
-PLACE_BITS = 10
+#: Bits of the place that a thread stores: its number in its CTA; behind them its CTA, and from here on the launch.
+PLACE_BITS, PART_BITS = 10, 32
+#: Bytes between the words of two kernels in the counter of an instance.
+KERNEL_COUNTER = 4
+#: The parameters of the kernel; behind them one for each further mapping of its memory.
+PARAMETERS = ("memory", "results", "control", "clusters", "instances", "scratch")
 
 
 class Value(NamedTuple):
@@ -47,6 +54,13 @@ class Module:
     spans: dict[int, Span]
     target: str
     version: str
+    #: By which mapping of memory each location is seen.
+    mappings: Mapping[str, int]
+
+    @property
+    def extra_mappings(self) -> int:
+        """How many mappings of its memory the kernel has besides the first."""
+        return max(self.mappings.values(), default=0)
 
     @property
     def columns(self) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ctypes import c_ulonglong, c_void_p
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ptxmm.gpu.contract import ENTRY, Module
-from ptxmm.gpu.driver import CudaError, Driver, LoadError
+from ptxmm.gpu.driver import CudaError, Driver, LoadError, Mapped
 from ptxmm.gpu.layout import Launch, Seen, seen
+from ptxmm.gpu.placement import Part
 from ptxmm.gpu.simulator import NoEnd
 from ptxmm.gpu.worker import Worker
 
@@ -17,68 +19,196 @@ PATIENCE = 60.0
 
 
 class _Load(NamedTuple):
-    """A job: load this. The answer is how many CTAs of so many threads, with so much shared memory, run at once."""
+    """A job: load this, on so many GPUs. The answer is how many CTAs of so many threads, with so much shared memory, run at
+    once on each."""
 
     image: bytes
     block: int
     shared: int
+    cluster: int
+    gpus: int
 
 
 class _Run(NamedTuple):
-    """A job: launch this, of the module that was loaded. `launch` is None where it is the one from before."""
+    """A job: run the module that was loaded. `launch` is None where it is the one from before."""
 
     launch: Launch | None
     seed: int
     addresses: dict[str, int]
 
 
-class _Prepared:
-    """What a worker keeps from job to job."""
+class _Buffers:
+    """The memory of a launch. What all its kernels access lies on the first GPU; each kernel has its tables and its scratch
+    memory on its own."""
 
-    module: c_void_p | None = None
-    launch: Launch | None = None
-    buffers: list[c_ulonglong] = []  # noqa: RUF012 (there is one of it in a process)
+    def __init__(self, launch: Launch, drivers: Sequence[Driver]) -> None:
+        module, first = launch.module, drivers[0]
+        self.launch, tables = launch, launch.tables(0)
+        self.mapped: Mapped | None = None
+        self._plain: list[tuple[Driver, c_ulonglong]] = []
+        if module.extra_mappings:
+            self.mapped = first.map(launch.memory_bytes, 1 + module.extra_mappings, drivers[1 : module.placement.gpus])
+            self.bases = self.mapped.addresses
+        else:
+            self.bases = [self._new(first, launch.memory_bytes)]
+        self.initial = self._new(first, launch.memory_bytes)
+        self.results = self._new(first, launch.result_bytes)
+        self.instances = self._new(first, len(tables.instances))
+        self.control, self.clusters, self.scratch = [], [], []
+        for n, part in enumerate(module.placement.parts):
+            own = drivers[part.gpu]
+            own.activate()
+            self.control.append(self._new(own, len(tables.control[n])))
+            self.clusters.append(self._new(own, len(tables.clusters[n])))
+            self.scratch.append(self._new(own, launch.scratch_bytes))
+            own.clear(self.scratch[-1], launch.scratch_bytes)
+            own.wait()
+        first.activate()
+        first.write(self.initial, launch.image([base.value for base in self.bases]))
+
+    def _new(self, driver: Driver, size: int) -> c_ulonglong:
+        buffer = driver.allocate(size)
+        self._plain.append((driver, buffer))
+        return buffer
+
+    def free(self) -> None:
+        """Gives all of it back."""
+        for driver, buffer in self._plain:
+            driver.activate()
+            driver.free(buffer)
+        driver = self._plain[0][0]
+        driver.activate()
+        if self.mapped is not None:
+            driver.unmap(self.mapped)
+
+
+class _Kept:
+    """What a worker keeps from job to job, since there is one of it in a process: the GPUs, the module as each has it, memory,
+    and streams and events, which can be used again."""
+
+    drivers: ClassVar[list[Driver]] = []
+    modules: ClassVar[list[c_void_p]] = []
+    buffers: _Buffers | None = None
+    streams: ClassVar[dict[tuple[int, int], c_void_p]] = {}
+    events: ClassVar[dict[int, c_void_p]] = {}
 
 
 def serve(driver: Driver, job: _Load | _Run) -> int | Seen:
     """What the worker's process does. Raises CudaError."""
-    kept = _Prepared
-    if isinstance(job, _Load):
-        if kept.module is not None:
-            driver.unload(kept.module)
-            kept.module = None
-        kept.module = driver.load(job.image)
-        return driver.resident(driver.function(kept.module, ENTRY), job.block, job.shared)
-    assert kept.module is not None
+    return _load(driver, job) if isinstance(job, _Load) else _run(job)
+
+
+def _load(driver: Driver, job: _Load) -> int:
+    kept = _Kept
+    if not kept.drivers:
+        kept.drivers.append(driver)
+    _have(job.gpus)
+    for own, module in zip(kept.drivers, kept.modules, strict=False):
+        own.activate()
+        own.unload(module)
+    kept.modules.clear()
+    counts = []
+    for own in kept.drivers[: job.gpus]:
+        own.activate()
+        kept.modules.append(own.load(job.image))
+        function = own.function(kept.modules[-1], ENTRY)
+        counts.append(own.resident(function, job.block, job.shared, job.cluster))
+    driver.activate()
+    return min(counts)
+
+
+def _have(gpus: int) -> None:
+    """Makes as many GPUs ready, each of which can access the memory of all. Raises LoadError where there are not so many."""
+    drivers = _Kept.drivers
+    if gpus > drivers[0].count:
+        raise LoadError(
+            f"the test is on {gpus} GPUs, and from number {drivers[0].ordinal} on this machine has {drivers[0].count}"
+        )
+    try:
+        while len(drivers) < gpus:
+            new = Driver(drivers[0].ordinal + len(drivers))
+            new.activate()
+            for old in drivers:
+                new.activate()
+                new.reach(old)
+                old.activate()
+                old.reach(new)
+            drivers.append(new)
+    except CudaError as error:
+        raise LoadError(str(error)) from None
+
+
+def _run(job: _Run) -> Seen:
+    kept = _Kept
     if job.launch is not None:
-        for buffer in kept.buffers:
-            driver.free(buffer)
-        kept.launch, kept.buffers = job.launch, []
-        launch, tables = job.launch, job.launch.tables(0)
-        sizes = (launch.memory_bytes, launch.result_bytes, *map(len, tables), launch.scratch_bytes, launch.memory_bytes)
-        for size in sizes:
-            kept.buffers.append(driver.allocate(size))
-        driver.clear(kept.buffers[5], launch.scratch_bytes)
-        driver.write(kept.buffers[6], launch.image(kept.buffers[0].value))
-    assert kept.launch is not None
-    return _run(driver, kept.module, kept.launch, kept.buffers, job)
-
-
-def _run(driver: Driver, module: c_void_p, launch: Launch, buffers: list[c_ulonglong], job: _Run) -> Seen:
-    memory, results, control, clusters, instances, scratch, first = buffers
-    driver.copy(memory, first, launch.memory_bytes)
-    driver.clear(results, launch.result_bytes)
+        if kept.buffers is not None:
+            kept.buffers.free()
+            kept.buffers = None
+        kept.buffers = _Buffers(job.launch, kept.drivers)
+    buffers = kept.buffers
+    assert buffers is not None
+    launch, first = buffers.launch, kept.drivers[0]
     tables = launch.tables(job.seed)
-    for buffer, data in zip((control, clusters, instances), tables, strict=True):
-        driver.write(buffer, data)
-    arguments = (memory, results, control, clusters, instances, scratch)
-    driver.launch(driver.function(module, ENTRY), launch.grid, launch.block, arguments, launch.shared_bytes)
+    first.copy(buffers.bases[0], buffers.initial, launch.memory_bytes)
+    first.clear(buffers.results, launch.result_bytes)
+    first.write(buffers.instances, tables.instances)
+    for n, part in enumerate(launch.module.placement.parts):
+        own = kept.drivers[part.gpu]
+        own.activate()
+        own.write(buffers.control[n], tables.control[n])
+        own.write(buffers.clusters[n], tables.clusters[n])
+    _launch_parts(buffers)
+    first.activate()
     stored = {v.label for v in launch.module.stored}
     looks = any(v.label not in stored for v in launch.module.values)
     return seen(
-        launch, tables[2], driver.read(results, launch.result_bytes),
-        driver.read(memory, launch.memory_bytes) if looks else b"", memory.value, job.addresses,
+        launch, tables.instances, first.read(buffers.results, launch.result_bytes),
+        first.read(buffers.bases[0], launch.memory_bytes) if looks else b"", [base.value for base in buffers.bases],
+        job.addresses,
     )  # fmt: skip
+
+
+def _launch_parts(buffers: _Buffers) -> None:
+    """Launches all parts and waits for them: one alone in the default stream; several in streams of their own, behind events of
+    those that they need."""
+    kept, launch = _Kept, buffers.launch
+    placement = launch.module.placement
+    several = len(placement.parts) > 1
+    used = [kept.drivers[n] for n in range(placement.gpus)]
+    if several:  # streams of their own do not wait for the copies, which are in the default one
+        for driver in used:
+            driver.activate()
+            driver.wait()
+    needed = {n for part in placement.parts for n in part.needs}
+    for n, part in enumerate(placement.parts):
+        driver = kept.drivers[part.gpu]
+        driver.activate()
+        stream = _stream(driver, part) if several else None
+        for before in sorted(part.needs):
+            if placement.parts[before].stream != part.stream:
+                assert stream is not None
+                driver.follow(stream, kept.events[before])
+        arguments = [
+            buffers.bases[0], buffers.results, buffers.control[n], buffers.clusters[n], buffers.instances,
+            buffers.scratch[n], *buffers.bases[1:],
+        ]  # fmt: skip
+        function = driver.function(kept.modules[part.gpu], ENTRY)
+        driver.begin(function, launch.grids[n], launch.block, arguments, launch.shared_bytes, placement.ctas, stream)
+        if n in needed:
+            assert stream is not None
+            if n not in kept.events:
+                kept.events[n] = driver.event()
+            driver.record(kept.events[n], stream)
+    for driver in used:
+        driver.activate()
+        driver.wait()
+
+
+def _stream(driver: Driver, part: Part) -> c_void_p:
+    which = part.gpu, part.stream
+    if which not in _Kept.streams:
+        _Kept.streams[which] = driver.stream()
+    return _Kept.streams[which]
 
 
 class OnGpu:
@@ -91,14 +221,17 @@ class OnGpu:
         self.name, self.driver = worker.device.name, str(worker.device.driver)
 
     def most_ctas(self, launch: Launch) -> int | None:
-        """How many CTAs run at once. Raises NoEnd where the driver does not take the module."""
+        """How many CTAs run at once. Raises NoEnd where the driver does not take the module, or there are too few GPUs."""
         try:
-            count = self._worker.ask(_Load(self._image, launch.block, launch.shared_bytes))
+            placement = launch.module.placement
+            count = self._worker.ask(
+                _Load(self._image, launch.block, launch.shared_bytes, placement.ctas, placement.gpus)
+            )
         except CudaError as error:
             raise NoEnd(str(error)) from None
         if not count:
             raise NoEnd(
-                f"a CTA of {launch.block} threads with {launch.shared_bytes} bytes of shared memory does not fit"
+                f"a CTA of {launch.block} threads with {launch.shared_bytes} bytes of shared memory does not fit on this GPU"
             )
         return int(count)
 

@@ -1,7 +1,8 @@
 """The CUDA driver API, as far as it is needed here, and nothing else (`libcuda.so.1`, by ctypes).
 
-No package is needed for it: the calls are a dozen, their signatures have not changed since CUDA 4, and what is not there is
-found out by one look. An error in a kernel leaves a process without a usable GPU, so that `ptxmm.gpu.worker` uses it.
+No package is needed for it: the calls are two dozen, the names have the versions of their signatures in them (`cuMemAlloc_v2`),
+and what a driver does not have is found out by one look. `tests/ptxmm/gpu/test_driver_calls.py` holds each call, structure and
+number to `cuda.h`. An error in a kernel leaves a process without a usable GPU, so that `ptxmm.gpu.worker` uses it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_ulonglong, c_void_p
+from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_ulonglong, c_ushort, c_void_p
 from typing import Any, NamedTuple
 
 #: What a GPU's driver is loaded from; another library may be named, for tests.
 LIBRARY = "PTXMM_LIBCUDA"
-_NAMES = ("libcuda.so.1", "libcuda.so")
+_NAMES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
 
 #: The newest PTX version that drivers take, by the CUDA version that they report (the manual's release notes).
 _PTX_OF_CUDA = (
@@ -27,6 +29,58 @@ _PTX_OF_CUDA = (
 _PROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # attributes: the number of multiprocessors, the compute capability
 _LOG, _LOG_SIZE = 5, 6  # options of the compiler: its error log
 _LOG_BYTES = 16384
+_VIRTUAL_MEMORY = 102  # attribute: memory can be mapped at several addresses
+_PEER_ACCESS, _PEER_ATOMICS = 2, 3  # attributes of two GPUs
+_PEER_ENABLED = 704  # what enabling access between two GPUs gives where it was enabled before
+_NON_BLOCKING, _NO_TIMING = 1, 2  # flags of streams and of events
+_CLUSTER = 4  # an attribute of a launch: the CTAs of a cluster
+_PINNED, _ON_DEVICE, _READ_WRITE, _MINIMUM = 1, 1, 3, 0  # of memory that is mapped
+
+
+class LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute: which one, and its value, of which the first words are used."""
+
+    _fields_ = (("id", c_int), ("pad", c_char * 4), ("value", c_uint * 16))
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        ("grid", c_uint * 3),
+        ("block", c_uint * 3),
+        ("shared", c_uint),
+        ("stream", c_void_p),
+        ("attributes", POINTER(LaunchAttribute)),
+        ("count", c_uint),
+    )
+
+
+class MemoryLocation(ctypes.Structure):
+    """CUmemLocation: the kind of place, and its number."""
+
+    _fields_ = (("type", c_int), ("id", c_int))
+
+
+class AllocationProperties(ctypes.Structure):
+    """CUmemAllocationProp."""
+
+    _fields_ = (
+        ("type", c_int),
+        ("handles", c_int),
+        ("location", MemoryLocation),
+        ("windows", c_void_p),
+        ("compression", c_ubyte),
+        ("rdma", c_ubyte),
+        ("usage", c_ushort),
+        ("reserved", c_ubyte * 4),
+    )
+
+
+class AccessDescription(ctypes.Structure):
+    """CUmemAccessDesc: who may do what."""
+
+    _fields_ = (("location", MemoryLocation), ("flags", c_int))
 
 
 class CudaError(Exception):
@@ -38,32 +92,40 @@ class LoadError(CudaError):
 
 
 class Device(NamedTuple):
-    """A GPU: `arch` as PTX names it, `ptx` the newest version of modules that its driver takes."""
+    """A GPU: `arch` as PTX names it, `ptx` the newest version of modules that its driver takes. `count`: the GPUs from this one
+    on."""
 
     name: str
     arch: str
     ptx: str
     driver: int
+    count: int = 1
 
 
 class Driver:
-    """The driver with a GPU's context made current. Raises CudaError where there is none."""
+    """The driver, and a GPU. Raises CudaError where there is none."""
 
     def __init__(self, ordinal: int = 0) -> None:
+        self.ordinal = ordinal
         self.library = _library()
         self.call("cuInit", c_uint(0))
         count = c_int()
         self.call("cuDeviceGetCount", byref(count))
-        if count.value <= ordinal:
-            raise CudaError(f"there are {count.value} GPUs, none with the number {ordinal}")
+        if not 0 <= ordinal < count.value:
+            are = "is 1 GPU" if count.value == 1 else f"are {count.value} GPUs"
+            raise CudaError(f"there {are}, and none with the number {ordinal}; the first is 0")
+        self.count = count.value - ordinal
         self.handle = c_int()
         self.call("cuDeviceGet", byref(self.handle), c_int(ordinal))
+        self.context: c_void_p | None = None
 
     def activate(self) -> None:
         """Makes the GPU's context that of this thread."""
-        context = c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", byref(context), self.handle)
-        self.call("cuCtxSetCurrent", context)
+        if self.context is None:
+            context = c_void_p()
+            self.call("cuDevicePrimaryCtxRetain", byref(context), self.handle)
+            self.context = context
+        self.call("cuCtxSetCurrent", self.context)
 
     def call(self, name: str, *arguments: Any) -> None:
         """Calls a function of the driver. Raises CudaError where it fails, or is not there."""
@@ -75,9 +137,12 @@ class Driver:
             raise CudaError(f"{name}: {self._error(status)}")
 
     def _error(self, status: int) -> str:
-        text = c_char_p()
-        found = self.library.cuGetErrorName(c_int(status), byref(text)) == 0 and text.value
-        return found.decode() if found else f"error {status}"
+        said = []
+        for name in ("cuGetErrorName", "cuGetErrorString"):
+            text, function = c_char_p(), getattr(self.library, name, None)
+            if function is not None and function(c_int(status), byref(text)) == 0 and text.value:
+                said.append(text.value.decode(errors="replace"))
+        return f"{said[0]} ({said[1]})" if len(said) > 1 else said[0] if said else f"error {status}"
 
     def device(self) -> Device:
         """What the GPU is."""
@@ -87,7 +152,7 @@ class Driver:
         self.call("cuDriverGetVersion", byref(version))
         ptx = next((ptx for cuda, ptx in _PTX_OF_CUDA if version.value >= cuda), "6.4")
         arch = f"sm_{self._attribute(_MAJOR)}{self._attribute(_MINOR)}"
-        return Device(name.value.decode(errors="replace"), arch, ptx, version.value)
+        return Device(name.value.decode(errors="replace"), arch, ptx, version.value, self.count)
 
     def _attribute(self, number: int) -> int:
         value = c_int()
@@ -128,18 +193,76 @@ class Driver:
         self.call("cuModuleGetFunction", byref(function), module, c_char_p(name.encode()))
         return function
 
-    def resident(self, function: c_void_p, block: int, shared: int) -> int:
-        """How many CTAs of a kernel run at once."""
+    def resident(self, function: c_void_p, block: int, shared: int, cluster: int = 1) -> int:
+        """How many CTAs of a kernel run at once, where `cluster` of them share a cluster."""
         count = c_int()
+        if cluster > 1:
+            config, _kept = _config(cluster, block, shared, None, cluster)
+            self.call("cuOccupancyMaxActiveClusters", byref(count), function, byref(config))
+            return count.value * cluster
         self.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(count), function, c_int(block), c_size_t(shared))
         return count.value * self._attribute(_PROCESSORS)
 
-    def launch(self, function: c_void_p, grid: int, block: int, arguments: Sequence[Any], shared: int = 0) -> None:
+    def launch(
+        self, function: c_void_p, grid: int, block: int, arguments: Sequence[Any], shared: int = 0, cluster: int = 1,
+    ) -> None:  # fmt: skip
         """Runs a kernel to its end. Raises CudaError."""
+        self.begin(function, grid, block, arguments, shared, cluster)
+        self.wait()
+
+    def begin(
+        self, function: c_void_p, grid: int, block: int, arguments: Sequence[Any], shared: int = 0, cluster: int = 1,
+        stream: c_void_p | None = None,
+    ) -> None:  # fmt: skip
+        """Enqueues a kernel, in a stream or in the default one. Arguments are copied before this returns. Raises CudaError."""
         pointers = (c_void_p * len(arguments))(*(ctypes.cast(ctypes.pointer(x), c_void_p) for x in arguments))
+        if cluster > 1:
+            config, _kept = _config(grid, block, shared, stream, cluster)
+            self.call("cuLaunchKernelEx", byref(config), function, pointers, c_void_p())
+            return
         sizes = [c_uint(n) for n in (grid, 1, 1, block, 1, 1)]
-        self.call("cuLaunchKernel", function, *sizes, c_uint(shared), c_void_p(), pointers, c_void_p())
+        self.call("cuLaunchKernel", function, *sizes, c_uint(shared), stream or c_void_p(), pointers, c_void_p())
+
+    def wait(self) -> None:
+        """Waits for all that the context does. Raises CudaError for what went wrong since."""
         self.call("cuCtxSynchronize")
+
+    # Streams and events.
+
+    def stream(self) -> c_void_p:
+        """A new stream, which does not wait for the default one; it lasts as long as the process."""
+        stream = c_void_p()
+        self.call("cuStreamCreate", byref(stream), c_uint(_NON_BLOCKING))
+        return stream
+
+    def event(self) -> c_void_p:
+        """A new event; it lasts as long as the process, and may be recorded again."""
+        event = c_void_p()
+        self.call("cuEventCreate", byref(event), c_uint(_NO_TIMING))
+        return event
+
+    def record(self, event: c_void_p, stream: c_void_p) -> None:
+        """The event is what stands in the stream so far."""
+        self.call("cuEventRecord", event, stream)
+
+    def follow(self, stream: c_void_p, event: c_void_p) -> None:
+        """What is enqueued in the stream from now on waits for the event."""
+        self.call("cuStreamWaitEvent", stream, event, c_uint(0))
+
+    # Several GPUs.
+
+    def reach(self, other: Driver) -> None:
+        """Lets kernels of this GPU, whose context is current, access memory of another one. Raises CudaError where they cannot,
+        or not atomically."""
+        for attribute, what in ((_PEER_ACCESS, "access memory"), (_PEER_ATOMICS, "do atomic operations in memory")):
+            value = c_int()
+            self.call("cuDeviceGetP2PAttribute", byref(value), c_int(attribute), self.handle, other.handle)
+            if not value.value:
+                raise CudaError(f"GPU {self.ordinal} cannot {what} of GPU {other.ordinal}")
+        assert other.context is not None
+        status = self.library.cuCtxEnablePeerAccess(other.context, c_uint(0))
+        if status not in (0, _PEER_ENABLED):
+            raise CudaError(f"cuCtxEnablePeerAccess: {self._error(status)}")
 
     # Memory.
 
@@ -164,6 +287,35 @@ class Driver:
         """Gives a buffer back."""
         self.library.cuMemFree_v2(buffer)
 
+    def map(self, size: int, times: int, others: Sequence[Driver] = ()) -> Mapped:
+        """Memory of so many bytes on this GPU, mapped so many times, for it and `others`; `unmap` gives it back. Raises
+        CudaError."""
+        if not self._attribute(_VIRTUAL_MEMORY):
+            raise CudaError("this GPU, or its driver, cannot map memory at several addresses")
+        location = MemoryLocation(_ON_DEVICE, self.ordinal)
+        wanted = AllocationProperties(type=_PINNED, location=location)
+        granularity = c_size_t()
+        self.call("cuMemGetAllocationGranularity", byref(granularity), byref(wanted), c_int(_MINIMUM))
+        whole = -(-max(size, 1) // granularity.value) * granularity.value
+        users = [location, *(MemoryLocation(_ON_DEVICE, other.ordinal) for other in others)]
+        access = (AccessDescription * len(users))(*(AccessDescription(user, _READ_WRITE) for user in users))
+        found = Mapped(c_ulonglong(), whole, [])
+        self.call("cuMemCreate", byref(found.handle), c_size_t(whole), byref(wanted), c_ulonglong(0))
+        for _ in range(times):
+            at = c_ulonglong()
+            self.call("cuMemAddressReserve", byref(at), c_size_t(whole), c_size_t(0), c_ulonglong(0), c_ulonglong(0))
+            self.call("cuMemMap", at, c_size_t(whole), c_size_t(0), found.handle, c_ulonglong(0))
+            found.addresses.append(at)
+            self.call("cuMemSetAccess", at, c_size_t(whole), access, c_size_t(len(users)))
+        return found
+
+    def unmap(self, mapped: Mapped) -> None:
+        """Gives back what was mapped. Nothing may run that uses it."""
+        for at in mapped.addresses:
+            self.call("cuMemUnmap", at, c_size_t(mapped.size))
+            self.call("cuMemAddressFree", at, c_size_t(mapped.size))
+        self.call("cuMemRelease", mapped.handle)
+
     def write(self, buffer: c_ulonglong, data: bytes) -> None:
         """Puts bytes at the beginning of a buffer."""
         self.call("cuMemcpyHtoD_v2", buffer, c_char_p(data), c_size_t(len(data)))
@@ -181,6 +333,26 @@ class Driver:
     def copy(self, to: c_ulonglong, source: c_ulonglong, size: int) -> None:
         """Copies one buffer to another."""
         self.call("cuMemcpyDtoD_v2", to, source, c_size_t(size))
+
+
+class Mapped(NamedTuple):
+    """Memory that is mapped at several addresses: its handle, how many bytes there are, and the addresses."""
+
+    handle: c_ulonglong
+    size: int
+    addresses: list[c_ulonglong]
+
+
+def _config(
+    grid: int, block: int, shared: int, stream: c_void_p | None, cluster: int
+) -> tuple[LaunchConfig, LaunchAttribute]:
+    """A launch in clusters; its attribute has to be kept as long as it is used."""
+    attribute = LaunchAttribute(id=_CLUSTER)
+    attribute.value[:3] = cluster, 1, 1
+    config = LaunchConfig(
+        (c_uint * 3)(grid, 1, 1), (c_uint * 3)(block, 1, 1), shared, stream, ctypes.pointer(attribute), 1
+    )
+    return config, attribute
 
 
 def _library() -> ctypes.CDLL:

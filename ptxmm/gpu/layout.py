@@ -1,4 +1,4 @@
-"""A launch of a module: how many CTAs, what memory holds before it, and which states it shows behind it."""
+"""A run of a module: how many CTAs each of its launches has, what memory holds before, and which states it shows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,19 @@ from typing import NamedTuple
 
 from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm
 from ptxcore.places import Place
-from ptxmm.gpu.contract import CONTROL, DONE, NOT_ENDED, NOT_STARTED, PLACE_BITS, Module, Value, check_pointer
+from ptxmm.gpu.contract import (
+    CONTROL,
+    DONE,
+    NOT_ENDED,
+    NOT_STARTED,
+    PART_BITS,
+    PLACE_BITS,
+    Module,
+    Value,
+    check_pointer,
+)
 from ptxmm.gpu.parameters import Parameters
-from ptxmm.gpu.placement import MOST_WARPS, WARP
+from ptxmm.gpu.placement import MOST_WARPS, WARP, root_of
 
 #: Bytes between the counters of two instances, and what every stretch of memory begins at a multiple of.
 _COUNTER, _ALIGNED = 128, 256
@@ -43,14 +53,24 @@ class Shape(NamedTuple):
         return self.slots * self.groups
 
 
+class Tables(NamedTuple):
+    """What changes from run to run: for each launch the control block and which cluster each is; and which memory each instance
+    has."""
+
+    control: tuple[bytes, ...]
+    clusters: tuple[bytes, ...]
+    instances: bytes
+
+
 @dataclass(frozen=True)
 class Launch:
-    """All that a launch is: sizes, and the bytes of each buffer before it. `image` needs the address at which memory is."""
+    """All that a run is: sizes, and the bytes of each buffer before it. `grids` has the CTAs of each launch, in the order of
+    the placement's parts. `image` needs the addresses at which memory is."""
 
     module: Module
     parameters: Parameters
     shape: Shape
-    grid: int
+    grids: tuple[int, ...]
     block: int
     shared_bytes: int
     memory_bytes: int
@@ -64,8 +84,8 @@ class Launch:
     def result_bytes(self) -> int:
         return 8 * self.module.columns * self.shape.instances
 
-    def image(self, base: int) -> bytes:
-        """What memory holds at first, where it begins at an address."""
+    def image(self, bases: Sequence[int]) -> bytes:
+        """What memory holds at first, where its mappings begin at these addresses."""
         pointers = [l for l in self.module.test.locations if any(isinstance(v, AddressOf) for v in l.initial)]
         if not pointers:
             return self.initial
@@ -77,22 +97,23 @@ class Launch:
             offset, stride = self.offsets[l.name]
             for i, value in enumerate(l.initial):
                 if isinstance(value, AddressOf):
+                    base = bases[self.module.mappings[value.location]]
                     to, step = self.offsets[value.location]
                     for n in range(self.shape.instances):
                         struct.pack_into("<Q", data, offset + n * stride + 8 * i, base + to + n * step)
         return bytes(data)
 
-    def tables(self, seed: int) -> tuple[bytes, bytes, bytes]:
-        """The control block, which cluster each is, and which memory each instance has: what changes from launch to launch."""
-        p, test = self.parameters, self.module.test
+    def tables(self, seed: int) -> Tables:
+        """What changes from run to run, drawn from a seed."""
+        p, placement = self.parameters, self.module.placement
         random = Random(seed)
-        count = self.grid // self.module.placement.ctas
-        clusters, instances = list(range(count)), list(range(self.shape.instances))
+        clusters = [list(range(grid // placement.ctas)) for grid in self.grids]
+        instances = list(range(self.shape.instances))
         if p.shuffle:
-            random.shuffle(clusters)
+            for own in clusters:
+                random.shuffle(own)
             random.shuffle(instances)
-        warps = self.module.placement.all_warps
-        rotations = [random.randrange(self.shape.slots) if p.rotate else 0 for _ in range(warps)]
+        rotations = [random.randrange(self.shape.slots) if p.rotate else 0 for _ in range(placement.all_warps)]
         words = {
             **self.shape._asdict(), "polls": p.polls, "seed": random.getrandbits(32), "jitter": p.jitter,
             "preload": p.preload, "stress_turns": p.stress_turns, "pre_stress": p.pre_stress,
@@ -100,10 +121,12 @@ class Launch:
             "start": self.start, "counter_stride": _COUNTER, "end": self.end,
             "shared_stride": self.shared_bytes // self.shape.slots,
         }  # fmt: skip
-        control = [words[name] for name in CONTROL]
-        for l in test.locations:
-            control += self.offsets[l.name]
-        return _words(control + rotations), _words(clusters), _words(instances)
+        places = [number for l in self.module.test.locations for number in self.offsets[l.name]]
+        control = []
+        for number, part in enumerate(placement.parts):
+            own_words = words | {"first": part.first, "own": part.clusters, "part": number}
+            control.append(_words([*(own_words[name] for name in CONTROL), *places, *rotations]))
+        return Tables(tuple(control), tuple(map(_words, clusters)), _words(instances))
 
 
 def _words(numbers: Sequence[int]) -> bytes:
@@ -111,8 +134,8 @@ def _words(numbers: Sequence[int]) -> bytes:
 
 
 def planned(module: Module, parameters: Parameters, most_ctas: int | None = None) -> Launch:
-    """The launch of a module. `most_ctas`: how many CTAs run at once, where that is known; there are no more then. Raises
-    TooLarge."""
+    """The launches of a module. `most_ctas`: how many CTAs of one run at once, where that is known; there are no more then.
+    Raises TooLarge."""
     placement, test = module.placement, module.test
     shared = [l for l in test.locations if l.space == "shared"]
     shared_offsets, slot = _side_by_side(shared)
@@ -124,13 +147,14 @@ def planned(module: Module, parameters: Parameters, most_ctas: int | None = None
     slots = 1 if placement.alone else max(1, min(parameters.per_cta, most, MOST_SHARED // slot if slot else most))
     per_warp = min(per_warp, slots)
     slots -= slots % per_warp
-    own = placement.clusters * placement.ctas
+    own = [part.clusters * placement.ctas for part in placement.parts]
     groups = -(-parameters.instances // slots)
     stress = -(-parameters.stress_ctas // placement.ctas) * placement.ctas
     if most_ctas is not None:
-        groups = min(groups, max(1, (most_ctas - stress) // own))
+        groups = min(groups, max(1, (most_ctas - stress) // max(own)))
     shape = Shape(slots, per_warp, slots // per_warp, groups)
-    offsets, size = _spread([l for l in test.locations if l.space != "shared"], parameters, shape.instances)
+    stored = [l for l in test.locations if l.space != "shared" and l.alias_of is None]
+    offsets, size = _spread(stored, parameters, shape.instances)
     start = _up(size, _ALIGNED)
     end = start + _COUNTER * shape.instances
     total = end + _COUNTER * shape.instances
@@ -138,9 +162,10 @@ def planned(module: Module, parameters: Parameters, most_ctas: int | None = None
         raise TooLarge(
             f"{shape.instances} instances with a stride of {parameters.stride} have {total} bytes, more than {MOST_MEMORY}"
         )
+    offsets |= {name: (offset, 0) for name, offset in shared_offsets.items()}
     launch = Launch(
-        module, parameters, shape, groups * own + stress, WARP * shape.blocks * placement.warps, slot * slots, total,
-        offsets | {name: (offset, 0) for name, offset in shared_offsets.items()}, start, end, b"",
+        module, parameters, shape, tuple(groups * ctas + stress for ctas in own), WARP * shape.blocks * placement.warps,
+        slot * slots, total, {l.name: offsets[root_of(test, l).name] for l in test.locations}, start, end, b"",
         scratch_bytes=max(8, parameters.stress_lines * parameters.stress_stride + 8),
     )  # fmt: skip
     return replace(launch, initial=_initial(launch))
@@ -189,7 +214,7 @@ def _spread(locations: Sequence[Location], p: Parameters, instances: int) -> tup
 def _initial(launch: Launch) -> bytes:
     data = bytearray(launch.memory_bytes)
     for l in launch.module.test.locations:
-        if l.space == "shared":
+        if l.space == "shared" or l.alias_of is not None:
             continue
         width = TYPE_WIDTHS[l.type]
         own = b"".join(
@@ -227,12 +252,12 @@ class Seen:
 
 
 def seen(
-    launch: Launch, instances: bytes, results: bytes, memory: bytes, base: int, addresses: Mapping[str, int],
+    launch: Launch, instances: bytes, results: bytes, memory: bytes, bases: Sequence[int], addresses: Mapping[str, int],
     *, stuck: bool = False,
 ) -> Seen:  # fmt: skip
-    """What buffers hold behind a launch. `instances` is the table that it had, `base` where its memory was. `addresses` are
-    what the model calls the addresses of locations: a value that is one of the instance's own is told as such. `stuck`: the
-    launch was ended while threads waited."""
+    """What buffers hold behind a run. `instances` is the table that it had, `bases` where the mappings of its memory were.
+    `addresses` are what the model calls the addresses of locations: a value that is one of the instance's own is told as such.
+    `stuck`: the run was ended while threads waited."""
     module, count = launch.module, launch.shape.instances
     cells = memoryview(results).cast("Q")
     columns, threads = module.columns, len(module.test.threads)
@@ -248,7 +273,8 @@ def seen(
     ]
     if addresses:
         values = [
-            _named(launch, v, column, indices, base, addresses) for v, column in zip(module.values, values, strict=True)
+            _named(launch, v, column, indices, bases, addresses)
+            for v, column in zip(module.values, values, strict=True)
         ]
     found = Seen(instances=count, misplaced=_misplaced(launch, places, status))
     rows: Iterator[State] = zip(*values, strict=True) if values else iter([()] * count)
@@ -256,12 +282,14 @@ def seen(
     for state, ended in zip(rows, whole, strict=True):
         if ended == {DONE}:
             found.states[state] += 1
+        elif 0 in ended and not stuck:
+            found.misplaced = found.misplaced or f"threads of an instance did not run: they say {sorted(ended)}"
         elif NOT_STARTED in ended:
             found.not_started += 1
         elif NOT_ENDED in ended or stuck:
             found.not_ended += 1
         else:
-            found.misplaced = found.misplaced or f"threads of an instance did not run: they say {sorted(ended)}"
+            found.misplaced = found.misplaced or f"threads of an instance say {sorted(ended)}, which means nothing"
     return found
 
 
@@ -287,18 +315,24 @@ def _final(launch: Launch, value: Value, indices: Sequence[int], memory: bytes) 
 
 
 def _named(
-    launch: Launch, value: Value, column: list[int], indices: Sequence[int], base: int, addresses: Mapping[str, int]
-) -> list[int]:
+    launch: Launch, value: Value, column: list[int], indices: Sequence[int], bases: Sequence[int],
+    addresses: Mapping[str, int],
+) -> list[int]:  # fmt: skip
     """Values, with what is an address of the instance's own memory as the model has it. One of another instance stays as it is,
     and is none of the model's."""
     if value.width != 64:
         return column
-    own = [(l, *launch.offsets[l.name]) for l in launch.module.test.locations if l.space != "shared"]
+    test, mappings = launch.module.test, launch.module.mappings
+    own = [
+        (l, _size(root_of(test, l)), bases[mappings[l.name]], *launch.offsets[l.name])
+        for l in test.locations
+        if l.space != "shared"
+    ]
     found = []
     for n, number in zip(indices, column, strict=True):
-        for l, offset, stride in own:
+        for l, size, base, offset, stride in own:
             inside = number - (base + offset + n * stride)
-            if 0 <= inside <= _size(l):  # one behind the last is written so, too
+            if 0 <= inside <= size:  # one behind the last is written so, too
                 number = addresses[l.name] + inside
                 break
         found.append(number)
@@ -309,25 +343,32 @@ def _named(
 
 
 def _misplaced(launch: Launch, places: Sequence[Sequence[int]], status: Sequence[Sequence[int]]) -> str:
-    """What is wrong with where threads were, which they say themselves; empty where nothing is: threads share warps, CTAs and
-    clusters just where the test says so, and no two threads are one."""
+    """What is wrong with where threads were, which they say themselves; empty where nothing is: they are in the launches that
+    they belong to, share warps, CTAs and clusters just where the test says so, and no two threads are one."""
     seats, threads = launch.module.placement.seats, launch.module.test.threads
-    pairs = [(a, b, _shared(threads[a].place, threads[b].place)) for a in range(len(seats)) for b in range(a)]
+    pairs = [
+        (a, b, "" if seats[a].part != seats[b].part else _shared(threads[a].place, threads[b].place))
+        for a in range(len(seats))
+        for b in range(a)
+    ]
     ctas = launch.module.placement.ctas
     taken: set[int] = set()
     for n in range(launch.shape.instances):
         if any(column[n] == 0 for column in status):
             continue  # told elsewhere
+        parts = [column[n] >> PART_BITS for column in places]
+        if parts != [seat.part for seat in seats]:
+            return f"threads of instance {n} are in the launches {parts}"
         for a, b, wanted in pairs:
             found = _common(places[a][n], places[b][n], ctas)
             if found != wanted:
                 names = f"{threads[b].name} and {threads[a].name} of instance {n}"
                 return f"{names} share {found or 'the GPU'}, and should share {wanted or 'the GPU'}"
-        if launch.module.placement.alone:
-            lanes = [column[n] & (WARP - 1) for column in places]
-            ranks = [(column[n] >> PLACE_BITS) % ctas for column in places]
-            if lanes != [seat.lane for seat in seats] or ranks != [seat.rank for seat in seats]:
-                return f"threads of instance {n} have lanes {lanes} and ranks {ranks}"
+        ranks = [((column[n] & _mask(PART_BITS)) >> PLACE_BITS) % ctas for column in places]
+        lanes = [column[n] & (WARP - 1) for column in places]
+        alone = launch.module.placement.alone
+        if ranks != [seat.rank for seat in seats] or (alone and lanes != [seat.lane for seat in seats]):
+            return f"threads of instance {n} have lanes {lanes} and ranks {ranks}"
         own = [column[n] for column in places]
         if len(set(own)) < len(own) or taken & set(own):
             return f"two threads have the place of a thread of instance {n}"
@@ -341,7 +382,12 @@ def _common(a: int, b: int, ctas: int) -> str:
     if first == second:
         lanes = _mask(PLACE_BITS)
         return "a warp" if (a & lanes) // WARP == (b & lanes) // WARP else "a CTA"
-    return "a cluster" if ctas > 1 and first // ctas == second // ctas else ""
+    same_launch = a >> PART_BITS == b >> PART_BITS
+    return "a cluster" if ctas > 1 and same_launch and _cluster(a, ctas) == _cluster(b, ctas) else ""
+
+
+def _cluster(place: int, ctas: int) -> int:
+    return ((place & _mask(PART_BITS)) >> PLACE_BITS) // ctas
 
 
 def _shared(a: Place, b: Place) -> str:

@@ -7,8 +7,10 @@ came to. The wait is bounded, and all threads of an instance agree on how it end
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from axioms.program import Program
-from litmus.test import TYPE_WIDTHS, AddressOf, LocationTerm, RegisterTerm, Test
+from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm, RegisterTerm, Test
 from ptxcore.diagnostics import Span, fail
 from ptxcore.isa.targets import target as target_named
 from ptxmm.gpu.body import Body, Line
@@ -17,14 +19,16 @@ from ptxmm.gpu.contract import (
     CONTROL,
     DONE,
     ENTRY,
+    KERNEL_COUNTER,
     NOT_ENDED,
     NOT_STARTED,
+    PARAMETERS,
     PLACE_BITS,
     Module,
     Value,
     check_pointer,
 )
-from ptxmm.gpu.placement import Placement
+from ptxmm.gpu.placement import Placement, mappings, root_of
 
 _ABORTED = 0x80000000
 
@@ -35,13 +39,20 @@ def values_of(test: Test, program: Program) -> tuple[Value, ...]:
     return tuple(Value(o.label, o.width, o.signed, terms[o.label]) for o in program.observed)
 
 
+def _as_declared(test: Test, location: Location) -> Location:
+    root = root_of(test, location)
+    return replace(location, type=root.type, elements=root.elements, space=root.space)
+
+
 class Writer:
     def __init__(self, test: Test, placement: Placement, program: Program, target: str, version: str) -> None:
         self.test, self.placement, self.program = test, placement, program
         self.target, self.version = target, version
         self.values = values_of(test, program)
-        self.locations = {l.name: l for l in test.locations}
-        self.numbers = {l.name: i for i, l in enumerate(test.locations)}
+        #: An alias has the type of what it is an alias of.
+        self.locations = {l.name: _as_declared(test, l) for l in test.locations}
+        self.mappings = mappings(test)
+        self.parameters = [*PARAMETERS, *(f"mapping_{n}" for n in range(1, 1 + max(self.mappings.values(), default=0)))]
         self.stored = tuple(v for v in self.values if self._is_stored(v))
         self.shared = [l for l in test.locations if l.space == "shared"]
         #: Whether threads wait for each other at the end: somebody looks at shared memory then, or others still access it.
@@ -63,11 +74,10 @@ class Writer:
         self._emit(f".version {self.version}\n.target {self.target}\n.address_size 64")
         if self.shared:
             self._emit(".extern .shared .align 128 .b8 h_shared[];")
-        parameters = ", ".join(
-            f".param .u64 {name}" for name in ("memory", "results", "control", "clusters", "instances", "scratch")
-        )
+        parameters = ", ".join(f".param .u64 {name}" for name in self.parameters)
         self._emit(f".visible .entry {ENTRY}({parameters}){cluster}\n{{")
         self._emit(_DECLARED)
+        self._emit("".join(f".reg .b64 %h_{name};\n" for name in self.parameters[len(PARAMETERS) :]).strip())
         for body in bodies:
             self._emit("\n".join(body.declarations()))
             self._emit("\n".join(self._address_declarations(body)))
@@ -92,6 +102,7 @@ class Writer:
             spans,
             self.target,
             self.version,
+            self.mappings,
         )
 
     def _check_target(self) -> None:
@@ -133,21 +144,27 @@ class Writer:
 
     def _who(self) -> None:
         p = self.placement
-        for name in ("memory", "results", "control", "clusters", "instances", "scratch"):
+        for name in self.parameters:
             self._emit(f"ld.param.u64 %h_{name}, [{name}];\ncvta.to.global.u64 %h_{name}, %h_{name};")
         self._emit("mov.u32 %h_zero, 0;\nmov.u32 %h_cta, %ctaid.x;\nmov.u32 %h_tid, %tid.x;")
-        for name in ("groups", "slots", "blocks", "per_warp"):
+        for name in ("groups", "slots", "blocks", "per_warp", "own"):
             self._control(name, f"%h_{name}")
+        if p.needs_clusters:  # as the machine says, so that a launch without them is found
+            self._emit("mov.u32 %h_t, %clusterid.x;\nmov.u32 %h_rank, %cluster_ctarank;")
+        else:
+            self._emit("mov.u32 %h_t, %h_cta;\nmov.u32 %h_rank, 0;")
         self._emit(
-            f"div.u32 %h_t, %h_cta, {p.ctas};\n"
-            f"rem.u32 %h_rank, %h_cta, {p.ctas};\n"
             "mad.wide.u32 %h_a, %h_t, 4, %h_clusters;\n"
             "ld.global.u32 %h_t, [%h_a];\n"
-            f"mul.lo.u32 %h_u, %h_groups, {p.clusters};\n"
+            "mul.lo.u32 %h_u, %h_groups, %h_own;\n"
             "setp.ge.u32 %h_p, %h_t, %h_u;\n"
             "@%h_p bra STRESS;\n"
-            f"div.u32 %h_group, %h_t, {p.clusters};\n"
-            f"rem.u32 %h_k, %h_t, {p.clusters};\n"
+            "div.u32 %h_group, %h_t, %h_own;\n"
+            "rem.u32 %h_k, %h_t, %h_own;"
+        )
+        self._control("first", "%h_t")
+        self._emit(
+            "add.u32 %h_k, %h_k, %h_t;\n"
             "shr.u32 %h_warp, %h_tid, 5;\n"
             "and.b32 %h_lane, %h_tid, 31;\n"
             "rem.u32 %h_slot, %h_warp, %h_blocks;\n"
@@ -184,10 +201,10 @@ class Writer:
             "ld.global.u32 %h_index, [%h_a];\n"
             f"mad.wide.u32 %h_row, %h_inst, {row}, %h_results;\n"
             f"shl.b32 %h_t, %h_cta, {PLACE_BITS};\n"
-            "or.b32 %h_t, %h_t, %h_tid;\n"
-            "cvt.u64.u32 %h_v, %h_t;\n"
-            f"st.global.u64 [%h_row+{16 * t + 8}], %h_v;"
+            "or.b32 %h_t, %h_t, %h_tid;"
         )
+        self._control("part", "%h_u")
+        self._emit(f"mov.b64 %h_v, {{%h_t, %h_u}};\nst.global.u64 [%h_row+{16 * t + 8}], %h_v;")
         self._hash(t)
         self._stress("pre_stress", f"PRE_{name}", drawn=True)
         self._addresses(body)
@@ -225,7 +242,7 @@ class Writer:
 
     def _address_declarations(self, body: Body) -> list[str]:
         found = []
-        for l in self.test.locations:
+        for l in self.locations.values():
             found += [f".reg .b64 %{body.thread.name}_at_{l.name};"]
             if l.space == "shared":
                 found += [
@@ -239,7 +256,7 @@ class Writer:
         if self.shared:
             self._control("shared_stride", "%h_t")
             self._emit("mov.u32 %h_s, h_shared;\nmad.lo.u32 %h_s, %h_slot, %h_t, %h_s;")
-        for number, l in enumerate(self.test.locations):
+        for number, l in enumerate(self.locations.values()):
             at = f"%{body.thread.name}_at_{l.name}"
             self._word(len(CONTROL) + 2 * number, "%h_t")
             if l.space == "shared":
@@ -248,7 +265,9 @@ class Writer:
                     f"add.u32 {window}, %h_s, %h_t;\ncvt.u64.u32 {wide}, {window};\ncvta.shared.u64 {at}, {wide};"
                 )
             else:
-                self._emit(f"cvt.u64.u32 {at}, %h_t;\nadd.u64 {at}, {at}, %h_memory;")
+                mapping = self.mappings[l.name]
+                base = f"%h_mapping_{mapping}" if mapping else "%h_memory"
+                self._emit(f"cvt.u64.u32 {at}, %h_t;\nadd.u64 {at}, {at}, {base};")
                 self._word(len(CONTROL) + 2 * number + 1, "%h_t")
                 self._emit(f"mad.wide.u32 {at}, %h_index, %h_t, {at};")
 
@@ -274,7 +293,7 @@ class Writer:
     def _preload(self, body: Body) -> None:
         """Brings some of the locations into caches."""
         self._control("preload", "%h_u")
-        for l in self.test.locations:
+        for l in self.locations.values():
             if l.space != "shared":
                 self._next()
                 self._emit(
@@ -289,22 +308,31 @@ class Writer:
         self._emit("mad.wide.u32 %h_c, %h_index, %h_t, %h_c;")
         self._control("polls", "%h_n")
 
+    def _meeting(self, t: int) -> tuple[str, int, str]:
+        """Where the threads that run together with a thread meet, how many they are, and the scope that has all of them."""
+        part = self.placement.parts[self.placement.seats[t].part]
+        return (
+            f"[%h_c+{KERNEL_COUNTER * part.kernel}]", part.threads, "sys" if self.placement.gpus > 1 else "gpu",
+        )  # fmt: skip
+
     def _wait_for_start(self, t: int, name: str) -> None:
-        """All threads of an instance start, or none: who gives up says so in the counter, unless all have come meanwhile."""
+        """All threads of a kernel's instance start, or none: who gives up says so in the counter, unless all have come
+        meanwhile."""
         self._counter("start")
+        counter, threads, scope = self._meeting(t)
         self._emit(
-            "atom.acq_rel.gpu.global.add.u32 %h_t, [%h_c], 1;\n"
+            f"atom.acq_rel.{scope}.global.add.u32 %h_t, {counter}, 1;\n"
             f"START_{name}:\n"
-            "ld.acquire.gpu.global.u32 %h_t, [%h_c];\n"
+            f"ld.acquire.{scope}.global.u32 %h_t, {counter};\n"
             f"setp.ge.u32 %h_p, %h_t, {_ABORTED};\n"
             f"@%h_p bra LATE_{name};\n"
-            f"setp.ge.u32 %h_p, %h_t, {len(self.test.threads)};\n"
+            f"setp.ge.u32 %h_p, %h_t, {threads};\n"
             f"@%h_p bra GO_{name};\n"
             "sub.u32 %h_n, %h_n, 1;\n"
             "setp.ne.u32 %h_p, %h_n, 0;\n"
             f"@%h_p bra START_{name};\n"
             f"or.b32 %h_u, %h_t, {_ABORTED};\n"
-            "atom.acq_rel.gpu.global.cas.b32 %h_u, [%h_c], %h_t, %h_u;\n"
+            f"atom.acq_rel.{scope}.global.cas.b32 %h_u, {counter}, %h_t, %h_u;\n"
             "mov.u32 %h_n, 1;\n"
             f"bra START_{name};\n"
             f"LATE_{name}:\n"
@@ -316,12 +344,13 @@ class Writer:
 
     def _wait_for_end(self, t: int, name: str) -> None:
         self._counter("end")
+        counter, threads, scope = self._meeting(t)
         self._emit(
-            "atom.acq_rel.gpu.global.add.u32 %h_t, [%h_c], 1;\n"
+            f"atom.acq_rel.{scope}.global.add.u32 %h_t, {counter}, 1;\n"
             "shl.b32 %h_n, %h_n, 4;\n"
             f"WAIT_{name}:\n"
-            "ld.acquire.gpu.global.u32 %h_t, [%h_c];\n"
-            f"setp.ge.u32 %h_p, %h_t, {len(self.test.threads)};\n"
+            f"ld.acquire.{scope}.global.u32 %h_t, {counter};\n"
+            f"setp.ge.u32 %h_p, %h_t, {threads};\n"
             f"@%h_p bra ENDED_{name};\n"
             "sub.u32 %h_n, %h_n, 1;\n"
             "setp.ne.u32 %h_p, %h_n, 0;\n"
@@ -418,7 +447,7 @@ class Writer:
 
 _DECLARED = """\
 .reg .b64 %h_memory, %h_results, %h_control, %h_clusters, %h_instances, %h_scratch, %h_a, %h_c, %h_v, %h_row;
-.reg .b32 %h_zero, %h_cta, %h_tid, %h_groups, %h_slots, %h_blocks, %h_per_warp, %h_rank, %h_group, %h_k, %h_warp, %h_lane;
-.reg .b32 %h_slot, %h_inst, %h_index, %h_t, %h_u, %h_n, %h_h, %h_s, %h_lines;
+.reg .b32 %h_zero, %h_cta, %h_tid, %h_groups, %h_own, %h_slots, %h_blocks, %h_per_warp, %h_rank, %h_group, %h_k;
+.reg .b32 %h_warp, %h_lane, %h_slot, %h_inst, %h_index, %h_t, %h_u, %h_n, %h_h, %h_s, %h_lines;
 .reg .b16 %h_half;
 .reg .pred %h_p, %h_q1, %h_q2;"""

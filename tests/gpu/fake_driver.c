@@ -46,8 +46,8 @@ int cuLaunchKernel(const char *function, unsigned gx, unsigned gy, unsigned gz, 
                    unsigned shared, void *stream, void **parameters, void **extra) {
     if (!strncmp(function, "litmus", 6)) {
         uint64_t *row = *(uint64_t **)parameters[1];
-        uint32_t *control = *(uint32_t **)parameters[2], instances = control[0] * control[1];
-        if (gx < 2 * control[0] || bx % 32 || extra) return 1;
+        uint32_t *control = *(uint32_t **)parameters[2], instances = control[3] * control[4];
+        if (gx < 2 * control[3] || bx % 32 || extra) return 1;
         for (uint64_t i = 0; i < instances; i++, row += 6) {
             uint64_t own[] = {1, 2 * i << 10, 1, (2 * i + 1) << 10, i == 0, 0};
             memcpy(row, own, sizeof own);

@@ -95,16 +95,15 @@ def test_no_test_of_the_library_is_refused_but_for_what_a_launch_does_not_have()
             module(test)
         except InputError as error:
             reasons |= {(path.stem, d.message) for d in error.diagnostics}
-    known = r"another GPU|virtual address|proxy, and the harness|of its own|thread of the host|short dialect|128 bits|griddep"
+    known = r"proxy, and the harness|thread of the host|short dialect|128 bits|griddep"
     assert {why for _, why in reasons if not re.search(known, why)} == set()
     assert len({name for name, _ in reasons}) < len(LIBRARY[::4]) // 3
 
 
 #: By words of the reasons, in the order in which a test counts, how the documentation calls them.
 CLASSES = {
-    "thread of the host": "a thread of the host", "kernels of its own": "kernels of its own",
-    "another GPU": "threads on several GPUs",
-    "virtual address": "another virtual address", "proxy, and the harness": "addresses through the proxies",
+    "thread of the host": "a thread of the host", "griddepcontrol": "kernels that begin before another one ends",
+    "proxy, and the harness": "addresses through the proxies",
     "address of shared memory": "a register in its states",
 }  # fmt: skip
 
@@ -234,9 +233,14 @@ def test_what_a_target_does_not_have_is_told_at_the_line_of_the_test() -> None:
 
 REFUSED = {
     "proxy": ("{ x = 0; s @ surface aliases x; }", "ld.weak.u32 %r0, [x]", "through the surface proxy", 2),
-    "alias": ("{ x = 0; y @ generic aliases x; }", "ld.weak.u32 %r0, [y]", "another virtual address", 2),
+    "alias": (
+        "{ .shared .u32 x; y @ generic aliases x; }",
+        "ld.weak.u32 %r0, [y]",
+        "another address of shared memory",
+        2,
+    ),
     "constant": ("{ .const .u32 x = 1; }", "ld.const.u32 %r0, [x]", "in .const", 2),
-    "kernel": ("{ x = 0; kernel k = [P0]; }", "ld.weak.u32 %r0, [x]", "kernels of its own", 3),
+    "kernel": ("{ x = 0; kernel k = [P0]; }", "griddepcontrol.wait;\n mov.u32 %r0, 1", "begins before another", 4),
     "trap": ("{ x = 0; }", "@p trap ;\n mov.u32 %r0, 1", "ends the whole launch", 4),
     "narrow": ("{ x = 0; }", "mov.u32 %r0, x", "has 32 bits, and an address", 4),
 }
@@ -251,12 +255,21 @@ def test_what_cannot_be_placed_is_told_with_the_reason(name: str) -> None:
     assert any(said in d.message and d.span.line == line for d in error.value.diagnostics), str(error.value)
 
 
-def test_a_thread_of_another_gpu_and_one_of_the_host_are_told() -> None:
-    for place, said in (("cta 1,gpu 1", "is on another GPU than P0"), ("host", "is a thread of the host")):
-        with pytest.raises(InputError) as error:
-            accesses = "st.weak.u32 [x], 1 | st.weak.u32 [x], 2"
-            module(ptxmm.parse(f"PTX t\n{{ x = 0; }}\n P0@cta 0,gpu 0 | P1@{place} ;\n {accesses} ;\nexists true\n"))
-        assert said in error.value.diagnostics[0].message
+@pytest.mark.parametrize(
+    ("kernels", "place", "said"),
+    [
+        ("", "host", "is a thread of the host"),
+        ("kernel k = [P0];", "cta 1,gpu 0", "P1 is in no kernel"),
+        ("kernel k = [P0]; kernel l = [P1];", "cta 0,gpu 0", "which is in another kernel"),
+        ("kernel k = [P0]; kernel l = [P1];", "cta 1,gpu 1", "in streams of one"),
+    ],
+)
+def test_threads_that_no_launch_has_are_told(kernels: str, place: str, said: str) -> None:
+    accesses = "st.weak.u32 [x], 1 | st.weak.u32 [x], 2"
+    text = f"PTX t\n{{ x = 0; {kernels} }}\n P0@cta 0,gpu 0 | P1@{place} ;\n {accesses} ;\nexists true\n"
+    with pytest.raises(InputError) as error:
+        module(ptxmm.parse(text))
+    assert said in error.value.diagnostics[0].message
 
 
 def test_a_pointer_into_shared_memory_is_the_address_that_its_use_wants() -> None:
@@ -337,7 +350,7 @@ def test_tables_are_permutations_and_differ_from_launch_to_launch() -> None:
     launch = planned(module(named("IRIW+fence.sc.gpu")), replace(Parameters(), instances=64, per_cta=8, stress_ctas=5))
     tables = [launch.tables(seed) for seed in (1, 2, 1)]
     assert tables[0] == tables[2] and all(a != b for a, b in zip(tables[0], tables[1], strict=True))
-    for table, count in ((tables[0][1], launch.grid), (tables[0][2], 64)):
+    for table, count in ((tables[0].clusters[0], launch.grids[0]), (tables[0].instances, 64)):
         numbers = [int.from_bytes(table[i : i + 4], "little") for i in range(0, len(table), 4)]
         assert sorted(numbers) == list(range(count))
 
@@ -377,9 +390,11 @@ def planted(name: str, old: str, new: str) -> Module:
 PLACEMENTS = {
     "warps of half the size": ("MP+rel.cta+acq.cta-same-cta", r"shr\.u32 %h_warp, %h_tid, 5", "shr.u32 %h_warp, %h_tid, 4"),
     "two lanes for one": ("MP", r"and\.b32 %h_lane, %h_tid, 31", "and.b32 %h_lane, %h_tid, 30"),
-    "always the first role": ("MP", r"rem\.u32 %h_k, %h_t, 2", "mov.u32 %h_k, 0"),
-    "ranks the other way round": ("ISA2+cta+cluster", r"div\.u32 %h_t, %h_cta, 2",
-        "add.u32 %h_t, %h_cta, 1;\nshr.u32 %h_t, %h_t, 1"),
+    "always the first role": ("MP", r"rem\.u32 %h_k, %h_t, %h_own", "mov.u32 %h_k, 0"),
+    "ranks the other way round": ("ISA2+cta+cluster", r"mov\.u32 %h_rank, %cluster_ctarank",
+        "mov.u32 %h_rank, %cluster_ctarank;\nsub.u32 %h_rank, 1, %h_rank"),
+    "a launch without its clusters": ("MP+rel.cluster+acq.cluster-same-cluster", r"\.reqnctapercluster 2", ""),
+    "the wrong launch": ("streams+event", r"add\.u32 %h_k, %h_k, %h_t", "xor.b32 %h_k, %h_t, 1"),
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import browsers
 import campaigns
 import patience
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from ptxcore import sources
 
@@ -60,9 +60,15 @@ def pytest_configure(config: pytest.Config) -> None:
     _keep_byte_code(config)
     gc.set_threshold(_OBJECTS)
     patience.endless()
+    patience.alone()
     sources.PATIENCE = 1.0  # of pipes that nobody writes to there are many
-    campaign = "campaign" in config.option.markexpr.replace("not campaign", "")
+    campaign, campaigns.whole = _asked("campaign", config), _asked("campaign", config) or _asked("long", config)
     settings.load_profile("campaign" if campaign and campaigns.SHARE == 1 else "always")
+
+
+def _asked(mark: str, config: pytest.Config) -> bool:
+    """Whether tests that are marked so are asked for."""
+    return mark in config.option.markexpr.replace(f"not {mark}", "")
 
 
 def _keep_byte_code(config: pytest.Config) -> None:
@@ -85,17 +91,23 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked is chosen
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if _asked("long", config):
+        campaigns.take_drawn(items)
     campaigns.take_parts(items)
     _take_share(config, items)
 
 
 def _take_share(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a campaign, or a long test, with many parameters one in so many, where only a share of them is asked for."""
+    """Of a campaign, or a long test, with many parameters one in so many, where only a share of them is asked for; and of all
+    tests that hypothesis draws examples for."""
     seen, left, out = Counter[tuple[str, str]](), list[pytest.Item](), list[pytest.Item]()
     shares = {"campaign": campaigns.SHARE, "long": campaigns.SHARE_OF_LONG}
     for item in items:
         mark = next((mark for mark in shares if item.get_closest_marker(mark) is not None), "")
-        test = mark, item.nodeid.partition("[")[0]
+        drawn = mark == "long" and is_hypothesis_test(
+            getattr(item, "obj", None)
+        )  # these are one test of many examples, each
+        test = mark, "" if drawn else item.nodeid.partition("[")[0]
         (out if mark and seen[test] % shares[mark] else left).append(item)
         seen[test] += 1
     if out:

@@ -6,9 +6,11 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from campaigns import some
 
 HERE = Path(__file__).resolve().parent
 FILES = sorted(path for path in HERE.rglob("*.py") if path.name != Path(__file__).name)
@@ -43,8 +45,14 @@ _WAIT = ("run", "communicate", "wait", "check_output", "check_call")
 _GIVES_UP = {"OutOfTime", "TooLarge"}
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """What a file is made of; each is read once."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def calls(path: Path) -> Iterator[ast.Call]:
-    yield from (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    yield from (node for node in nodes(path) if isinstance(node, ast.Call))
 
 
 def name_of(node: ast.expr) -> str:
@@ -80,7 +88,7 @@ def test_nothing_is_passed_over_without_being_counted() -> None:
         (path.name, handler.lineno)
         for path in FILES
         if path.name != "test_fuzz.py"  # to be out of time is an answer there
-        for handler in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for handler in nodes(path)
         if isinstance(handler, ast.ExceptHandler)
         and handler.type is not None
         and _GIVES_UP & {name_of(node) for node in ast.walk(handler.type) if isinstance(node, ast.expr)}
@@ -133,7 +141,7 @@ def test_helpers_stand_beside_their_users_or_in_support() -> None:
 
 
 def _imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -202,9 +210,9 @@ def said(project: Path, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("-q", "test_some.py"), ("-n", "2", "test_some.py"), ("-p", "no:xdist", "test_some.py")]
+    "arguments", some(3, [["-n", "2", "test_some.py"], ["-q", "test_some.py"], ["-p", "no:xdist", "test_some.py"]])
 )
-def test_a_run_says_what_it_skipped_and_compared_in_its_last_lines(project: Path, arguments: tuple[str, ...]) -> None:
+def test_a_run_says_what_it_skipped_and_compared_in_its_last_lines(project: Path, arguments: list[str]) -> None:
     text = said(project, *arguments)
     assert "3 tests were skipped:\n     2  no luck\n     1  no GPU\n" in text
     assert "4 agreement tests compared 5 of 9; the least share is 0 of 0, in test_some.py::test_nothing" in text
@@ -223,8 +231,14 @@ def test_processes_share_byte_code() -> None:
     assert subprocess.run([sys.executable, "-c", made], capture_output=True, text=True).stdout == "False\n"
 
 
-def test_a_run_of_folders_takes_every_core_by_itself_and_a_run_of_files_does_not(project: Path) -> None:
-    chosen = ("-k", "in_a_worker")
-    assert "1 failed" not in said(project, *chosen) and "1 failed" not in said(project, ".", *chosen)
-    for arguments in (("test_process.py",), ("-n", "0"), ("--pdb",), ("-p", "no:xdist")):
-        assert "AssertionError" in said(project, *arguments, *chosen), arguments
+CHOSEN = ("-k", "in_a_worker")
+
+
+@pytest.mark.parametrize("arguments", some(2, [[], ["."]]))
+def test_a_run_of_folders_takes_every_core_by_itself(project: Path, arguments: list[str]) -> None:
+    assert "1 failed" not in said(project, *arguments, *CHOSEN)
+
+
+@pytest.mark.parametrize("arguments", some(4, [["test_process.py"], ["-n", "0"], ["--pdb"], ["-p", "no:xdist"]]))
+def test_a_run_of_files_or_of_one_process_does_not(project: Path, arguments: list[str]) -> None:
+    assert "AssertionError" in said(project, *arguments, *CHOSEN)

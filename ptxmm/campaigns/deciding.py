@@ -6,7 +6,6 @@ import copy
 import datetime
 import functools
 import json
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from litmus.formats import read
@@ -149,10 +148,3 @@ def _is_whole(result: Result) -> bool:
 
 
 _NO_FINDINGS: tuple[Finding, ...] = ()
-
-
-def processors() -> int:
-    """How many processors there are for this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from ptxmm import available
 from ptxmm.campaigns.database import Database, DatabaseError
-from ptxmm.campaigns.deciding import Asked, Decider, processors
+from ptxmm.campaigns.deciding import Asked, Decider
 from ptxmm.campaigns.identity import words
 from ptxmm.campaigns.pool import Dask, Pool, PoolError, Processes
 from ptxmm.campaigns.run import Campaign, Counts, Given, generated, given, looked_up
@@ -159,7 +160,7 @@ def _source(options: Namespace) -> list[str]:
 def _pool(options: Namespace, decider: Decider, asked: Iterable[Asked]) -> Pool:
     if options.dask:
         return Dask(decider, asked, options.dask)
-    return Processes(decider, asked, options.jobs or processors())
+    return Processes(decider, asked, options.jobs or available.processors())
 
 
 def _report(options: Namespace) -> int:

@@ -344,7 +344,6 @@ class _Run:
         return self._cache.outcomes(paths, self._decided) if self._cache else self._decided(paths)
 
     def _decided(self, paths: list[Item]) -> Generator[Outcome, None, None]:
-        jobs = self._options.jobs or (1 if len(paths) <= 1 else processors())
         if not paths:
             return
         if len(paths) == 1 and self._options.timeout is None:
@@ -354,10 +353,12 @@ class _Run:
                 yield alone(self._checker, paths[0], self._checker.lost)
                 return
         from ptxcore.collection import shared_with_children
+        from ptxmm import available
         from ptxmm.workers import Workers
 
         if len(paths) > 1:
             self._checker.warm()
+        jobs = self._options.jobs or (1 if len(paths) == 1 else available.processors())
         timeout = self._options.timeout
         limit = (
             None if timeout is None else timeout * 1.1 + 0.25
@@ -413,13 +414,6 @@ class _Run:
 
 def _bad_path(path: str, problem: str, model: str) -> Outcome:
     return refused(path, model, Refusal(plain(problem)))
-
-
-def processors() -> int:
-    """How many processors there are for us."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def bar(count: int | None, what: str = "checking") -> Bar | _Quiet:

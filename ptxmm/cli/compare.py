@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
-from ptxmm.cli.check import bar, processors
+from ptxmm import available
+from ptxmm.cli.check import bar
 from ptxmm.comparing.columns import Case, Columns
 from ptxmm.comparing.comparison import Comparison, Telling, columns_for, compared, told
 from ptxmm.report.comparing import JsonReport, Report, Searched, TextReport
@@ -88,7 +89,7 @@ class _Run:
         self._seen = {_SAME}
         self._texts: dict[str, str] = {}  # of the tests that are written, by the names of their files
         self._made: set[str] = set()  # minimal tests that were told already
-        self._jobs = options.jobs or processors()
+        self._jobs = options.jobs or available.processors()
         self._start = time.perf_counter()
 
     def table(self) -> int:

@@ -66,7 +66,7 @@ def serve(options: argparse.Namespace) -> int:
         if missing not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
         return _refuse(f"this needs {missing}, which is not installed: pip install 'ptxmm[web]'")
-    from ptxmm.campaigns.deciding import processors
+    from ptxmm.available import processors
 
     try:
         listening = bound(options.host, options.port)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from agreement import STEPS, brute_force, pass_over
 from asynchronous_cases import CASES, Case
-from campaigns import share
+from campaigns import drawn, share
 from generated_asynchronous import bulk, copies, kernels, proxies
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -113,7 +113,7 @@ def assert_agreement(text: str, steps: int = STEPS) -> None:
 
 def of(count: int, **more: object) -> settings:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-    return settings(max_examples=count, deadline=None, database=None, suppress_health_check=slow, **more)  # type: ignore[arg-type]
+    return settings(max_examples=drawn(count), deadline=None, database=None, suppress_health_check=slow, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.compares(0.9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from agreement import STEPS, brute_force
-from campaigns import share
+from campaigns import drawn, share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,7 +120,7 @@ def barriers(draw: st.DrawFn) -> str:
 
 
 def _of(examples: int) -> settings:
-    return settings(max_examples=examples, deadline=None, database=None, derandomize=True)
+    return settings(max_examples=drawn(examples), deadline=None, database=None, derandomize=True)
 
 
 @pytest.mark.compares(0.6)

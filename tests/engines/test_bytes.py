@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from agreement import STEPS, deadline, either
-from campaigns import share
+from campaigns import drawn, share
 from generated_sizes import mixed_sizes
 from hypothesis import HealthCheck, given, settings
 
@@ -19,7 +19,7 @@ from ptxmm.pipeline import build
 from ptxmm.result import Result
 
 ENGINES = pytest.mark.parametrize("engine", ["solve", "enumerate"])
-QUICK = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=drawn(12), deadline=None, suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=share(1500), deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -314,7 +314,7 @@ def test_engines_agree_on_accesses_of_many_sizes(text: str) -> None:
 
 
 @pytest.mark.compares(0.9)
-@settings(QUICK, max_examples=5)
+@settings(QUICK, max_examples=drawn(5))
 @given(mixed_sizes(4))
 def test_cutting_everything_shows_nothing_more(text: str) -> None:
     program = build(read(text))

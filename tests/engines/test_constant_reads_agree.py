@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from agreement import STEPS, brute_force
-from campaigns import share
+from campaigns import drawn, share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -145,7 +145,7 @@ def assert_agreement(text: str, steps: int, model: str = "ptx-9.0") -> None:
 
 
 @pytest.mark.compares(0.8)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=drawn(40), deadline=None)
 @given(st.one_of(programs(), exchanges()), st.sampled_from(["ptx-9.0", "ptx-9.0", "ptx-7.5", "ptx-6.0"]))
 def test_settling_changes_no_answer(text: str, model: str) -> None:
     assert_agreement(text, STEPS, model)

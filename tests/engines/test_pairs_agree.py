@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from agreement import deadline, either, note
-from campaigns import share
+from campaigns import drawn, share
 from generated_pairs import PAIRS, has_both, pairs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -47,7 +47,11 @@ def test_all_features_are_among_the_pairs_that_are_always_tested() -> None:
 
 def _some(examples: int) -> settings:
     return settings(
-        max_examples=examples, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+        max_examples=drawn(examples),
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
     )
 
 

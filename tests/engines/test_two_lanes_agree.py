@@ -96,7 +96,7 @@ def test_of_lanes_that_were_judged_differently(first: Lane, second: Lane) -> Non
 
 
 @pytest.mark.compares(0.9)
-@pytest.mark.parametrize("count", lengths(24, 60))
+@pytest.mark.parametrize("count", lengths(12, 60))
 def test_of_some_pairs_of_lanes(count: int) -> None:
     for first, second in random.Random(0).sample(PAIRS, count):
         compare(first, second)

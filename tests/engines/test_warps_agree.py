@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from agreement import STEPS, brute_force
-from campaigns import share
+from campaigns import drawn, share
 from generated_warps import warps
 from hypothesis import HealthCheck, Phase, given, settings
 
@@ -29,7 +29,9 @@ def assert_agreement(text: str, steps: int = STEPS) -> None:
 
 
 @pytest.mark.compares(0.9)
-@settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=drawn(40), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
 @given(warps())
 def test_the_engines_agree(text: str) -> None:
     assert_agreement(text)

@@ -48,6 +48,7 @@ def part_of(part: int) -> tuple[Whole, ...]:
 PARTS = 24
 
 
+@pytest.mark.long
 def test_every_form_of_their_sections_has_a_whole_kernel_or_a_reason() -> None:
     """With the test of kernels of one instruction: every form that is executed is compared, or has a reason."""
     there = {form for probe in all_probes() for form in probe.forms}
@@ -59,11 +60,13 @@ def test_every_form_of_their_sections_has_a_whole_kernel_or_a_reason() -> None:
     assert compared >= 250
 
 
+@pytest.mark.long
 def test_their_names_are_different() -> None:
     names = [probe.name for probe in all_probes()]
     assert len(names) == len(set(names)) > 450
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", some(PARTS, range(PARTS)))
 def test_whole_kernels_leave_the_same_under_another_schedule(part: int) -> None:
     for probe in part_of(part):
@@ -80,6 +83,7 @@ def test_kernels_that_wait_and_signal_leave_what_is_said(name: str) -> None:
         assert whole.run_here(probe, probe.text, seed) == [whole_sync.wanted(name)], seed
 
 
+@pytest.mark.long
 @needs_ptxas
 @pytest.mark.parametrize("part", some(PARTS, range(PARTS)))
 def test_ptxas_and_the_checker_take_the_whole_kernels(part: int) -> None:

@@ -59,6 +59,7 @@ def test_a_fix_leaves_a_module_without_errors_and_without_what_it_mends() -> Non
     assert len(codes) >= 8 and sum(codes.values()) >= 30, codes
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", sorted(MENDED))
 def test_what_mends_a_kernel_makes_it_right(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name

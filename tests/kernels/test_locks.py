@@ -32,7 +32,7 @@ def test_nine_threads_are_right(name: str) -> None:
     assert (found.verdict, found.complete) == ("ok", True)
 
 
-@pytest.mark.parametrize("name", ["mutex_wait", "semaphore_real"])
+@pytest.mark.parametrize("name", some(2, ["mutex_wait", "semaphore_real"]))
 def test_eight_blocks_take_a_mutex_by_exchange(name: str) -> None:
     """The exchange with which a thread comes says nothing of who has the lock when: the store that opens it does."""
     folder = Path(__file__).resolve().parent / "gate" / name
@@ -59,9 +59,7 @@ def test_the_page_has_every_lock_at_every_size() -> None:
                 assert (name, variant, f"{blocks}x{threads}") in known
 
 
-@pytest.mark.parametrize(
-    "name", [n if n in ("cas_lock", "ticket_lock") else pytest.param(n, marks=LONG) for n in NAMES]
-)
+@pytest.mark.parametrize("name", [n if n == "cas_lock" else pytest.param(n, marks=LONG) for n in NAMES])
 def test_the_page_says_what_weaken_says(name: str) -> None:
     assert [list(map(str, row)) for row in rows(name, weakened(name))] == of_page(name)
 

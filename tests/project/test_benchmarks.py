@@ -23,6 +23,7 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_a_cold_command_is_measured() -> None:
     done = bench("cold", "--repeat", "1")
     assert done.returncode == 0, done.stderr
@@ -75,6 +76,7 @@ def test_reading_and_checking_take_less_than_a_hundred_bytes_for_each_of_the_sou
     assert 0 < held <= most < MOST_HEAP * len(text)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not SORT.exists(), reason="the folder `shared` is not beside the repository")
 def test_a_real_module_takes_much_less(ptx: ModuleType) -> None:
     text = SORT.read_text()
@@ -93,6 +95,7 @@ def test_modules_are_measured(tmp_path: Path) -> None:
     assert "broken.ptx: line 3: '?' cannot stand" in done.stdout
 
 
+@pytest.mark.long
 def test_pictures_are_measured_beside_those_of_dot() -> None:
     tests = [
         str(FOLDER.parent / "litmus/library/locks/lock+cas.acq+st.rlx.litmus"),
@@ -107,6 +110,7 @@ def test_pictures_are_measured_beside_those_of_dot() -> None:
     assert "| dot |" in done.stdout or "not installed" in done.stdout
 
 
+@pytest.mark.long
 def test_a_server_under_load_loses_nothing() -> None:
     pytest.importorskip("starlette")
     pytest.importorskip("uvicorn")

@@ -123,11 +123,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return Built(folder, done.stdout)
 
 
+@pytest.mark.long
 def test_the_site_is_built_without_a_warning(built: Built) -> None:
     assert "WARNING" not in built.log and "ERROR" not in built.log
     assert "not included in the" not in built.log  # of pages that the navigation lacks
 
 
+@pytest.mark.long
 def test_every_document_is_a_page_and_every_page_leads_to_all_others(built: Built) -> None:
     assert len(PAGES) == len(built.pages) - 1 > 50  # 404.html is nobody's
     for page in PAGES:
@@ -139,6 +141,7 @@ def test_every_document_is_a_page_and_every_page_leads_to_all_others(built: Buil
     assert [page for page in built.pages if page not in named and page != "404.html"] == []
 
 
+@pytest.mark.long
 def test_every_link_of_the_site_leads_somewhere(built: Built) -> None:
     looked = 0
     for name, page in built.pages.items():
@@ -158,6 +161,7 @@ def test_every_link_of_the_site_leads_somewhere(built: Built) -> None:
     assert looked > 3000
 
 
+@pytest.mark.long
 def test_nothing_is_loaded_from_elsewhere(built: Built) -> None:
     for name, page in built.pages.items():
         assert [target for target in page.loaded if re.match(r"(https?:)?//", target)] == [], name
@@ -165,6 +169,7 @@ def test_nothing_is_loaded_from_elsewhere(built: Built) -> None:
     assert sheets and not any(re.search(r"@import|url\(['\"]?(https?:)?//", sheet) for sheet in sheets)
 
 
+@pytest.mark.long
 def test_tables_and_blocks_of_code_stand_on_the_site_as_in_the_documents(built: Built) -> None:
     """Markdown of another kind would make paragraphs of them."""
     counted: Counter[str] = Counter()
@@ -182,6 +187,7 @@ def test_tables_and_blocks_of_code_stand_on_the_site_as_in_the_documents(built: 
     assert counted["blocks"] > 200 and counted["tables"] > 100
 
 
+@pytest.mark.long
 def test_a_page_is_read_searched_and_turned_dark_and_light_from_disk(built: Built, browser: Any) -> None:
     page = browser.new_page(color_scheme="dark", viewport={"width": 1300, "height": 900})
     wrong: list[str] = []
@@ -207,6 +213,7 @@ def test_a_page_is_read_searched_and_turned_dark_and_light_from_disk(built: Buil
     assert wrong == []
 
 
+@pytest.mark.long
 def test_nothing_serious_is_in_the_way_of_who_reads_by_other_means(built: Built, browser: Any) -> None:
     pytest.importorskip("axe_playwright_python", reason="no axe-playwright-python, which carries axe-core")
     axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")

@@ -14,12 +14,17 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 #: More of what a short test looks at a part of: CI runs a share of it in its own step (`-m long`), beside the planted
 #: mistakes.
 LONG = pytest.mark.long
 #: Marks of what is left out of every run.
 _LEFT_OUT = ("long", "campaign", "mutation")
+#: Whether long tests or campaigns are asked for; set before tests are collected.
+whole = False
+#: Of what hypothesis draws where they are: so many times as much as in other runs, which draw so many at least.
+_TIMES, _LEAST = 3, 12
 #: One in so many of what a campaign looks at.
 SHARE = max(1, int(os.environ.get("PTXMM_SHARE", "1")))
 #: One in so many of the long tests.
@@ -34,6 +39,18 @@ def some(every: int, values: Iterable[Any]) -> list[Any]:
 def lengths(short: Any, whole: Any) -> list[Any]:
     """Of a test's parameter that says how much it looks at: `short` in every run, and `whole` where CI asks for it."""
     return [short, _long(whole)]
+
+
+def drawn(count: int) -> int:
+    """How many examples of a test hypothesis draws: so many where long tests are asked for, a third of them in every run."""
+    return count if whole else max(min(count, _LEAST), count // _TIMES)
+
+
+def take_drawn(items: Sequence[pytest.Item]) -> None:
+    """What hypothesis draws more examples for where long tests are asked for is one of them."""
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)) and not any(map(item.get_closest_marker, _LEFT_OUT)):
+            item.add_marker(LONG)
 
 
 def take_parts(items: Sequence[pytest.Item]) -> None:

@@ -1,5 +1,5 @@
-"""`ptxmm` for the shells of tests, without what each start costs: a process that has read the modules, and the models that ship,
-forks for each command.
+"""`ptxmm` for the shells of tests, without what each start costs: a process that has read the modules, and the models that
+ship, forks for each command.
 
 The folder that `commands()` makes holds a command that asks it: it gets the arguments, the folder, the environment and the
 streams of who asks, and its status is the command's. Reasons and proofs have the time that `patience` gives them. That

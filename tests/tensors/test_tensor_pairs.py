@@ -40,6 +40,7 @@ def where(m: int, n: int) -> Any:
 KINDS = [("f16", 256, 32), ("f16", 128, 48), ("tf32", 256, 16), ("tf32", 128, 32), ("i8", 256, 64), ("i8", 128, 32)]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("kind", "m", "n"), KINDS)
 @pytest.mark.parametrize("inside", ["shared", "tensor"])
 def test_products_of_pairs(kind: str, m: int, n: int, inside: str) -> None:
@@ -165,6 +166,7 @@ LOADED = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r0}, [%mine]; tcgen05.wait::ld
 SETUP = f"mov.b64 %da, {descriptor(0, 16, 256, 6):#x}; mov.b64 %db, {descriptor(16384, 16, 256, 6):#x};"
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("body", "words"),
     [

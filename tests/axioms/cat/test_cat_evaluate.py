@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,7 +98,7 @@ def bits(s: frozenset[int]) -> int:
 
 @pytest.mark.part(2)
 @pytest.mark.parametrize("text", MEANINGS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=drawn(25), deadline=None)
 @given(a=pairs, b=pairs, r=some, w=some)
 def test_operators_mean_what_the_textbook_says(
     text: str, a: Pairs, b: Pairs, r: frozenset[int], w: frozenset[int]

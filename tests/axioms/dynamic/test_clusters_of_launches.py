@@ -5,12 +5,13 @@ from __future__ import annotations
 import generated_clusters
 import pytest
 from by_runs import compare
-from campaigns import share
+from campaigns import lengths, share
 
 
 @pytest.mark.compares(0.5)
-def test_one_run_says_of_clusters_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = compare(generated_clusters.kernel, range(16), monkeypatch, may_be_undefined=True)
+@pytest.mark.parametrize("seeds", lengths(range(8), range(16)))
+def test_one_run_says_of_clusters_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = compare(generated_clusters.kernel, seeds, monkeypatch, may_be_undefined=True)
     assert min(verdicts["ok"], verdicts["no"]) > 1
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import generated_copies
 import pytest
 from by_runs import by_runs, compare
-from campaigns import share
+from campaigns import lengths, share
 
 import ptxmm
 from ptxmm.kernels.test import KernelTest
@@ -16,8 +16,9 @@ from ptxmm.kernels.toml import KernelFile
 
 
 @pytest.mark.compares(0.5)
-def test_one_run_says_of_copies_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = compare(generated_copies.kernel, range(16), monkeypatch, may_be_undefined=True)
+@pytest.mark.parametrize("seeds", lengths(range(8), range(16)))
+def test_one_run_says_of_copies_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = compare(generated_copies.kernel, seeds, monkeypatch, may_be_undefined=True)
     assert min(verdicts["ok"], verdicts["no"], verdicts["undefined"]) > 0
 
 

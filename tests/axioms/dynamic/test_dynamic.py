@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,7 +63,7 @@ def _first_told(history: list[object]) -> int | None:
     return None
 
 
-@settings(max_examples=400, deadline=None, database=None)
+@settings(max_examples=drawn(400), deadline=None, database=None)
 @given(_HISTORY)
 def test_the_first_unordered_conflict_is_told_as_the_definition_has_it(history: list[object]) -> None:
     assert _first_told(history) == _first_unordered(history)

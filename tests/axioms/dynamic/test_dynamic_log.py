@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,13 +90,13 @@ def _by_log(history: list[Any]) -> list[bool]:
     return found
 
 
-@settings(max_examples=400, deadline=None, database=None)
+@settings(max_examples=drawn(400), deadline=None, database=None)
 @given(_HISTORY)
 def test_the_first_unordered_conflict_is_told_as_the_definition_has_it(history: list[Any]) -> None:
     assert _by_log(history) == _by_definition(history)
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=drawn(200), deadline=None, database=None)
 @given(_HISTORY)
 def test_chains_that_are_made_anew_say_the_same(history: list[Any]) -> None:
     before, logs._DEPTH = logs._DEPTH, 1

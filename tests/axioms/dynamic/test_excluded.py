@@ -6,7 +6,7 @@ import random
 
 import pytest
 from by_runs import by_runs, compare
-from campaigns import share
+from campaigns import lengths, share
 from test_circles import _kernel
 
 from ptxmm.kernels.test import KernelTest
@@ -53,8 +53,9 @@ def _ordered(seed: int) -> KernelTest:
 
 
 @pytest.mark.compares(0.4)
-def test_runs_say_of_threads_with_fences_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = compare(_ordered, range(24), monkeypatch)
+@pytest.mark.parametrize("seeds", lengths(range(12), range(24)))
+def test_runs_say_of_threads_with_fences_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = compare(_ordered, seeds, monkeypatch)
     assert verdicts["ok"] > 2 and verdicts["no"] > 2
 
 

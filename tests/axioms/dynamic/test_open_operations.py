@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from by_runs import by_runs, compare
-from campaigns import share
+from campaigns import lengths, share
 
 from ptxcore.clock import OutOfTime
 from ptxmm.api import model_named
@@ -167,9 +167,12 @@ def _kernel(seed: int) -> KernelTest:
 
 
 @pytest.mark.compares(0.3)
-def test_several_runs_say_of_open_operations_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = compare(_kernel, range(16), monkeypatch)
-    assert verdicts["ok"] > 2 and verdicts["no"] > 2
+@pytest.mark.parametrize("seeds", lengths(range(12), range(16)))
+def test_several_runs_say_of_open_operations_what_the_formula_says(
+    seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdicts = compare(_kernel, seeds, monkeypatch)
+    assert min(verdicts["ok"], verdicts["no"]) > len(seeds) / 8
 
 
 @pytest.mark.campaign
@@ -209,8 +212,11 @@ def _beside(seed: int) -> KernelTest:
 
 
 @pytest.mark.compares(0.3)
-def test_several_runs_say_of_launches_at_the_same_time_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = compare(_beside, range(16), monkeypatch)
+@pytest.mark.parametrize("seeds", lengths(range(8), range(16)))
+def test_several_runs_say_of_launches_at_the_same_time_what_the_formula_says(
+    seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdicts = compare(_beside, seeds, monkeypatch)
     assert verdicts["ok"] > 1 and verdicts["no"] > 1
 
 

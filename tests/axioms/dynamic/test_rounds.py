@@ -5,15 +5,16 @@ from __future__ import annotations
 import generated_rounds
 import pytest
 from by_runs import by_runs, compare
-from campaigns import share
+from campaigns import lengths, share
 
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
 
 @pytest.mark.compares(0.5)
-def test_several_runs_say_of_rounds_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = compare(generated_rounds.kernel, range(10), monkeypatch)
+@pytest.mark.parametrize("seeds", lengths(range(5), range(10)))
+def test_several_runs_say_of_rounds_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = compare(generated_rounds.kernel, seeds, monkeypatch)
     assert min(verdicts["ok"], verdicts["no"]) > 1
 
 

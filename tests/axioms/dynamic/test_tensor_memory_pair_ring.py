@@ -60,7 +60,7 @@ _WAITED = "DONE: mbarrier.try_wait.parity.shared.b64 %p1, [done], 0; @!%p1 bra D
 
 @pytest.mark.parametrize(
     ("changes", "steps", "verdict"),
-    some(3, [
+    some(6, [
         ((), 2, "ok"),
         # What the odd CTA's own copies filled, behind the wait for their bytes alone; and stages that are filled again.
         (((f" {_FENCE}\n", ""),), 2, _OPEN),

@@ -121,7 +121,7 @@ def decided(body: str) -> Result:
 UNORDERED = "an access that nothing orders with that of an asynchronous operation"
 
 
-@pytest.mark.parametrize(("name", "left_out", "verdict"), some(4, CASES))
+@pytest.mark.parametrize(("name", "left_out", "verdict"), some(8, CASES))
 def test_patterns(name: str, left_out: str, verdict: str) -> None:
     body = PATTERNS[name][0]
     assert left_out in body

@@ -5,12 +5,13 @@ from __future__ import annotations
 import generated_transfers
 import pytest
 from by_runs import compare
-from campaigns import share
+from campaigns import lengths, share
 
 
 @pytest.mark.compares(0.5)
-def test_one_run_says_of_transfers_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = compare(generated_transfers.kernel, range(10), monkeypatch, may_be_undefined=True)
+@pytest.mark.parametrize("seeds", lengths(range(5), range(10)))
+def test_one_run_says_of_transfers_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = compare(generated_transfers.kernel, seeds, monkeypatch, may_be_undefined=True)
     assert verdicts["ok"] and verdicts["no"] + verdicts["undefined"] > 1
 
 

@@ -77,7 +77,7 @@ def _kernel(seed: int) -> KernelTest:
 
 
 @pytest.mark.compares(0.5)
-@pytest.mark.parametrize("count", lengths(20, 60))
+@pytest.mark.parametrize("count", lengths(12, 60))
 def test_one_run_says_of_generated_kernels_what_the_formula_says(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = compare(_kernel, range(count), monkeypatch)
     assert verdicts["ok"] > count / 12 and verdicts["no"] > count / 12

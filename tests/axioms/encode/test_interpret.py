@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from campaigns import drawn
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from partly_known import RELATIONS, SETS, Valuation, World, worlds
@@ -87,7 +88,7 @@ def checked(world: World, text: str) -> None:
     allows_the_same(world, compile_model("random", text), list(world.valuations()))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=drawn(400), deadline=None, suppress_health_check=SLOW)
 @given(worlds(most_events=3, most_free=5), st.lists(axioms(3), min_size=1, max_size=2))
 def test_axioms_forbid_exactly_what_breaks_them(world: World, lines: list[str]) -> None:
     checked(world, "\n".join(lines))
@@ -111,7 +112,7 @@ SHAPES = (
 
 @pytest.mark.part(3)
 @pytest.mark.parametrize("shape", SHAPES)
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=drawn(40), deadline=None, suppress_health_check=SLOW)
 @given(world=worlds(), parts=st.permutations(RELATIONS))
 def test_common_shapes_forbid_exactly_what_breaks_them(shape: str, world: World, parts: list[str]) -> None:
     checked(world, shape.format(a=parts[0], b=parts[1], c=parts[2]))
@@ -133,7 +134,7 @@ RECURSIONS = (
 
 @pytest.mark.part(3)
 @pytest.mark.parametrize("recursion", RECURSIONS)
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=drawn(40), deadline=None, suppress_health_check=SLOW)
 @given(
     world=worlds(most_events=3, most_free=5),
     parts=st.tuples(expressions(1), expressions(1), expressions(1)),

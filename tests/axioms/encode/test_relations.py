@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from campaigns import drawn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from partly_known import SETS, World, concrete, members, worlds
@@ -21,7 +22,7 @@ from axioms.sat.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
 from axioms.sat.paths import Paths
 from axioms.sat.relations import Executed, Relation
 
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=drawn(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def agrees(world: World, result: Relation, way: int, wanted: Callable[[dict[str, int | Rows]], Rows]) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 from unittest import mock
 
 import pytest
-from campaigns import lengths, some
+from campaigns import drawn, lengths, some
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -122,7 +122,7 @@ def programs_of_equal_threads(draw: st.DrawFn) -> str:
     return "PTX equal\n{ x=0; y=0; }\n" + "\n".join(threads) + f"\n{listed}exists ({joined})\n"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs_of_equal_threads(), st.sampled_from(["ptx-6.0", "ptx-7.5", "ptx-9.0"]), st.booleans())
 def test_equal_threads_have_the_same_outcomes_either_way(text: str, model: str, all_registers: bool) -> None:
     _, broken, plain = both_ways(read(text), model, all_registers=all_registers)
@@ -182,6 +182,7 @@ def test_waiting_threads_have_the_same_answers_either_way(examples: int) -> None
     assert classes > examples
 
 
+@pytest.mark.long
 def test_a_lock_of_threads_that_may_stop_has_a_class_to_break() -> None:
     body = _looping((), "exchange", ["st.weak.u32 [x], 1;", OPENS[0]])
     text = "PTX lock\n{ x=0; f=0; }\n" + "\n".join(f"P{t}@cta {t} {body}" for t in range(3)) + "\nforall (x = 1)\n"

@@ -54,7 +54,7 @@ setp.eq.u32 %p, %r0, 0 | setp.eq.u32 %p, %r0, 1
 
 @pytest.mark.part(3)
 @pytest.mark.compares(0.99)
-@pytest.mark.parametrize("count", lengths(30, 80))
+@pytest.mark.parametrize("count", lengths(15, 80))
 @pytest.mark.parametrize("progress", NAMES)
 def test_brute_force_agrees_on_random_loops(progress: str, count: int) -> None:
     found = Counter[bool]()

@@ -45,6 +45,7 @@ def test_the_tests_of_the_table_tell_the_models_apart() -> None:
             assert difference(one, other).differs, row
 
 
+@pytest.mark.long
 @pytest.mark.compares(1.0)
 @pytest.mark.parametrize("most", [FEW, pytest.param(10**6, marks=pytest.mark.campaign)])
 def test_searching_again_gives_the_table(most: int) -> None:

@@ -51,6 +51,7 @@ def test_a_test_of_its_clause_answers_otherwise(option: str, engine: str) -> Non
     assert any(differ)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("option", OF_LITMUS_TESTS)
 def test_it_is_an_option_of_the_command_line(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--" + option).split("=")

@@ -87,7 +87,7 @@ def shown(execution: Execution) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("executions", lengths(450, 800))
+@pytest.mark.parametrize("executions", lengths(300, 800))
 def test_the_cat_file_says_what_the_definition_says(executions: int) -> None:
     counts = compare(1, executions)
     assert counts["consistent"] > executions / 6, counts

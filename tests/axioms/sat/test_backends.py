@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from campaigns import lengths
+from campaigns import drawn, lengths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,7 +38,7 @@ def formula_of(lists: list[list[int]]) -> Formula:
     return formula
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=drawn(80), deadline=None)
 @given(clauses, st.lists(st.lists(literals, max_size=3), max_size=4), st.lists(literals, min_size=1, max_size=2))
 def test_both_solvers_give_the_same_answers(
     lists: list[list[int]], assumptions: list[list[int]], more: list[int]

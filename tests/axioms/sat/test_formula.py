@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pysat.solvers import Minisat22
@@ -50,7 +51,7 @@ def new_formula() -> Formula:
     return formula
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(st.lists(st.tuples(trees, st.sampled_from([UP, DOWN, BOTH])), min_size=1, max_size=3))
 def test_gates_are_their_operands_in_the_directions_asked_for(asked: list[tuple[Tree, int]]) -> None:
     """Also when one gate is asked for twice, with more directions the second time."""
@@ -70,7 +71,7 @@ def test_gates_are_their_operands_in_the_directions_asked_for(asked: list[tuple[
                     assert literal == FALSE or -literal in known
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(trees)
 def test_what_is_built_twice_is_one_gate(tree: Tree) -> None:
     formula = new_formula()
@@ -80,7 +81,7 @@ def test_what_is_built_twice_is_one_gate(tree: Tree) -> None:
     assert (formula.size, len(formula.clauses)) == (size, clauses)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(trees, st.sampled_from([(UP, DOWN), (DOWN, UP), (UP, BOTH), (DOWN, BOTH)]))
 def test_a_gate_gets_the_directions_that_are_asked_for_later(tree: Tree, ways: tuple[int, int]) -> None:
     formula = new_formula()

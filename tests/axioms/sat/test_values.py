@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from campaigns import drawn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pysat.solvers import Minisat22
@@ -86,7 +87,7 @@ def symbols_in(lowering: Lowering) -> None:
         lowering.choices[s] = lowering.fresh(domain)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.one_of(numbers(3), truths(2)), min_size=1, max_size=3))
 def test_lowered_values_are_exact(asked: list[Value]) -> None:
     formula = Formula()
@@ -95,7 +96,7 @@ def test_lowered_values_are_exact(asked: list[Value]) -> None:
     exact(formula, lowering, [(v, lowering.value(v)) for v in asked])
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(truths(2), min_size=1, max_size=3), numbers(2))
 def test_conditions_may_be_used_before_the_symbols_are_known(asked: list[Value], other: Value) -> None:
     formula = Formula()
@@ -107,7 +108,7 @@ def test_conditions_may_be_used_before_the_symbols_are_known(asked: list[Value],
     exact(formula, lowering, [(other, lowering.value(other)), *[(v, lowering.value(v)) for v in asked]])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(numbers(2))
 def test_the_numbers_of_a_term_are_those_it_can_have(value: Value) -> None:
     sources: dict[Term, list[Value]] = {s: list(d) for s, d in zip(SYMBOLS, DOMAINS, strict=True)}

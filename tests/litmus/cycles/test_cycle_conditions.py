@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import permutations, product
 
 import pytest
+from campaigns import drawn
 from hypothesis import given, settings
 
 from litmus.cycles import generator
@@ -149,7 +150,7 @@ def test_a_condition_tells_the_executions_with_the_cycle(edges: str, bounds: Bou
     assert bounds.mode != "critical" or all(found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(layout=layouts("Pod**,Pos**,Rfe,Rfi,Fre,Fri,Coe,Coi,Rmw", (4, 7), 4, "free"))
 def test_also_that_of_a_random_cycle(layout: Layout) -> None:
     exact(layout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -146,7 +147,7 @@ def any_test(draw: st.DrawFn) -> Test:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 @given(any_test())
 def test_what_is_written_reads_back_equal(test: Test) -> None:
     text = write(test)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from campaigns import drawn
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -137,14 +138,14 @@ def agree(code: ThreadCode, answers: list[int], unroll: int) -> str:
 ANSWERS = st.lists(st.integers(0, 2), max_size=8)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(programs(LINES), ANSWERS, st.integers(1, 3))
 def test_exploring_and_running_agree_on_ptx(text: str, answers: list[int], unroll: int) -> None:
     initial = {"r0": 0, "r1": 1, "r2": 2, "p0": 0, "p1": 1, "rd0": 64}
     event(agree(prepare(read_statements(text), TYPED, VARIABLES, initial), answers, unroll))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(programs(SHORT_LINES), ANSWERS, st.integers(1, 3))
 def test_exploring_and_running_agree_on_the_short_dialect(text: str, answers: list[int], unroll: int) -> None:
     statements = read_statements(text, bare_addresses=True)
@@ -220,7 +221,7 @@ WHOLE_ANSWERS = st.lists(st.sampled_from((0, 1, 2, 3, OBJECT, OBJECT + 1, OBJECT
 DECLARED = ".reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .b16 %h0; .reg .f32 %f<2>; .reg .pred %p<2>; .reg .b128 %q0;\n"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(programs(WHOLE_LINES), WHOLE_ANSWERS, st.integers(1, 3))
 def test_exploring_and_running_agree_on_all_of_concurrency(text: str, answers: list[int], unroll: int) -> None:
     initial = {

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from campaigns import drawn
 from growth import assert_in_proportion
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -409,7 +410,7 @@ MODULES = st.lists(
 ).map(lambda parts: Module(tuple(s for part in parts for s in part)))  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(MODULES)
 def test_every_module_survives_printing(module: Module) -> None:
     text = print_module(module)
@@ -425,7 +426,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=25).map(" ".join)))
 def test_any_text_gives_a_module_and_findings_inside_it(text: str) -> None:
     module, found = read_module(text)

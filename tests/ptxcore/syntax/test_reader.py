@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
+from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,7 +75,7 @@ DECLARATIONS = st.builds(
 STATEMENTS: st.SearchStrategy[AnyStatement] = st.one_of(INSTRUCTIONS, DECLARATIONS, WORDS.map(Label))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(st.lists(STATEMENTS, max_size=5))
 def test_reading_what_was_printed_gives_equal_statements(statements: list[AnyStatement]) -> None:
     printed = [print_statement(s) for s in statements]
@@ -83,7 +84,7 @@ def test_reading_what_was_printed_gives_equal_statements(statements: list[AnySta
     assert [read_statement(p) for p in printed] == statements
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(st.one_of(st.text(max_size=60), st.text("@!%r0[]{}+-|_:;., \n/*.0x9aU", max_size=60)), st.booleans())
 def test_any_text_gives_statements_or_an_error_inside_it(text: str, bare: bool) -> None:
     try:

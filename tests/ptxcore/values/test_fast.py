@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import pytest
+from campaigns import drawn
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ def same(form: Format, got: int, expected: int) -> bool:
     return got == expected or (ieee.is_nan(form, got) and ieee.is_nan(form, expected))
 
 
-@settings(max_examples=1000)
+@settings(max_examples=drawn(1000))
 @given(WORDS, WORDS, WORDS)
 @example(0x3F800001, 0x3F800001, 0x33800000)
 @example(0x00800001, 0x3F7FFFFF, 0x80000001)
@@ -44,7 +45,7 @@ def test_sums_that_cancel(a: int, b: int, shift: int, c: int) -> None:
         assert fast.fma_f32(x, y, z) == ieee.fma(F32, x, y, z)
 
 
-@settings(max_examples=500)
+@settings(max_examples=drawn(500))
 @given(LONGS, LONGS)
 def test_double_precision(a: int, b: int) -> None:
     assert fast.add_f64(a, b) == ieee.add(F64, a, b)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+from campaigns import drawn
 from growth import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,21 +106,21 @@ TRUTH = st.recursive(
 ANYTHING = st.one_of(NUMBER, TRUTH, st.builds(lambda c, x, y: chosen(c, x, y, 2), TRUTH, NUMBER, NUMBER))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(ANYTHING)
 def test_a_folded_term_has_the_numbers_of_the_arithmetic_it_stands_for(pair: Pair) -> None:
     term, numbers = pair
     assert tuple(evaluate(term, {A: a, B: b}) for a, b in NUMBERS) == numbers
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(ANYTHING)
 def test_substituting_numbers_folds_to_the_same_number(pair: Pair) -> None:
     term, numbers = pair
     assert tuple(substitute(term, {A: a, B: b}) for a, b in NUMBERS) == numbers
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(TRUTH, TRUTH)
 def test_what_is_said_to_imply_something_does(one: Pair, other: Pair) -> None:
     """The converse need not be seen; of these it is, whatever they are."""

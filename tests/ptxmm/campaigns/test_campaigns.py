@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from campaigns import lengths
 from waiting import PATIENCE, wait_until
 
 import ptxmm
@@ -269,11 +270,12 @@ def wait_for(process: subprocess.Popen[str], base: Path, had: int) -> None:
     wait_until(lambda: process.poll() is not None or (base.exists() and (had < 0 or count(base) > had)))
 
 
-def test_kills_lose_nothing_and_change_nothing(tmp_path: Path) -> None:
-    tests = folder_of_tests(tmp_path / "tests", 90)
+@pytest.mark.parametrize(("many", "most"), lengths((30, 4), (90, 12)))
+def test_kills_lose_nothing_and_change_nothing(many: int, most: int, tmp_path: Path) -> None:
+    tests = folder_of_tests(tmp_path / "tests", many)
     undisturbed, killed = tmp_path / "one.db", tmp_path / "two.db"
     draw, had, kills = random.Random(1), 0, 0
-    while kills < 12 and had < 90:
+    while kills < most and had < many:
         process = start(killed, tests)
         wait_for(process, killed, had if kills % 2 else -1)
         time.sleep(draw.uniform(0, 0.2))
@@ -283,7 +285,7 @@ def test_kills_lose_nothing_and_change_nothing(tmp_path: Path) -> None:
         assert count(killed) >= had
         had = count(killed)
     assert kills >= 2 and start(killed, tests).wait(PATIENCE) == 0 and start(undisturbed, tests).wait(PATIENCE) == 0
-    assert len(table(undisturbed)) == 90
+    assert len(table(undisturbed)) == many
     assert table(killed) == table(undisturbed)
     for name in ("tests", "asked", "command", "questions"):
         both = [sorted(sqlite3.connect(b).execute(f"SELECT * FROM {name}")) for b in (undisturbed, killed)]

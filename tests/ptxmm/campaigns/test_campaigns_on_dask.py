@@ -73,6 +73,7 @@ def test_a_cluster_decides_as_processes_do_also_when_a_worker_is_killed(tmp_path
         assert database.execute("SELECT count(*) FROM results").fetchone() == (TESTS,)
 
 
+@pytest.mark.long
 def test_a_scheduler_that_goes_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
     tests, base = folder_of_tests(tmp_path / "tests", MANY), tmp_path / "runs.db"
     (tmp_path / "cluster").mkdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from campaigns import drawn
 from executions import executions, message_passing
 from hypothesis import HealthCheck, given, settings
 
@@ -47,7 +48,7 @@ def test_what_a_verdict_speaks_of_has_halos_and_no_words() -> None:
     assert not any(g.get("opacity") for g in ElementTree.fromstring(svg(message_passing())).iter(SVG + "g"))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=drawn(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(executions())
 def test_boxes_and_lines_say_which_events_and_relations_they_are(execution: Execution) -> None:
     root, picture = ElementTree.fromstring(svg(execution)), layout(execution)

@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from campaigns import drawn
 from executions import executions, message_passing
 from hypothesis import HealthCheck, given, settings
 from waiting import Clock
@@ -29,7 +30,7 @@ from ptxmm.graphs.svg import svg
 from ptxmm.result import Witness
 
 SVG = "{http://www.w3.org/2000/svg}"
-some_pictures = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some_pictures = settings(max_examples=drawn(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @some_pictures
@@ -83,7 +84,7 @@ def test_dot_text_has_every_event_and_a_cluster_for_each_thread(execution: Execu
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="no 'dot' program")
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=drawn(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(executions())
 def test_the_dot_program_draws_every_event(execution: Execution) -> None:
     root = ElementTree.fromstring(dot_svg(execution))

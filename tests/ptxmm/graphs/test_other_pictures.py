@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from campaigns import drawn
 from executions import executions, message_passing
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,7 +22,7 @@ from ptxmm.graphs.terminal import text
 from ptxmm.graphs.tikz import escaped, tikz
 
 ROOT = Path(__file__).resolve().parents[3]
-some_pictures = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some_pictures = settings(max_examples=drawn(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 #: What TeX must not meet in words.
 _EVIL = "\\input{x} {$&#%_^~<>\"'`|-?!,} \x1b[31m \u2192 \udc80"
 

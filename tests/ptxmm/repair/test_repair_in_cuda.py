@@ -138,6 +138,7 @@ def lock(tmp_path: Path) -> Path:
     return tmp_path / "lock.toml"
 
 
+@pytest.mark.long
 @compiled
 def test_the_lock_is_mended_in_its_source(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The order is an argument of the function that has the store: it is changed where that is called."""
@@ -165,6 +166,7 @@ def test_ptx_with_its_source_is_mended_in_both(tmp_path: Path, capsys: pytest.Ca
     assert "st.relaxed.gpu" not in (tmp_path / "lock.ptx").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @compiled
 def test_a_kernel_without_a_file_is_mended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Who reads waits for a plain flag; two lines are wrong."""
@@ -204,7 +206,7 @@ BROKEN = {
 
 
 @compiled
-@pytest.mark.parametrize("name", some(2, list(BROKEN)))
+@pytest.mark.parametrize("name", some(3, list(BROKEN)))
 def test_three_commands_lead_from_a_source_to_a_proven_fix(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,7 +82,7 @@ def answer(folder: Path, code: str, claims: str = "", **numbers: int) -> Answer:
 @pytest.mark.parametrize(
     ("code", "numbers", "words"),
     some(
-        2,
+        4,
         [
             (ARRIVE, {"COUNT": 3, "PARITY": 0}, "%r7 of mbarrier.init.shared.b64, which is 3, becomes 2"),
             (ARRIVE, {"COUNT": 1, "PARITY": 0}, "%r7 of mbarrier.init.shared.b64, which is 1, becomes 2"),
@@ -99,6 +99,7 @@ def test_a_number_is_mended(code: str, numbers: dict[str, int], words: str, tmp_
     assert ptxmm.check(ptxmm.load(tmp_path / "k.toml")).verdict == "ok"
 
 
+@pytest.mark.long
 def test_a_number_after_which_threads_wait_for_ever_is_no_repair(tmp_path: Path) -> None:
     """Nothing is claimed of ends: more arrivals than there are would leave no read, and no race."""
     (tmp_path / "k.toml").write_text("", encoding="utf-8")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from campaigns import some
 from serving import ROOT, Served
 from waiting import PATIENCE, wait_until
 
@@ -33,7 +34,9 @@ def members(group: int) -> list[int]:
 
 
 @LINUX
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("number", "status"), some(3, [(signal.SIGKILL, -9), (signal.SIGINT, 0), (signal.SIGTERM, 143)])
+)
 def test_no_worker_is_left_behind(number: signal.Signals, status: int) -> None:
     with Served("--jobs", "2") as served:
         assert served.line == f"ptxmm serve: {served.url} (Ctrl-C ends it)\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from campaigns import drawn
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -133,7 +134,7 @@ def marks(trace: Trace) -> list[tuple[object, ...]]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(st.lists(LINES, min_size=2, max_size=8), st.integers(0, 8), st.lists(st.integers(0, 1), min_size=9, max_size=9))
 def test_leaving_out_turns_that_wait_loses_no_ending(lines: list[str], at: int, answers: list[int]) -> None:
     text = "A: " + ";".join(

@@ -39,6 +39,10 @@ _MAY_LOOK = {
 }
 #: Less than so many seconds may be too few for a process that does not hang.
 _PATIENCE = 300
+#: And so few are over before anything is decided.
+_AT_ONCE = 1e-6
+#: What decides a test, or several.
+_DECIDES = ("check", "executions", "decide", "explain", "evaluate", "compare", "repair", "weaken")
 #: What waits for a process.
 _WAIT = ("run", "communicate", "wait", "check_output", "check_call")
 #: What brute force raises where it is not up to a question.
@@ -80,6 +84,21 @@ def test_processes_get_all_the_time_that_a_busy_machine_takes() -> None:
         if keyword.arg == "timeout" and isinstance(keyword.value, ast.Constant)
     ]
     assert [limit for limit in limits if limit[2] < _PATIENCE] == []
+
+
+def test_no_answer_hangs_on_what_a_machine_does_in_some_seconds() -> None:
+    """Who decides has all the time that a busy machine takes, or none at all: what must end sooner gets steps (`agreement`), and
+    time limits are tested with a clock of the test's own."""
+    limits = [
+        (path.name, call.lineno, keyword.value.value)
+        for path in FILES
+        if path.name != "test_fuzz.py"  # to be out of time is an answer there
+        for call in calls(path)
+        if name_of(call.func) in _DECIDES
+        for keyword in call.keywords
+        if keyword.arg == "timeout" and isinstance(keyword.value, ast.Constant)
+    ]
+    assert [limit for limit in limits if _AT_ONCE < limit[2] < _PATIENCE] == []
 
 
 def test_nothing_is_passed_over_without_being_counted() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from agreement import compared, pass_over
 from campaigns import lengths, share
+from waiting import PATIENCE
 
 import ptxmm
 from ptxcore.diagnostics import InputError
@@ -86,7 +87,7 @@ def states(result: Result) -> set[tuple[tuple[str, int], ...]]:
 def test_all_contents_are_what_brute_force_finds_with_each_of_them(count: int) -> None:
     for seed in range(count):
         test = generated(seed)
-        solved, forced = ptxmm.check(test), ptxmm.check(test, engine="enumerate", timeout=60)
+        solved, forced = ptxmm.check(test), ptxmm.check(test, engine="enumerate", timeout=PATIENCE)
         if forced.verdict == "undecided" or solved.verdict == "undecided":
             pass_over(f"{forced.error or solved.error}")
             continue
@@ -100,7 +101,7 @@ def test_all_contents_are_what_brute_force_finds_with_each_of_them(count: int) -
 def test_all_contents_of_many_kernels() -> None:
     for seed in range(100, 100 + share(300)):
         test = generated(seed)
-        solved, forced = ptxmm.check(test), ptxmm.check(test, engine="enumerate", timeout=120)
+        solved, forced = ptxmm.check(test), ptxmm.check(test, engine="enumerate", timeout=PATIENCE)
         if "undecided" in (forced.verdict, solved.verdict):
             pass_over(f"{forced.error or solved.error}")
         else:

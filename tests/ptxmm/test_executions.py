@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from agreement import either
+from waiting import PATIENCE
 
 import litmus
 import ptxmm
@@ -53,7 +54,7 @@ def counted(path: Path, model: str, engine: str) -> Counter[object]:
     test = ptxmm.load(path)
     assert isinstance(test, litmus.test.Test)
     try:
-        listed = list(ptxmm.executions(test, model, engine=engine, unroll=2, timeout=4))
+        listed = list(ptxmm.executions(test, model, engine=engine, unroll=2, timeout=PATIENCE))
     except ptxmm.InputError as error:
         raise UnsupportedProgram(str(error)) from None  # newer than the model
     return Counter(identity(w.execution) for w in listed)
@@ -73,7 +74,7 @@ def test_their_states_are_those_that_are_listed() -> None:
     for path in LIBRARY[20::60]:
         test = ptxmm.load(path)
         assert isinstance(test, litmus.test.Test)
-        result = ptxmm.check(test, executions=300, unroll=2, timeout=5)
+        result = ptxmm.check(test, executions=300, unroll=2, timeout=PATIENCE)
         if result.verdict not in ("ok", "no") or result.executions is None or not result.executions.listed_all:
             continue
         states = {tuple(sorted(w.state.items())) for w in result.executions.witnesses}

@@ -10,6 +10,7 @@ from agreement import note
 from by_runs import by_formula
 from campaigns import lengths
 from test_waiting_launches import _kernel
+from waiting import PATIENCE
 
 import ptxmm
 import ptxmm.api
@@ -83,7 +84,7 @@ def test_a_deadlock_or_a_trap_is_shown_but_not_a_wait_that_might_end(body: str, 
 
 
 def test_check_asks_runs_before_the_formula() -> None:
-    result = ptxmm.check(_test(_LOST, 128, forall="x[0] == 128"), timeout=60)
+    result = ptxmm.check(_test(_LOST, 128, forall="x[0] == 128"), timeout=PATIENCE)
     assert result.verdict == "no" and result.runs
 
 

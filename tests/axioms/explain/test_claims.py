@@ -17,6 +17,7 @@ import pytest
 from campaigns import lengths
 from claims_again import MODELS, Again
 from claims_again import kinds as kinds_again
+from waiting import PATIENCE
 
 import ptxmm
 from axioms.cat.model import Model
@@ -231,7 +232,7 @@ def test_what_is_said_of_kernels_that_fail_is_true(share: int, monkeypatch: pyte
     failed = 0
     for path in KERNELS[::share]:
         if "buggy" in read(str(path)).variants:
-            failed += ptxmm.check(read(str(path)).test("buggy"), timeout=20).verdict != "ok"
+            failed += ptxmm.check(read(str(path)).test("buggy"), timeout=PATIENCE).verdict != "ok"
     assert compared.wrong == []
     assert compared.sentences >= failed >= len(KERNELS[::share]) // 2, (failed, vars(compared))
 

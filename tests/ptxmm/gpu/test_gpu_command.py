@@ -14,6 +14,7 @@ from typing import cast
 import pytest
 from agreement import compared, pass_over
 from campaigns import some
+from waiting import PATIENCE
 
 import ptxmm
 from litmus.test import Test
@@ -171,7 +172,7 @@ def test_conditions_are_read_as_the_engine_reads_them(part: int) -> None:
     for path in LIBRARY_TESTS[part::12]:
         test = ptxmm.load(path)
         assert isinstance(test, Test)
-        result = ptxmm.check(test, timeout=20, witnesses=False)
+        result = ptxmm.check(test, timeout=PATIENCE, witnesses=False)
         if not result.states or test.filter is not None or result.verdict == "undefined":
             pass_over("lists no states")
             continue

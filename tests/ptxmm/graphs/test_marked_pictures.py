@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from campaigns import lengths
+from waiting import PATIENCE
 
 import ptxmm
 from ptxmm.graphs.layout import layout
@@ -41,7 +42,7 @@ def check_marks(witness: Witness) -> dict[str, int]:
 def test_races_and_reasons_are_drawn_wherever_their_edges_run(every: int) -> None:
     along = dict.fromkeys(MARKS, 0)
     for path in LIBRARY[::every]:
-        result = ptxmm.check(ptxmm.load(path), races=True, why=True, witnesses=False, timeout=20)
+        result = ptxmm.check(ptxmm.load(path), races=True, why=True, witnesses=False, timeout=PATIENCE)
         for witness in [*result.race_witnesses[:2], *([result.why_witness] if result.why_witness else [])]:
             for mark, count in check_marks(witness).items():
                 along[mark] += count
@@ -62,7 +63,7 @@ forall (x = 0)
 def test_a_picture_of_those_who_wait_marks_them(threads: int) -> None:
     """Also where most threads are left out of the picture."""
     more = "".join(f"P{i}@cta {i},gpu 0 {{ ld.relaxed.gpu.u32 %r0, [x]; }}\n" for i in range(3, 2 + threads))
-    result = ptxmm.check(ptxmm.parse(HANGS.replace("forall", f"{more}forall")), timeout=60)
+    result = ptxmm.check(ptxmm.parse(HANGS.replace("forall", f"{more}forall")), timeout=PATIENCE)
     (waiting,) = [check.witness for check in result.checks if check.witness is not None]
     before = waiting.events
     for picture in (waiting.svg(), waiting.dot()):

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
+from waiting import PATIENCE
 
 from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.cli.main import main
@@ -23,7 +24,7 @@ _MORE = re.compile(r"and (\d+) more steps? \(--all tells them\)")
 
 
 def decided(paths: Sequence[str] = EXAMPLES) -> list[Outcome]:
-    checker = Checker(Settings(timeout=60, races=True))
+    checker = Checker(Settings(timeout=PATIENCE, races=True))
     return [checker(item) for item, problem in expand((path, None) for path in paths) if not problem]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from campaigns import some
 from kept import EXAMPLES, GATE, MUSEUM, loaded, named, variants
+from waiting import PATIENCE
 
 from ptxmm.checker import Checker, Settings
 from ptxmm.kernels.files import Variant
@@ -26,7 +27,7 @@ _EVERY = 24
 def page(path: Path, variant: str, *, everything: bool = False) -> list[str]:
     """The page of a test that fails, as `ptxmm check` prints it; empty for one that does not."""
     loaded(path, variant)  # skips where its PTX is not here
-    outcome = Checker(Settings(timeout=60, explain=True))(Variant(os.path.relpath(path, ROOT), variant))
+    outcome = Checker(Settings(timeout=PATIENCE, explain=True))(Variant(os.path.relpath(path, ROOT), variant))
     if outcome.result.verdict not in ("no", "undefined"):
         return []
     return TextReport("ptx-9.0", colour=False, unroll=4, everything=everything).page(outcome).splitlines()

@@ -77,7 +77,7 @@ def decided(body: str) -> tuple[str, Result]:
     return by_runs(kernel_test(body))
 
 
-@pytest.mark.parametrize(("name", "left_out", "verdict"), some(12, CASES))
+@pytest.mark.parametrize(("name", "left_out", "verdict"), some(18, CASES))
 def test_patterns_between_two_ctas(name: str, left_out: str, verdict: str) -> None:
     body = PATTERNS[name][0]
     assert left_out in body

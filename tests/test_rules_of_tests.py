@@ -87,8 +87,8 @@ def test_processes_get_all_the_time_that_a_busy_machine_takes() -> None:
 
 
 def test_no_answer_hangs_on_what_a_machine_does_in_some_seconds() -> None:
-    """Who decides has all the time that a busy machine takes, or none at all: what must end sooner gets steps (`agreement`), and
-    time limits are tested with a clock of the test's own."""
+    """Who decides has all the time that a busy machine takes, or none at all: what must end sooner gets steps (`agreement`),
+    and time limits are tested with a clock of the test's own."""
     limits = [
         (path.name, call.lineno, keyword.value.value)
         for path in FILES

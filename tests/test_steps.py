@@ -78,6 +78,7 @@ def texts(pattern: re.Pattern[Any]) -> Iterator[Any]:
         yield text.encode() if isinstance(pattern.pattern, bytes) else text
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_the_counting_matcher_finds_what_re_finds(name: str) -> None:
     pattern = PATTERNS[name]
@@ -112,6 +113,7 @@ def repeats(items: list[Any], before: str, chance: random.Random) -> Iterator[tu
         before += _sample(code, argument, chance)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_no_pattern_goes_back_and_forth(name: str) -> None:
     """What may come again comes often, behind what leads to it, and before what ends every hope."""

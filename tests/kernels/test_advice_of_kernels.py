@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from campaigns import lengths
 
 import ptxmm
 from ptxcore.fixes import applied
@@ -36,11 +37,13 @@ MENDED = {
 }  # fmt: skip
 
 
-def test_nothing_is_advised_about_what_is_right() -> None:
+@pytest.mark.parametrize("every", lengths(3, 1))
+def test_nothing_is_advised_about_what_is_right(every: int) -> None:
     found = {
-        str(path): [(d.span.line, d.code) for d in lint_text(read(path)) if d.code != "later-version"] for path in RIGHT
+        str(path): [(d.span.line, d.code) for d in lint_text(read(path)) if d.code != "later-version"]
+        for path in RIGHT[::every]
     }
-    assert len(found) >= (240 if SHARED.exists() else 180)
+    assert len(found) >= (240 if SHARED.exists() else 180) / every
     assert {path: advice for path, advice in found.items() if advice} == {}
 
 

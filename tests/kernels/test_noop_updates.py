@@ -110,6 +110,7 @@ def test_an_atomic_that_changes_nothing_is_a_look(
     assert (long.verdict, long.complete, long.states) == ("bounded", False, short.states)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "atomic",
     [
@@ -198,6 +199,7 @@ def told(look: str) -> ptxmm.Result:
     ).check()  # fmt: skip
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("operation", ["or.b32 %r3, [%rd1], 0;", "exch.b32 %r3, [%rd1], 0;"])
 def test_a_lane_that_tells_its_warp_may_look_by_an_atomic(operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing but an exchange that finds 1 changes anything, and that one is the last."""
@@ -209,6 +211,7 @@ def test_a_lane_that_tells_its_warp_may_look_by_an_atomic(operation: str, monkey
     assert (long.verdict, long.complete, long.states) == ("bounded", False, plain.states)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "look",
     [

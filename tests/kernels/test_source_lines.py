@@ -133,6 +133,7 @@ def test_lines_of_kernel_tests_are_there(
     pages(of_test(path, variant), capsys, monkeypatch)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("path", ASKED)
 def test_lines_of_sources_compiled_just_now_are_there(
     path: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -158,6 +158,7 @@ SCALED = [
 ]  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("kind", "vector", "type_", "chunks", "scale", "first"), SCALED)
 @pytest.mark.parametrize("where", ["shared", "tensor"])
 def test_scaled(kind: str, vector: str, type_: str, chunks: int, scale: str, first: int, where: str) -> None:

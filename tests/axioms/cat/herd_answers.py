@@ -55,9 +55,7 @@ def our_answer(record: dict[str, Any], engine: str) -> tuple[list[State], list[s
     import ptxmm
 
     flags = "flags" in record
-    result = ptxmm.check(
-        ptxmm.parse(record["ptx"]), model_of(record["model"]), engine=engine, races=flags, timeout=900
-    )
+    result = ptxmm.check(ptxmm.parse(record["ptx"]), model_of(record["model"]), engine=engine, races=flags, timeout=900)
     assert result.verdict not in ("undecided", "error"), (record["name"], result.error)
     told = {race.kind for race in result.races} if flags else set()
     undefined = ["*undef*"] if flags and result.verdict == "undefined" else []

@@ -100,6 +100,7 @@ def test_nothing_of_the_correct_lock_can_be_weaker(lock: Path) -> None:
     assert found.complete and not found.found and found.status == 1
 
 
+@pytest.mark.long
 def test_what_is_stronger_than_needed_is_found(lock: Path) -> None:
     """An order and a scope too many go, and a fence; what is left fails when it is weaker."""
     ptx = lock.with_suffix(".ptx")

@@ -20,7 +20,7 @@ WORDS = {
 
 
 #: Seeds of small kernels.
-SMALL = (8, 16, 32)
+SMALL = (8, 16)
 
 
 @pytest.mark.parametrize("seed", [*SMALL, *(pytest.param(s, marks=LONG) for s in range(48) if s not in SMALL)])

@@ -44,7 +44,7 @@ def _is_read(name: str, text: str) -> bool:
 @pytest.mark.parametrize(
     ("name", "suffix", "least"), [("ptx", "ptx", 200), ("cat", "cat", 2), ("litmus", "litmus", 100)]
 )
-@pytest.mark.parametrize("every", lengths(5, 1))
+@pytest.mark.parametrize("every", lengths(15, 1))
 def test_every_file_that_is_read_is_in_the_grammar(name: str, suffix: str, least: int, where: str, every: int) -> None:
     folder = ROOT if where == "here" else SHARED
     if not folder.is_dir():

@@ -60,7 +60,7 @@ def test_a_test_says_in_one_sentence_why(path: Path) -> None:
     assert test.comments[0].endswith(".")
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_a_test_answers_as_its_quantifier_says(path: Path, engine: str) -> None:

@@ -16,6 +16,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("axioms", "litmus", "ptxcore", "ptxmm")
 
+pytestmark = pytest.mark.long  # to build and install takes seconds
+
 
 def run(command: Sequence[str | Path], folder: Path) -> str:
     """What a command prints. Fails the test when the command fails."""

@@ -54,6 +54,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     found.stop()
 
 
+@pytest.mark.long
 def test_a_cluster_decides_as_processes_do_also_when_a_worker_is_killed(tmp_path: Path, cluster: Cluster) -> None:
     tests = folder_of_tests(tmp_path / "tests", TESTS)
     base, here = tmp_path / "cluster.db", tmp_path / "here.db"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaigns import some
 
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import Device, load
@@ -25,7 +26,9 @@ MORE = ["sm_80 -O3", "sm_90 -G", "sm_90 -Xcicc -O0", "sm_120 -O3"]
 SEEDS = (None, 3)
 
 
-@pytest.fixture(scope="module", params=[*ALWAYS, *(pytest.param(more, marks=pytest.mark.campaign) for more in MORE)])
+@pytest.fixture(
+    scope="module", params=[*some(2, ALWAYS), *(pytest.param(more, marks=pytest.mark.campaign) for more in MORE)]
+)
 def device(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Device:
     target, _, options = request.param.partition(" ")
     ptx = tmp_path_factory.mktemp("features") / "features.ptx"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaigns import some
 
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import Device, load
@@ -46,7 +47,9 @@ def compile_kernels(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     return compiled
 
 
-@pytest.fixture(scope="module", params=["", "-G", "-lineinfo -Xcicc -O1"], ids=["optimised", "debug", "little"])
+@pytest.fixture(
+    scope="module", params=some(3, ["", "-G", "-lineinfo -Xcicc -O1"]), ids=["optimised", "debug", "little"]
+)
 def runnable(compile_kernels: Compile, request: pytest.FixtureRequest) -> Device:
     return compile_kernels("runnable", request.param)
 

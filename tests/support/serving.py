@@ -29,10 +29,11 @@ class Reply(NamedTuple):
 
 
 class Served:
-    """`ptxmm serve` on a free port, while the `with` block lasts."""
+    """`ptxmm serve` on a free port, while the `with` block lasts. `code` is run first, in its process."""
 
-    def __init__(self, *options: str, cwd: Path | None = None, **environment: str) -> None:
-        command = [sys.executable, "-m", "ptxmm", "serve", "--port", "0", *options]
+    def __init__(self, *options: str, cwd: Path | None = None, code: str = "", **environment: str) -> None:
+        started = ["-c", f"{code}\nfrom ptxmm.cli.main import entry\nentry()"] if code else ["-m", "ptxmm"]
+        command = [sys.executable, *started, "serve", "--port", "0", *options]
         self.process = subprocess.Popen(
             command,
             cwd=cwd or ROOT,

@@ -23,7 +23,7 @@ def served(*options: str) -> Iterator[str]:
     """The address of a server that runs until the context ends."""
     for module in ("starlette", "uvicorn"):
         pytest.importorskip(module, reason=f"no {module}, which the server needs")
-    command = [sys.executable, "-m", "ptxmm", "serve", "--port", "0", "--jobs", "1", *options]
+    command = [sys.executable, "-m", "ptxmm", "serve", "--port", "0", "--jobs", "1", "--timeout", "3600", *options]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             assert process.stdout is not None

@@ -33,8 +33,18 @@ def page(visitor: browsing.Visitor) -> Any:
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[Served]:
-    """A server for tests that ask without a browser; short limits, so that what is stopped is stopped soon."""
+    """A server for tests that ask without a browser, with all the time that a busy machine takes."""
+    yield from _server("--timeout", "3600")
+
+
+@pytest.fixture(scope="session")
+def hasty() -> Iterator[Served]:
+    """One with short limits, for what is to be stopped, or may be."""
+    yield from _server("--timeout", "4", code="from ptxmm.web import limits; limits.PATIENCE = 3.0")
+
+
+def _server(*options: str, **more: str) -> Iterator[Served]:
     pytest.importorskip("starlette")
     pytest.importorskip("uvicorn")
-    with Served("--jobs", "2", "--timeout", "4") as server:
+    with Served("--jobs", "2", *options, **more) as server:
         yield server

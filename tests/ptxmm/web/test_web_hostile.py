@@ -216,20 +216,20 @@ def _mutants_are_answered(served: Served, count: int) -> None:
     goes_on(served)
 
 
-def test_mutants_are_answered(served: Served) -> None:
-    _mutants_are_answered(served, 40)
+def test_mutants_are_answered(hasty: Served) -> None:
+    _mutants_are_answered(hasty, 40)
 
 
 @pytest.mark.long
-def test_a_thousand_mutants_are_answered(served: Served) -> None:
-    _mutants_are_answered(served, 1000)
+def test_a_thousand_mutants_are_answered(hasty: Served) -> None:
+    _mutants_are_answered(hasty, 1000)
 
 
-def test_tests_that_are_too_large_are_stopped(served: Served) -> None:
+def test_tests_that_are_too_large_are_stopped(hasty: Served) -> None:
     threads = 40
     row = " | ".join("atom.relaxed.gpu.add.u32 %r0, [x], 1" for _ in range(threads))
     text = f"PTX large\n{{ x=0; }}\n {' | '.join(f'P{i}' for i in range(threads))} ;\n" + f" {row} ;\n" * 40
-    found = served.post("check", {"text": text + "exists (x = 3)\n", "kind": "litmus"})
+    found = hasty.post("check", {"text": text + "exists (x = 3)\n", "kind": "litmus"})
     assert found.status == 200 and found.value["models"][0]["verdict"] in ("undecided", "error", "no")
     for long in (
         "a" * 200000,
@@ -240,17 +240,17 @@ def test_tests_that_are_too_large_are_stopped(served: Served) -> None:
     ):
         for name in ("diagnose", "complete"):
             more = {"offset": len(long)} if name == "complete" else {}
-            assert served.post(name, {"text": long, "kind": "litmus", **more}).status == 200
-    goes_on(served)
+            assert hasty.post(name, {"text": long, "kind": "litmus", **more}).status == 200
+    goes_on(hasty)
 
 
-def test_slow_clients_hold_up_nobody(served: Served) -> None:
+def test_slow_clients_hold_up_nobody(hasty: Served) -> None:
     head = b"POST /api/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 900\r\n"
-    begun = [socket.create_connection((served.host, served.port)) for _ in range(40)]
+    begun = [socket.create_connection((hasty.host, hasty.port)) for _ in range(40)]
     try:
         for number, client in enumerate(begun):
             client.sendall((b"", b"GET / HT", head, head + b"\r\n{")[number % 4])
-        goes_on(served)
+        goes_on(hasty)
         late = begun[3]  # its head came, and its body does not
         late.settimeout(PATIENCE)
         assert late.recv(64).startswith(b"HTTP/1.1 408 ")
@@ -259,7 +259,7 @@ def test_slow_clients_hold_up_nobody(served: Served) -> None:
     finally:
         for client in begun:
             client.close()
-    goes_on(served)
+    goes_on(hasty)
 
 
 def test_who_goes_away_takes_the_request_along(served: Served) -> None:

@@ -47,8 +47,8 @@ class Need:
 class Found:
     """A repair or a weakening. `text` is the file with it, `cost` what it adds, or what is left; `bounded` that its checks
     hold within bounds of loops only; `minimal` that each step weaker was shown to fail, `cheapest` that
-    nothing cheaper holds but what stands before it; `larger` says what became of a larger
-    launch, where one was tried; `source` what the text was compiled from, with edits that compile to the changes."""
+    nothing cheaper holds but what stands before it; `larger` says what became of a larger launch, where one was tried,
+    `enlarged` that there was time for it; `source` what the text was compiled from, with edits that compile to the changes."""
 
     changes: tuple[Change, ...]
     needs: tuple[Need, ...]
@@ -58,6 +58,7 @@ class Found:
     minimal: bool
     cheapest: bool = True
     larger: str = ""
+    enlarged: bool = False
     wanted: tuple[Wanted, ...] = ()
     source: Rewritten | None = None
 
@@ -97,7 +98,22 @@ def answered(
     subject: Subject, mode: str, *, every: bool, most: int | None, told: Callable[[str], None] = lambda _: None
 ) -> Answer:
     """Searches repairs (`mode`), or weakenings, of a subject: the first, or `every` one, of up to `most` changed statements.
-    What was found when the time ran out, or somebody interrupted, is in the answer."""
+    What was found when the time ran out, or somebody interrupted, is in the answer. The search has a share of the time; the
+    rest is for proving its solutions in the source, and for larger launches."""
+    how = subject.how
+    subject.how = how.hurried(subject.search_share)
+    try:
+        answer = _searched(subject, mode, every=every, most=most, told=told)
+    finally:
+        subject.how = how
+    if answer.stopped != "interrupted":  # who interrupts waits for nothing more
+        for found in answer.found:
+            _look_further(subject, found, mode)
+    return answer
+
+
+def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, told: Callable[[str], None]) -> Answer:
+    """What is found in the time of the search, of the first also what follows from it as far as there is time."""
     try:
         base = subject.judge(subject.text)
         start = time.perf_counter()
@@ -143,8 +159,6 @@ def answered(
         answer.stopped = "interrupted"
     if search.best is not None and (every or not answer.found):
         answer.found.append(_found(subject, sites, search.best, mode, cheapest=False))
-    for found in answer.found:
-        _look_further(subject, found, mode)
     answer.asked += search.asked
     answer.complete, answer.undecided = search.exhausted, search.undecided
     answer.upside_down, answer.reasons = search.upside_down, search.reasons
@@ -213,12 +227,12 @@ def _needs(sites: list[Site], solution: Solution) -> tuple[Need, ...]:
 
 
 def _look_further(subject: Subject, found: Found, mode: str) -> None:
-    """What becomes of a solution in the source, and then in a larger launch, each once."""
-    if found.source is None:
+    """What becomes of a solution in the source, and then in a larger launch, each until the time was enough."""
+    if found.source is None or found.source.late:
         found.source = subject.in_source(found.wanted)
-    if mode == REPAIR and not found.larger:
+    if mode == REPAIR and not found.enlarged:
         try:
-            found.larger = subject.larger(found.text)
+            found.larger, found.enlarged = subject.larger(found.text), True
         except OutOfTime:
             found.larger = "a larger launch was not tried: out of time"
 

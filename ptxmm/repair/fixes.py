@@ -104,13 +104,16 @@ def _said(answer: Answer) -> str:
 
 
 def _place(answer: Answer) -> tuple[str, int]:
-    """File and line to look at: where the first fix begins, else the text."""
+    """File and line to look at, which are there: where the first fix begins, else the source of the first change, else the
+    file of the test."""
     for found in answer.found[:1]:
         for path, several in changes(answer, found):
             if several:
                 return path, several[0].first
-        return answer.subject.path, found.changes[0].line
-    return answer.subject.path, 1
+        spots = (answer.subject.spot(change.line) for change in found.changes)
+        if (spot := next((spot for spot in spots if spot), None)) is not None:
+            return spot
+    return answer.subject.file, 1
 
 
 def _location(path: str, line: int) -> dict[str, Any]:

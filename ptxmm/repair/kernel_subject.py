@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import Site, Wanted
+from ptxmm.repair.source_words import Source
 from ptxmm.repair.subjects import How, of_result
+from ptxmm.report.notes import NOT_ASKED
 
 if TYPE_CHECKING:
     from ptxmm.repair.cuda.proof import CudaSource, Rewritten
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Seconds for the next larger launch.
 _LARGER = 10.0
+#: The share of the time for the search: where a source is compiled and checked behind it, and where a larger launch alone is. A
+#: repair that is proven in its author's language is worth more than one that is a little cheaper.
+_BEFORE_SOURCE, _BEFORE_LARGER = 0.6, 0.8
 
 
 class KernelSubject:
@@ -36,16 +42,25 @@ class KernelSubject:
         if any(not check.wanted for check in test.checks):
             self.notes.append("what the test says does not hold is taken as what must hold")
         self.test = replace(test, checks=tuple(replace(check, wanted=True) for check in test.checks), expect=("ok",))
-        self._how, launch = how, test.launches[0]
+        self.how, launch = how, test.launches[0]
         self.name, self.path, self.text = test.name, launch.path, launch.text
         self.claims = tuple(dict.fromkeys((*map(str, self.test.checks), *how.checks)))
+        if all(check.expression is None and check.kind != ASSERTIONS for check in self.test.checks):
+            self.notes.append(NOT_ASKED)
         self.applies = not launch.source and launch.path != test.path
         self._source: CudaSource | None = None
         self._source_path = launch.source or how.source
+        self.file = launch.source or launch.path
         if launch.source:
             self.notes.append(f"nvcc made the PTX of {launch.source} just now: that is in no file")
+        self._places: Source | None = None
         self._rule = ""  # that the test as it is breaks
         self._deadlocks: bool | None = None
+
+    @property
+    def search_share(self) -> float:
+        """The share of the time that is for the search."""
+        return _BEFORE_SOURCE if self._source_path else _BEFORE_LARGER
 
     def sites(self, mode: str) -> list[Site]:
         """What may be changed."""
@@ -91,6 +106,14 @@ class KernelSubject:
                 return Rewritten(self._source_path, why=f"cannot read it: {getattr(error, 'strerror', None) or error}")
         return self._source.rewritten(changes, self.judge)
 
+    def spot(self, line: int) -> tuple[str, int] | None:
+        """The file and the line of the source that a line of the module comes from."""
+        if self._places is None:
+            self._places = Source(self.text)
+        file, number = self._places.origin(line)
+        same = os.path.basename(file) == os.path.basename(self._source_path)
+        return (self._source_path, number) if number and same else None
+
     def _larger(self) -> list[KernelTest]:
         from ptxmm.kernels.files import tests_of
 
@@ -114,7 +137,7 @@ class KernelSubject:
 
     def _judged(self, test: KernelTest, text: str, patience: float | None = None) -> Judgement:
         try:
-            result = self._checked(test, text, self._how.checks, patience)
+            result = self._checked(test, text, self.how.checks, patience)
         except InputError as error:
             if text == self.text:
                 raise
@@ -124,7 +147,7 @@ class KernelSubject:
     def _checked(self, test: KernelTest, text: str, checks: tuple[str, ...], patience: float | None = None) -> Result:
         from ptxmm.api import check
 
-        how = self._how
+        how = self.how
         launches = tuple(replace(launch, text=text) for launch in test.launches)
         return check(
             replace(test, launches=launches), how.model, unroll=how.unroll, timeout=how.left(patience), checks=checks,

@@ -33,10 +33,14 @@ class Source:
 
     def place(self, line: int) -> str:
         """`lock.cu:9`, for a line of the module; empty where nothing says so."""
-        if self._module is None:
-            return ""
-        file, number = source_of(self._module, {line}).get(line, ("", 0))
+        file, number = self.origin(line)
         return f"{os.path.basename(file)}:{number}" if file else ""
+
+    def origin(self, line: int) -> tuple[str, int]:
+        """The file and the line that a line of the module comes from; neither where nothing says so."""
+        if self._module is None:
+            return "", 0
+        return source_of(self._module, {line}).get(line, ("", 0))
 
     def of_line(self, line: int, words: str) -> str:
         """Words at the line of the source; empty where that is not known."""

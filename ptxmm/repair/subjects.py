@@ -36,6 +36,13 @@ class How:
     options: frozenset[str] = field(default_factory=frozenset)
     source: str = ""
 
+    def hurried(self, share: float) -> How:
+        """The same, with this share of the time that is left."""
+        if self.deadline is None:
+            return self
+        now = time.perf_counter()
+        return replace(self, deadline=now + share * max(self.deadline - now, 0))
+
     def left(self, patience: float | None = None) -> float | None:
         """Seconds that are left, at most `patience`. Raises OutOfTime."""
         if self.deadline is None:
@@ -48,15 +55,21 @@ class How:
 
 class Subject(Protocol):
     """`path` is the file whose `text` is changed, `claims` what must hold, `notes` how that was understood. `applies`: there is
-    such a file, and it may be written."""
+    such a file, and it may be written; `file` is there in any case. `how` may be replaced by one with another deadline.
+    `search_share`: of the time, for the search; the rest is for what follows from its solutions."""
 
     name: str
     path: str
+    file: str
     text: str
     claims: tuple[str, ...]
     applies: bool
     notes: list[str]
     left_out: list[str]
+    how: How
+
+    @property
+    def search_share(self) -> float: ...
 
     def sites(self, mode: str) -> list[Site]:
         """What may be changed."""
@@ -72,6 +85,10 @@ class Subject(Protocol):
 
     def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
         """The source that the text was compiled from, with these changes; None where there is none."""
+        ...
+
+    def spot(self, line: int) -> tuple[str, int] | None:
+        """The file and the line of the source that a line of the text was compiled from; None where there is none."""
         ...
 
 
@@ -114,9 +131,11 @@ def noted(subject: Subject, how: How) -> Subject:
 class LitmusSubject:
     """A litmus test. An outcome that it asks for by `exists` is one that must not be: `~exists` is what must hold."""
 
+    search_share = 1.0  # nothing follows
+
     def __init__(self, test: Test, how: How) -> None:
-        self.test, self._how = test, how
-        self.name, self.path, self.text = test.name, test.path, test.text
+        self.test, self.how = test, how
+        self.name, self.path, self.file, self.text = test.name, test.path, test.path, test.text
         self.applies = not test.instance and os.path.isfile(test.path)  # a template is the text of many
         self.notes: list[str] = []
         self.left_out: list[str] = []
@@ -133,7 +152,7 @@ class LitmusSubject:
                 yield f"{wanted.quantifier} {write_proposition(wanted.proposition)}"
         if any(c.asked and c.quantifier == "exists" for c in test.conditions):
             self.notes.append("what the test asks for by exists is taken as what must not happen")
-        yield from dict.fromkeys((*test.checks, *self._how.checks))
+        yield from dict.fromkeys((*test.checks, *self.how.checks))
 
     def sites(self, mode: str) -> list[Site]:
         """What may be changed."""
@@ -147,7 +166,7 @@ class LitmusSubject:
         from litmus.formats import read
         from ptxmm.api import check
 
-        how = self._how
+        how = self.how
         try:
             test = read(text, self.path, self.test.instance)
         except InputError as error:
@@ -184,6 +203,10 @@ class LitmusSubject:
         """A litmus test is compiled from nothing."""
         return None
 
+    def spot(self, line: int) -> tuple[str, int] | None:
+        """A litmus test is compiled from nothing."""
+        return None
+
     def _stuck_at_first(self) -> bool:
         if self._deadlocks is None:
             self._deadlocks = self._stuck(self.test)
@@ -193,7 +216,7 @@ class LitmusSubject:
         """Whether threads may wait for ever at a barrier. Raises OutOfTime."""
         from ptxmm.api import check
 
-        how = self._how
+        how = self.how
         asking = replace(
             test, condition=replace(test.condition, asked=False, proposition=Literal(True)), more=(), checks=(), meta=()
         )

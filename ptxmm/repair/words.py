@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ptxmm.repair.building import REPAIR
-from ptxmm.repair.finding import Answer, Found, Need
+from ptxmm.repair.finding import Answer, Change, Found, Need
 
 
 def diff(answer: Answer, found: Found) -> str:
@@ -39,6 +39,8 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield f"    {claim}{'  (fails as it is)' if claim in answer.base.failed else ''}"
     for note in subject.notes:
         yield f"    note: {note}"
+    if repair and answer.base.holds is False and not set(answer.base.failed) & set(subject.claims):
+        yield f"    fails as it is: {answer.base.reason or ', '.join(answer.base.failed)}"
     if answer.base.holds is None:
         yield f"    nobody knows whether this holds as it is: {answer.base.reason or answer.stopped}"
         return
@@ -49,19 +51,27 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield ""
         yield title(answer, number, found)
         for change in found.changes:
-            yield f"    {change.who} line {change.line}: {change.words}"
-            if change.source:
-                yield f"        {change.source}"
+            yield from _told(change)
         if not repair:
             yield from _rests_on(found.needs, "what is left")
         if found.larger:
             yield f"    {found.larger}"
-        yield diff(answer, found).rstrip("\n")
         yield from _in_source(found)
+        yield diff(answer, found).rstrip("\n")
     if answer.found:
         yield ""
     yield from _end(answer)
     yield from _rests_on(answer.needs, "what is there")
+
+
+def _told(change: Change) -> Iterator[str]:
+    """A change, at the line of the source first, where there is one."""
+    statement = f"{change.who} line {change.line}: {change.words}"
+    if not change.source:
+        yield f"    {statement}"
+    else:
+        yield f"    {change.source}"
+        yield f"        {statement}"
 
 
 def _in_source(found: Found) -> Iterator[str]:

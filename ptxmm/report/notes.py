@@ -72,12 +72,16 @@ def followed(loop: Loop) -> str:
     return f"the loop at {where} was unrolled at most {loop.turns} time{'s' * (loop.turns != 1)}"
 
 
+#: Of a kernel with claims about its execution only.
+NOT_ASKED = "not asked: what the kernel computes (a check forall, exists or never says it)"
+
+
 def not_asked(result: Result) -> list[str]:
     """That nothing was claimed of what a kernel computes, where its answer could be taken for a claim about it."""
     claims = any(check.kind != check.text or check.kind == ASSERTIONS for check in result.checks)
     if not result.of_kernel or claims or result.verdict not in ("ok", "bounded"):
         return []
-    return ["not asked: what the kernel computes (a check forall, exists or never says it)"]
+    return [NOT_ASKED]
 
 
 def warned(result: Result) -> list[str]:

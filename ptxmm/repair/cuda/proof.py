@@ -32,7 +32,7 @@ _REGISTER = re.compile(r"%[A-Za-z]+\d+")
 @dataclass(frozen=True, slots=True)
 class Rewritten:
     """The source with an edit that is proven: its `text`, and the `module` that nvcc makes of it. Or `why` there is none.
-    `bounded`: what holds of it rests on bounds of loops."""
+    `bounded`: what holds of it rests on bounds of loops; `late`: the time ran out."""
 
     path: str
     old: str = ""
@@ -40,6 +40,7 @@ class Rewritten:
     module: str = ""
     why: str = ""
     bounded: bool = False
+    late: bool = False
 
 
 class CudaSource:
@@ -79,7 +80,7 @@ class CudaSource:
                     if judged.holds:
                         return Rewritten(self.path, self._text, text, module, bounded=judged.bounded)
         except OutOfTime:
-            return Rewritten(self.path, self._text, why="out of time")
+            return Rewritten(self.path, self._text, why="out of time", late=True)
         where = ", ".join(dict.fromkeys(self._where(w, places.get(w.line, ())) for w in changes))
         return Rewritten(
             self.path, self._text, why=f"no edit at {where} is known that compiles to this and checks ({tried} tried)"

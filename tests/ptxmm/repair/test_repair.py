@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, product
@@ -16,6 +17,7 @@ import ptxmm
 from litmus.formats.printer import write
 from litmus.relaxations import relaxations
 from litmus.test import Test
+from ptxcore.clock import OutOfTime
 from ptxmm.cli.main import main
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.search import Judgement, Search
@@ -324,3 +326,28 @@ def test_time_that_runs_out_is_no_answer(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_a_path_is_read_as_what_is_there() -> None:
     assert subject_of(str(MP), How()).claims == ("~exists (1:r0 == 1 /\\ 1:r1 == 0)",)
+
+
+class Clocked(LitmusSubject):
+    """Remembers what time each step had, and finds no time in the search for what follows from a solution."""
+
+    search_share = 0.5
+
+    def __init__(self, test: Test, seconds: float) -> None:
+        self.whole = time.perf_counter() + seconds
+        super().__init__(test, How(deadline=self.whole))
+        self.asked: list[bool] = []
+
+    def larger(self, text: str) -> str:
+        assert self.how.deadline is not None
+        self.asked.append(self.how.deadline == self.whole)
+        if self.how.deadline < self.whole:
+            raise OutOfTime
+        return "tried"
+
+
+def test_a_share_of_the_time_is_kept_for_what_follows_from_a_solution() -> None:
+    subject = Clocked(of_library("message-passing/MP+rlx"), 1000.0)
+    found = answered(subject, "repair", every=False, most=None).found
+    assert [f.larger for f in found] == ["tried"] and subject.asked == [False, True]
+    assert subject.how.deadline == subject.whole

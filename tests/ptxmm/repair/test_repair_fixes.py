@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from ptxmm.cli.main import main
-from ptxmm.repair.fixes import hunks
+from ptxmm.kernels.launch import Buffer, Launch
+from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.repair.finding import answered
+from ptxmm.repair.fixes import hunks, sarif, told
+from ptxmm.repair.kernel_subject import KernelSubject
+from ptxmm.repair.subjects import How
+from ptxmm.repair.words import text
+from ptxmm.report.notes import NOT_ASKED
 
 MP = Path(__file__).resolve().parents[3] / "litmus" / "library" / "message-passing" / "MP+rlx.litmus"
 
@@ -61,6 +68,39 @@ def test_github_is_told_what_to_type_where(tmp_path: Path, capsys: pytest.Captur
     assert main(["repair", str(path), "--format", "github", "--max-edits", "1"]) == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::error ")]
     assert "no repair was found" in line
+
+
+CUDA = "__global__ void k(int *x) {\n    // as a compiler reads it\n    *x = 1;\n}\n"
+MODULE = """.version 9.0
+.target sm_90
+.address_size 64
+.file 1 "where/it/was/k.cu"
+.visible .entry k(.param .u64 x) {
+    .reg .u64 %rd<2>;
+    ld.param.u64 %rd1, [x];
+    .loc 1 3 5
+    st.global.u32 [%rd1], 1;
+    ret;
+}
+"""
+
+
+def test_where_no_file_is_changed_the_place_is_the_line_of_the_source(tmp_path: Path) -> None:
+    """The PTX is in no file, and no edit of the source is proven, since there is no compiler to ask."""
+    source = tmp_path / "k.cu"
+    source.write_text(CUDA, encoding="utf-8")
+    buffer = Buffer("x", elements=1)
+    launch = Launch(MODULE, "k", str(source) + ".ptx", grid=(2, 1, 1), params=(buffer,), source=str(source))
+    test = KernelTest(str(source), "k", (launch,), (buffer,), (Check("race_free"),))
+    subject = KernelSubject(test, How())
+    subject.in_source = lambda changes: None  # type: ignore[method-assign]
+    answer = answered(subject, "repair", every=False, most=None)
+    assert answer.found and NOT_ASKED in text(answer)
+    (result,) = sarif([answer])["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"].endswith("k.cu") and place["region"] == {"startLine": 3}
+    (line,) = told(answer)
+    assert f"{source},line=3" in line
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def test_the_lock_is_mended_in_its_file(lock: Path, capsys: pytest.CaptureFixtur
     assert main(["repair", f"{lock}:weak", "--apply"]) == 0
     out = capsys.readouterr().out
     assert "+\tst.release.gpu.b32 [%rd2],%r2;" in out and "lock.cu:12: store with cuda::memory_order_release" in out
+    assert out.index("lock.cu:12") < out.index("weak line 114")  # what its author wrote comes first
     assert "computed on the next larger launch (grid 3, block 1): race_free, terminates: holds" in out
     assert ptxmm.check(ptxmm.load(f"{lock}:weak")).verdict == "ok"
     assert ptxmm.check(ptxmm.load(f"{lock}:correct")).verdict == "ok"

@@ -26,14 +26,16 @@ def add(commands: Commands) -> None:
         "lint",
         "check PTX modules",
         "Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and advises authors of "
-        "concurrent code. Modules are taken as relocatable.",
+        "concurrent code. Modules are taken as relocatable. Of CUDA C++ the module that nvcc makes is checked, and told at "
+        "lines of the source.",
         "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read or written; "
         "3 a file that was not checked to its end; 130 interrupted",
         "ptxmm lint kernel.ptx",
         "ptxmm lint kernel.ptx --diff",
+        "ptxmm lint kernel.cu",
         "ptxmm lint *.ptx --as manual --format json",
     )
-    lint.add_argument("paths", nargs="+", metavar="FILE.ptx", help="PTX modules")
+    lint.add_argument("paths", nargs="+", metavar="FILE.ptx|FILE.cu", help="PTX modules, or CUDA C++")
     lint.add_argument(
         "--as",
         dest="mode",
@@ -66,8 +68,11 @@ def lint(options: Namespace) -> int:
 
 def _file(path: str, options: Namespace, report: Report) -> int:
     """Checks a file, mends it where that was asked for, and reports it; gives its status."""
+    from ptxmm.kernels.modules import is_source
     from ptxmm.linting import read, unified_diff, write
 
+    if is_source(path):
+        return _source(path, options, report)
     try:
         text = read(path)
     except OSError as error:
@@ -89,6 +94,29 @@ def _file(path: str, options: Namespace, report: Report) -> int:
         report.mended(fixes.mended)
     if not options.diff:
         report.add(path, text, found)
+    return _ERRORS if any(d.severity == "error" for d in found) else _SOUND
+
+
+def _source(path: str, options: Namespace, report: Report) -> int:
+    """Checks what nvcc makes of CUDA C++, and tells it at lines of the source; gives the status."""
+    from ptxcore.diagnostics import InputError
+    from ptxmm.kernels.modules import of_file
+    from ptxmm.kernels.source import in_source
+
+    if options.fix or options.diff:
+        report.broken(path, f"{path}: error: --fix and --diff change PTX: compile it, or see `ptxmm repair {path}`")
+        return _UNREADABLE
+    try:
+        module = of_file(path)
+    except InputError as error:
+        report.broken(path, error.render())
+        return _UNREADABLE
+    told = _checked(path, module.text, options, report)
+    if isinstance(told, int):
+        return told
+    found, _ = told
+    placed = in_source(InputError(found, module.path, module.text), module) if found else InputError([])
+    report.add(path, placed.text, placed.diagnostics)
     return _ERRORS if any(d.severity == "error" for d in found) else _SOUND
 
 

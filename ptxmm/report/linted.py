@@ -6,10 +6,20 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ptxcore.diagnostics import Diagnostic, Span
+from ptxcore.diagnostics import Diagnostic, Span, printable
 from ptxcore.findings import ERRORS, WARNINGS
 from ptxmm import __version__
 from ptxmm.report.json import json_text
+
+
+def origins(text: str, found: Sequence[Diagnostic]) -> dict[int, tuple[str, int]]:
+    """File and line of the source, for the lines of a module that findings are at, as far as the module says."""
+    if not found or ".loc" not in text:
+        return {}
+    from ptxcore.machine.lower.inlining import source_of
+    from ptxcore.syntax.reader import read_module
+
+    return source_of(read_module(text)[0], {d.span.line for d in found})
 
 
 class Report(Protocol):
@@ -42,10 +52,14 @@ class Text:
     def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
         self._files += 1
         lines = [line.rstrip("\r") for line in text.split("\n")] if found else []
+        places = origins(text, found)
         for diagnostic in found:
             self._counts[diagnostic.severity] += 1
             self._open += diagnostic.fix is not None
             sys.stdout.write(diagnostic.render(path, lines) + "\n")
+            if diagnostic.span.line in places:
+                file, number = places[diagnostic.span.line]
+                sys.stdout.write(f"    compiled from: {printable(file)}:{number}\n")
 
     def mended(self, count: int) -> None:
         self._mended += count
@@ -75,7 +89,8 @@ class Json:
 
     def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
         mended = {"fixed": self._mended} if self._mended else {}
-        self._files.append({"path": path, "diagnostics": [_entry(d) for d in found], **mended})
+        places = origins(text, found)
+        self._files.append({"path": path, "diagnostics": [_entry(d, places.get(d.span.line)) for d in found], **mended})
         self._mended = 0
 
     def mended(self, count: int) -> None:
@@ -89,7 +104,7 @@ class Json:
         sys.stdout.write(json_text({"ptxmm": __version__, "files": self._files}))
 
 
-def _entry(diagnostic: Diagnostic) -> dict[str, Any]:
+def _entry(diagnostic: Diagnostic, source: tuple[str, int] | None) -> dict[str, Any]:
     fix = diagnostic.fix
     edits = [] if fix is None else [{**_place(edit.span), "text": edit.text} for edit in fix.edits]
     return {
@@ -98,6 +113,7 @@ def _entry(diagnostic: Diagnostic) -> dict[str, Any]:
         "code": diagnostic.code,
         "message": diagnostic.message,
         "hint": diagnostic.hint,
+        "source": None if source is None else {"file": source[0], "line": source[1]},
         "fix": None if fix is None else {"title": fix.title, "edits": edits},
     }
 
@@ -115,7 +131,8 @@ class Sarif:
         self._rules = list({**ERRORS, **WARNINGS}.items())
 
     def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
-        self._results += [self._result(path, diagnostic) for diagnostic in found]
+        places = origins(text, found)
+        self._results += [self._result(path, d) | _related(places.get(d.span.line)) for d in found]
 
     def mended(self, count: int) -> None:
         pass
@@ -160,6 +177,16 @@ class Sarif:
                 }
             ]
         return written
+
+
+def _related(source: tuple[str, int] | None) -> dict[str, Any]:
+    """Where the line was compiled from."""
+    if source is None:
+        return {}
+    from ptxmm.report.sarif import uri
+
+    physical = {"artifactLocation": {"uri": uri(source[0])}, "region": {"startLine": max(1, source[1])}}
+    return {"relatedLocations": [{"physicalLocation": physical, "message": {"text": "compiled from this"}}]}
 
 
 def _region(span: Span) -> dict[str, int]:

@@ -17,6 +17,7 @@ import ptxmm
 from ptxcore.clock import Clock, OutOfTime, measured
 from ptxmm import linting
 from ptxmm.cli.main import main
+from ptxmm.kernels.modules import Module
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -181,6 +182,7 @@ def test_json_is_one_document_of_all_files_in_order(folder: Path, capsys: pytest
         "code": "undeclared",
         "message": "'q' is not declared",
         "hint": undeclared["hint"],
+        "source": None,
         "fix": None,
     }
     assert (short["line"], short["severity"], short["code"]) == (9, "error", "operands")
@@ -411,3 +413,44 @@ def test_a_name_that_the_terminal_cannot_show_does_not_stop_it(folder: Path) -> 
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (1, b"")
     assert b"2 files: 3 errors" in out
+
+
+COMPILED = GOOD.replace(".visible", '.file 1 "src/k.cu"\n.visible').replace("ret;", ".loc 1 7 3\n\tmembar.gl;\n\tret;")
+
+
+def test_where_a_line_was_compiled_from_is_told_in_each_format(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("k.ptx").write_text(COMPILED, encoding="utf-8")
+    assert status("k.ptx") == 0
+    assert "k.ptx:9:2: warning" in (out := capsys.readouterr().out) and "    compiled from: src/k.cu:7\n" in out
+    assert status("k.ptx", "warned.ptx", "--format", "json") == 0
+    one, other = json.loads(capsys.readouterr().out)["files"]
+    assert one["diagnostics"][0]["source"] == {"file": "src/k.cu", "line": 7}
+    assert other["diagnostics"][0]["source"] is None
+    assert status("k.ptx", "--format", "sarif") == 0
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    (place,) = result["relatedLocations"]
+    assert place["physicalLocation"] == {"artifactLocation": {"uri": "src/k.cu"}, "region": {"startLine": 7}}
+
+
+def test_a_source_is_told_at_its_lines(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever compiler makes the module: here one that always makes the same."""
+    Path("k.cu").write_text("\n" * 6 + "  __threadfence();\n", encoding="utf-8")
+    monkeypatch.setattr(
+        "ptxmm.kernels.modules.of_file", lambda path: Module(COMPILED.replace("src/", ""), "k.cu.ptx", "k.cu")
+    )
+    assert status("k.cu") == 0
+    first, line, caret, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("k.cu:7:3: warning: ") and "(k.cu.ptx:9: membar.gl;)" in first and "[membar]" in first
+    assert line.strip() == "__threadfence();" and caret.strip() == "^" * len(line.strip())
+    for option in ("--fix", "--diff"):
+        assert status("k.cu", option) == 2
+        assert "change PTX" in capsys.readouterr().err
+
+
+def test_a_source_that_cannot_be_had_is_no_sound_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("nowhere.cu", "good.ptx") == 2
+    assert "nowhere.cu: error: cannot read" in capsys.readouterr().err

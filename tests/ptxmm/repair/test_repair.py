@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, product
@@ -334,7 +333,7 @@ class Clocked(LitmusSubject):
     search_share = 0.5
 
     def __init__(self, test: Test, seconds: float) -> None:
-        self.whole = time.perf_counter() + seconds
+        self.whole = seconds  # of a clock that is far from it
         super().__init__(test, How(deadline=self.whole))
         self.asked: list[bool] = []
 
@@ -347,7 +346,7 @@ class Clocked(LitmusSubject):
 
 
 def test_a_share_of_the_time_is_kept_for_what_follows_from_a_solution() -> None:
-    subject = Clocked(of_library("message-passing/MP+rlx"), 1000.0)
+    subject = Clocked(of_library("message-passing/MP+rlx"), 1e8)
     found = answered(subject, "repair", every=False, most=None).found
     assert [f.larger for f in found] == ["tried"] and subject.asked == [False, True]
     assert subject.how.deadline == subject.whole

@@ -10,14 +10,17 @@ Every loop whose length an input decides has a tick in it: no phase of the work 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from typing import TypeVar
 
 #: So many ticks share one look at the time, which costs as much as several.
 _BETWEEN = 32
 #: No wait is longer, in seconds (eleven days): what sleeps and solvers take is less than what people can write.
 LONGEST = 1e6
+
+T = TypeVar("T")
 
 
 class OutOfTime(Exception):
@@ -54,14 +57,16 @@ def tick() -> None:
         clock.tick()
 
 
-def ticker() -> Callable[[], None]:
-    """`tick` for a loop of many short steps, which finds the clock once: it is not kept for longer than that loop."""
+def paced(things: Collection[T]) -> Iterable[T]:
+    """These, each a step of the work: for a loop of many short steps, which costs nothing where nobody counts."""
     clock = _current.get()
-    return _unlimited if clock is None else clock.tick
+    return things if clock is None else _counted(things, clock)
 
 
-def _unlimited() -> None:
-    """Nobody counts."""
+def _counted(things: Iterable[T], clock: Clock) -> Iterator[T]:
+    for thing in things:
+        clock.tick()
+        yield thing
 
 
 def deadline_after(seconds: float | None) -> float | None:

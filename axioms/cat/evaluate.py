@@ -169,7 +169,9 @@ class Evaluation:
 
     def rows(self, node: Node) -> Rows:
         """A relation's rows, computed now if no axiom needed it."""
-        value = self.value(node)
+        value = self.values.get(node)
+        if value is None:
+            value = self.value(node)
         assert isinstance(value, list)
         return value
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -104,9 +105,13 @@ def _solver(clauses: Iterator[Sequence[int]], is_large: bool, must_stop: bool) -
 
 def _ticking(clauses: Sequence[Sequence[int]]) -> Iterator[Sequence[int]]:
     """The clauses, with looks at the clock between them."""
+    return itertools.chain.from_iterable(_portions(clauses))
+
+
+def _portions(clauses: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[int]]]:
     for at in range(0, len(clauses), _BETWEEN):
         tick()
-        yield from clauses[at : at + _BETWEEN]
+        yield clauses[at : at + _BETWEEN]
 
 
 def solver_of(formula: Formula, backend: str | None, deadline: float | None) -> Backend:

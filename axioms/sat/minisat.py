@@ -36,8 +36,9 @@ class MiniSat:
     def __init__(self, module: ModuleType, clauses: Iterable[Any]) -> None:
         self._module, self._solver = module, module.minisat22_new()
         self._satisfied: bool | None = None
+        solver, add = self._solver, module.minisat22_add_cl
         for clause in clauses:
-            module.minisat22_add_cl(self._solver, clause)
+            add(solver, clause)
 
     def add_clause(self, clause: Any) -> None:
         self._module.minisat22_add_cl(self._solver, clause)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from axioms.cat.evaluate import bits, closure
 from axioms.sat.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
-from ptxcore.clock import ticker
+from ptxcore.clock import paced
 
 Row = dict[int, int]
 
@@ -82,9 +82,8 @@ def merged(relation: Relation, into: Mapping[int, int], formula: Formula) -> Rel
 def filled(rows: dict[int, dict[int, list[int]]], must: list[int], formula: Formula, way: int) -> Relation:
     """Joins the literals collected for each pair by disjunction."""
     may: dict[int, Row] = {}
-    disj, tick = formula.disj, ticker()
-    for i, row in rows.items():
-        tick()
+    disj = formula.disj
+    for i, row in paced(rows.items()):
         new: Row = {}
         for j, literals in row.items():
             literal = literals[0] if len(literals) == 1 else disj(literals, way)
@@ -105,10 +104,8 @@ def union(parts: list[Relation], formula: Formula, way: int) -> Relation:
     if not dynamic:
         return Relation(must, {})
     rows: dict[int, dict[int, list[int]]] = {}
-    tick = ticker()
     for p in dynamic:
-        for i, row in p.may.items():
-            tick()
+        for i, row in paced(p.may.items()):
             certain = must[i]
             into = rows.setdefault(i, {})
             for j, literal in row.items():
@@ -120,9 +117,7 @@ def union(parts: list[Relation], formula: Formula, way: int) -> Relation:
 def intersection(a: Relation, b: Relation, formula: Formula, way: int) -> Relation:
     must = [x & y for x, y in zip(a.must, b.must, strict=True)]
     may: dict[int, Row] = {}
-    tick = ticker()
-    for i, row in a.may.items():
-        tick()
+    for i, row in paced(a.may.items()):
         certain, other = b.must[i], b.may.get(i)
         new = {}
         for j, literal in row.items():
@@ -134,8 +129,7 @@ def intersection(a: Relation, b: Relation, formula: Formula, way: int) -> Relati
                     new[j] = both
         if new:
             may[i] = new
-    for i, row in b.may.items():
-        tick()
+    for i, row in paced(b.may.items()):
         certain = a.must[i]
         if certain:
             for j, literal in row.items():
@@ -148,12 +142,10 @@ def difference(a: Relation, b: Relation, formula: Formula, way: int) -> Relation
     uncertain = b.may
     must = []
     may: dict[int, Row] = {}
-    tick = ticker()
-    for i, row in enumerate(a.must):
+    for i, row in enumerate(paced(a.must)):
         row &= ~b.must[i]
         other = uncertain.get(i)
         if other:
-            tick()
             new = {}
             for j, literal in other.items():
                 if row >> j & 1:
@@ -162,8 +154,7 @@ def difference(a: Relation, b: Relation, formula: Formula, way: int) -> Relation
             if new:
                 may[i] = new
         must.append(row)
-    for i, old in a.may.items():
-        tick()
+    for i, old in paced(a.may.items()):
         other = uncertain.get(i, {})
         new = may.get(i, {})
         for j, literal in old.items():
@@ -180,18 +171,14 @@ def difference(a: Relation, b: Relation, formula: Formula, way: int) -> Relation
 
 def inverse(a: Relation) -> Relation:
     must = [0] * len(a.must)
-    tick = ticker()
-    for i, row in enumerate(a.must):
-        if row:
-            tick()
+    for i, row in enumerate(paced(a.must)):
         bit = 1 << i
         while row:
             low = row & -row
             must[low.bit_length() - 1] |= bit
             row ^= low
     may: dict[int, Row] = {}
-    for i, old in a.may.items():
-        tick()
+    for i, old in paced(a.may.items()):
         for j, literal in old.items():
             may.setdefault(j, {})[i] = literal
     return Relation(must, may)
@@ -203,13 +190,12 @@ def products(a: Relation, b: Relation, mask: list[int] | None) -> Iterator[tuple
     Pairs that are certain are left out: see `certain_sequence`.
     """
     certain = certain_sequence(a, b)
-    b_must, b_may, tick = b.must, b.may, ticker()
-    for i, row in enumerate(a.must):
+    b_must, b_may = b.must, b.may
+    for i, row in enumerate(paced(a.must)):
         within = -1 if mask is None else mask[i]
         within &= ~certain[i]
         if not within:
             continue
-        tick()
         if row and b_may:
             for k in bits(row):
                 second = b_may.get(k)
@@ -234,11 +220,9 @@ def products(a: Relation, b: Relation, mask: list[int] | None) -> Iterator[tuple
 
 def certain_sequence(a: Relation, b: Relation) -> list[int]:
     rows = []
-    b_must, tick = b.must, ticker()
-    for row in a.must:
+    b_must = b.must
+    for row in paced(a.must):
         reached = 0
-        if row:
-            tick()
         while row:
             low = row & -row
             reached |= b_must[low.bit_length() - 1]
@@ -265,12 +249,10 @@ def sequence(a: Relation, b: Relation, formula: Formula, way: int, mask: list[in
 
 def restrict(a: Relation, domain: Members | None, codomain: Members | None, formula: Formula, way: int) -> Relation:
     """`[domain]; a; [codomain]`."""
-    tick = ticker()
     if domain is not None:
         must = [row if domain.must >> i & 1 else 0 for i, row in enumerate(a.must)]
         may = {i: row for i, row in a.may.items() if domain.must >> i & 1}
-        for i, literal in domain.may.items():
-            tick()
+        for i, literal in paced(domain.may.items()):
             new = dict.fromkeys(bits(a.must[i]), literal)
             for j, other in a.may.get(i, {}).items():
                 new[j] = formula.conj(literal, other, way)
@@ -281,8 +263,7 @@ def restrict(a: Relation, domain: Members | None, codomain: Members | None, form
         certain, uncertain = codomain.must, codomain.may
         must = [row & certain for row in a.must]
         may = {}
-        for i, row in enumerate(a.must if uncertain else ()):
-            tick()
+        for i, row in enumerate(paced(a.must) if uncertain else ()):
             for j, literal in uncertain.items():
                 if row >> j & 1:
                     may.setdefault(i, {})[j] = literal
@@ -334,9 +315,7 @@ class Executed:
                 together[literal] = together.get(literal, 0) | 1 << i
             follow = {l: self.formula.following(l, together) for l in together}
             behind = dict.fromkeys(together, 0)
-            tick = ticker()
-            for l, some in follow.items():
-                tick()
+            for l, some in paced(follow.items()):
                 for m in some:
                     behind[m] |= together[l]
             leads = {l: sum(together[m] for m in some) for l, some in follow.items()}
@@ -345,14 +324,13 @@ class Executed:
 
     def known(self, rows: list[int]) -> Relation:
         """A relation that holds between events exactly when both are executed."""
-        certain, tick = self.certain, ticker()
+        certain = self.certain
         must = []
         may: dict[int, Row] = {}
-        for i, row in enumerate(rows):
+        for i, row in enumerate(paced(rows)):
             sure = row & certain if certain >> i & 1 else 0
             must.append(sure)
             if row != sure:
-                tick()
                 new = {}
                 for j in bits(row & ~sure):
                     literal = self.pair(i, j)

@@ -366,7 +366,7 @@ class Candidate:
         return number
 
     def _shown(self, index: int, e: Event) -> ExecutedEvent:
-        text, cell, line, whole, count = self.judge.named(e)
+        text, cell, line, whole, count = self.judge.names[e.index]
         value = self.value(e) if e.kind in "RW" and not e.unstable else None
         if e.effect is None:
             return ExecutedEvent(

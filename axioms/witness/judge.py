@@ -22,6 +22,18 @@ class _Named(NamedTuple):
     elements: int
 
 
+class _Names(dict[int, _Named]):
+    """What people call events, by their numbers: the same in every execution that has them."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self._program = program
+
+    def __missing__(self, index: int) -> _Named:
+        found = self[index] = _named(self._program, self._program.events[index])
+        return found
+
+
 def _named(program: Program, e: Event) -> _Named:
     thing = program.objects[e.object] if e.object >= 0 else None
     cell, count = (None, 1) if thing is None else thing.named(e.offset, e.width // 8)
@@ -50,7 +62,7 @@ class Judge:
         self._alive = -1
         self._base: dict[str, int | Rows] = {}
         self._values: dict[Node, int | Rows] = {}
-        self._named: dict[int, _Named] = {}
+        self.names = _Names(program)
         self._steps: tuple[int, Rows] = -1, []
 
     def fixed(self, alive: int) -> tuple[dict[str, int | Rows], dict[Node, int | Rows]]:
@@ -69,13 +81,6 @@ class Judge:
             evaluation.compute(self.model.fixed)
             self._values = evaluation.values
         return self._base, self._values
-
-    def named(self, event: Event) -> _Named:
-        """What people call an event, which is the same in every execution that has it."""
-        found = self._named.get(event.index)
-        if found is None:
-            found = self._named[event.index] = _named(self.program, event)
-        return found
 
     def steps(self, alive: int) -> Rows:
         """Program order among the events that are executed, without the pairs that others imply."""

@@ -21,6 +21,7 @@ from axioms.liveness.certain import CertainEnds
 from axioms.liveness.reasons import Reasons
 from axioms.program import Event, Program
 from axioms.sat.values import TooManyValues
+from axioms.sync.sure_use import may_be_misused
 from axioms.witness.fitted import fitted
 from axioms.witness.races import BY_THE_END, add_races, flags_of_beginnings
 from axioms.witness.result import Decision
@@ -56,8 +57,9 @@ def look(
     flags = flags_of_beginnings(model, races)
     # Where nothing can be wrong in the program as it is, nothing is where its threads may block: they do no more there.
     if (
-        program.kinds.isdisjoint(("barrier", "mbarrier"))
+        "mbarrier" not in program.kinds
         and not whole.troubles
+        and not may_be_misused(program)
         and not fitted(model, whole, flags).flags
     ):
         return

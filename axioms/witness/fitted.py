@@ -36,6 +36,8 @@ def facts_of(program: Program) -> Facts:
                 empty.add(name)
     if members.get("SC", 0).bit_count() < 2:
         empty.add("sync_fence")
+    if members.get("BA", 0).bit_count() == members.get("BW", 0).bit_count():
+        empty.add("again")  # each arrival waits
     same = (("vloc", "loc"),) if relations["vloc"] == relations["loc"] else ()
     memory = members.get("M", 0)
     full = frozenset(p for p in _PROXIES if members.get(p, 0) & memory == memory)

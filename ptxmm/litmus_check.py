@@ -165,6 +165,10 @@ def _answer(
         result.observation = observation_of(result.positive, result.negative)
         _tell_undefined(question, result, decision.undefined)
         return
+    if question.test.filter is not None and decision.ends and not decision.states and decision.stopped is None:
+        from ptxmm.report.notes import nothing_passes
+
+        result.notes.append(nothing_passes(complete=decision.complete))
     conditions = len(question.test.conditions)
     _judge_condition(question, decision, result.checks[0], alone=len(result.checks) == 1)
     for number in range(1, conditions):

@@ -84,6 +84,12 @@ def not_asked(result: Result) -> list[str]:
     return [NOT_ASKED]
 
 
+def nothing_passes(*, complete: bool) -> str:
+    """That a filter leaves no outcome, so that an answer about all of them is one about none."""
+    explored = "" if complete else " within the bounds of loops"
+    return f"no execution{explored} satisfies the filter: what is asked of all outcomes is asked of none"
+
+
 def warned(result: Result) -> list[str]:
     """What the authors of modules should know, with the places."""
     return [f"{spot}: warning: {message}" for spot, message in result.warnings]

@@ -169,7 +169,7 @@ class TextReport:
         if result.of_kernel or len(result.checks) > 1:
             page += self._checks(result, limits)
         first = causes(result) if result.of_kernel else []
-        rests = self._rests_on(result, limits) if result.of_kernel or len(result.checks) > 1 else []
+        rests = self._rests_on(result, limits) if result.of_kernel or len(result.checks) > 1 or result.notes else []
         page += (
             [f"    {line}" for line in cause_lines(first, everything=limits.everything, fewest=limits.tightest)]
             if first

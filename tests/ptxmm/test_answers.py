@@ -318,6 +318,29 @@ def test_a_filter_that_nothing_passes_leaves_nothing_to_break() -> None:
     assert check(litmus("complete", "filter (x = 5) exists (x = 1)")).verdict == "no"
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("asked", ["forall (x = 7)", "~exists (x = 1)", "exists (x = 1)"])
+@pytest.mark.parametrize("looked", ["complete", "partly cut"])
+def test_an_answer_about_no_outcome_says_so(looked: str, asked: str, engine: str) -> None:
+    """That the filter is why, and how far was looked, is part of it."""
+    result = check(litmus(looked, f"filter (x = 5) {asked}"), engine)
+    explored = " within the bounds of loops" * (looked != "complete")
+    assert result.notes == [
+        f"no execution{explored} satisfies the filter: what is asked of all outcomes is asked of none"
+    ]
+    assert not check(litmus(looked, f"filter (x = 1) {asked}"), engine).notes
+
+
+@pytest.mark.parametrize("shape", ["text", "json", "junit"])
+def test_reports_say_that_an_answer_is_about_no_outcome(
+    shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.litmus"
+    path.write_text(litmus("complete", "filter (x = 5) forall (x = 7)"))
+    assert main(["check", str(path), "--format", shape]) == 0
+    assert "no execution satisfies the filter" in capsys.readouterr().out
+
+
 def test_a_model_that_forbids_everything_proves_nothing(tmp_path: Path) -> None:
     model = tmp_path / "nothing.cat"
     model.write_text('"nothing"\nacyclic po | po^-1 as never\n')

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ptxcore.clock import tick
 from ptxcore.diagnostics import fail
 from ptxcore.isa import data_movement
 from ptxcore.machine.explore.observable import never_written
@@ -107,6 +108,7 @@ class Instances(Graph):
     # Instructions.
 
     def steps(self, at: Instance, op: Op) -> list[Step]:
+        tick()
         place = direct(op)
         register = at.promoted.get(place) if place is not None else None
         return super().steps(at, op) if register is None else [self.promoted(at, op, register)]
@@ -122,7 +124,13 @@ class Instances(Graph):
             return step_of(op, "value", same, guard=guard, sources=(source,), reads=reads, targets=(target,))
         value = fetch(register, width, width, False)
         return step_of(
-            op, "value", same, guard=guard, sources=(value,), reads=(register,), targets=self.targets(at, op)
+            op,
+            "value",
+            same,
+            guard=guard,
+            sources=(value,),
+            reads=(register,),
+            targets=tuple(self.targets(at, op.targets)),
         )
 
     def access(self, op: Op) -> tuple[str, int]:

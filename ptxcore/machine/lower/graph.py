@@ -5,15 +5,14 @@ calls, with their registers side by side and their frames on one stack.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ptxcore.clock import tick
 from ptxcore.machine.ir.operands import Fetch, Read, constant, fetch, together
 from ptxcore.machine.ir.steps import CHANGING, Step, asking, assembled, folded
 from ptxcore.machine.ir.steps import Target as StepTarget
 from ptxcore.machine.loops.control_flow import Shape
-from ptxcore.machine.lower.ops import DROPPED, Code, Op, Source, Target, Targets
+from ptxcore.machine.lower.ops import DROPPED, Code, Op, Source, Targets
 from ptxcore.values.terms import add, mask
 
 #: Behind these another block begins.
@@ -80,6 +79,9 @@ class Graph(ABC):
     def expand(self, at: Instance, first: int) -> None:
         """Makes the blocks of a function that begins with the block `first`."""
         ops = at.code.ops
+        if not ops:
+            self.blocks[first].follows = at.back
+            return
         starts = {0, *at.code.labels.values()}
         starts |= {i + 1 for i, op in enumerate(ops) if op.call is not None or op.use.form.kind in _ENDS}
         cuts = sorted(start for start in starts if start < len(ops))
@@ -91,8 +93,6 @@ class Graph(ABC):
         for cut, following in zip(cuts, [*cuts[1:], len(ops)], strict=True):
             self.blocks[number[cut]].label = names.get(cut, "")
             self.fill(at, number[cut], cut, following, number)
-        if not ops:
-            self.blocks[first].follows = at.back
 
     def fill(self, at: Instance, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
         """Makes the steps of a block, from one operation to another. `number`: the block that begins at an operation."""
@@ -124,19 +124,16 @@ class Graph(ABC):
 
     def steps(self, at: Instance, op: Op) -> list[Step]:
         """An instruction, behind the clocks that it reads."""
-        tick()
         made: list[Step] = []
         reads = [None if source is None else self.read(at, source, op, made) for source in op.sources]
         carry = at.carry if op.use.form.carry else None
-        space, width = self.access(op)
-        made.append(
-            assembled(op.instruction, op.use, self.guard(at, op), reads, self.targets(at, op), carry, space, width)
-        )
+        targets, access = self.targets(at, op.targets), self.access(op)
+        made.append(assembled(op.instruction, op.use, self.guard(at, op), reads, targets, carry, *access))
         return made
 
     def access(self, op: Op) -> tuple[str, int]:
         """The state space and the bits of an access."""
-        return op.use.space, op.use.width
+        return op.access or (op.use.space, op.use.width)
 
     def guard(self, at: Instance, op: Op) -> tuple[int, bool] | None:
         return None if op.guard is None else (at.registers + op.guard[0], op.guard[1])
@@ -149,11 +146,15 @@ class Graph(ABC):
         value, registers = self.source(at, source, op, before)
         return Read(value, (registers,))
 
-    def targets(self, at: Instance, op: Op) -> list[StepTarget | None]:
-        return [
-            None if t is None else StepTarget(at.registers + t.slot, t.width, t.has, t.signed)
-            for t in _flat(op.targets)
-        ]
+    def targets(self, at: Instance, targets: Sequence[Targets]) -> list[StepTarget | None]:
+        """The registers that are written, those of vectors one by one; None for a result that is dropped."""
+        found: list[StepTarget | None] = []
+        for t in targets:
+            if type(t) is list:
+                found += self.targets(at, t)
+            else:
+                found.append(None if t is None else StepTarget(at.registers + t.slot, t.width, t.has, t.signed))
+        return found
 
     def source(
         self, at: Instance, source: Source, op: Op | None = None, before: list[Step] | None = None
@@ -184,11 +185,3 @@ class Graph(ABC):
             return value, (register,)
         width, offset = source.width, offset & mask(source.width)
         return lambda values: add(value(values), offset, width), (register,)
-
-
-def _flat(targets: Sequence[Targets]) -> Iterator[Target | None]:
-    for target in targets:
-        if isinstance(target, list):
-            yield from _flat(target)
-        else:
-            yield target

@@ -89,18 +89,17 @@ class Operands(ABC):
         return None if found is None else Target(found.slot, found.bits, 1, False)
 
     def _one_target(self, e: Expected, operand: Operand) -> Targets:
-        if isinstance(operand, Sink):
-            return None
+        if isinstance(operand, Name):
+            found = self.named_register(operand)
+            assert found is not None, operand
+            slot, has, elements = found
+            width, signed = WIDTHS.get(e.type, has), e.type[:1] == "s"
+            if elements:
+                return [Target(slot + i, has, width if e.length else has, signed) for i in range(elements)]
+            return Target(slot, has, width, signed)
         if isinstance(operand, Vector):
             return [self._one_target(e, element) for element in operand.elements]
-        assert isinstance(operand, Name)
-        found = self.named_register(operand)
-        assert found is not None, operand
-        slot, has, elements = found
-        width, signed = WIDTHS.get(e.type, has), e.type[:1] == "s"
-        if elements:
-            return [Target(slot + i, has, width if e.length else has, signed) for i in range(elements)]
-        return Target(slot, has, width, signed)
+        return None
 
     # Sources.
 
@@ -113,6 +112,8 @@ class Operands(ABC):
         if isinstance(operand, Float):
             return Source("constant", float_bits(operand, width), width)
         if isinstance(operand, Vector):
+            if len(operand.elements) == 1 and not e.length and "braced" in e.parameter.flags:
+                return self.source(e, operand.elements[0])
             return Source("vector", width=width, parts=tuple([self.source(e, o) for o in operand.elements]))
         if isinstance(operand, Sink):
             return Source("constant", 0, width, name=DROPPED)
@@ -142,17 +143,17 @@ class Operands(ABC):
 
     def address(self, operand: Operand) -> Source:
         """A place in memory. Without brackets a name is one, too, where the dialect has none."""
+        if isinstance(operand, Address) and operand.index is None:
+            base, offset = operand.base, operand.offset
+            if isinstance(base, Immediate):
+                return Source("constant", base.value & mask(64), offset=offset)
+            if operand.indexed:
+                offset *= self.element_bytes(base.name)
+            source = self.named(base, 64)
+            return source._replace(offset=offset) if offset else source
         if isinstance(operand, Name):
             return self.named(operand, 64)
-        if not isinstance(operand, Address) or operand.index is not None:
-            raise NotExecuted
-        base, offset = operand.base, operand.offset
-        if isinstance(base, Immediate):
-            return Source("constant", base.value & mask(64), offset=offset)
-        assert isinstance(base, Name)
-        if operand.indexed:
-            offset *= self.element_bytes(base.name)
-        return self.named(base, 64)._replace(offset=offset)
+        raise NotExecuted
 
     def bracket(self, e: Expected, operand: Bracket) -> list[Source | None]:
         """The parts of a bracket, each a source, None for one that is left out; of a tensor map, a vector of all."""

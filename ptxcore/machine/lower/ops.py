@@ -59,6 +59,9 @@ class Op:
     call: Call | None = None
     location: int = -1  # into Program.locations
     refused: bool = False  # its operands cannot be executed yet
+    access: tuple[str, int] | None = (
+        None  # state space and bits, where not the form says them but the location that it names
+    )
 
     @property
     def name(self) -> str:

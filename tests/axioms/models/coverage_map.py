@@ -423,4 +423,4 @@ def table_of_instructions() -> str:
 if __name__ == "__main__":
     often = Counter[str]()
     for one in sys.argv[1:] or clauses():
-        print(f"    {one!r}: {' | '.join(pinning(one, often))!r},", flush=True)
+        print(f"    {one!r}: {tuple(pinning(one, often))!r},", flush=True)

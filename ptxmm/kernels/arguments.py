@@ -7,6 +7,7 @@ import os
 import re
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ptxcore.diagnostics import nearest
@@ -34,7 +35,9 @@ _KEYS = (
 )
 #: Those that no buffer has.
 _NO_BUFFER = frozenset(("value", "bytes", "fields", "tensor_map", "texture", "surface", "multimem"))
-_FIELD_KEYS = ("at", "type", "value")
+_FIELD_KEYS = ("at", "type", "value", "tensor_map")
+#: Where a tensor map begins: at a multiple of so many bytes (`CUtensorMap` has this alignment).
+_OF_MAPS = 64
 #: Parameters of a kernel have no more bytes.
 _MOST_BYTES = 32764
 #: Elements that are all alike are kept once where there are more.
@@ -217,16 +220,18 @@ def _structure(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argume
         at = _at(one, way, name)
         filled: dict[int, int] = {}
         for field in _fields(name, at, one, way, buffers):
-            last = field.at + field.size - 1
+            first, last = field.at, field.at + field.size - 1
+            if "tensor_map" in one:
+                first, last = at, at + tensor_maps.SIZE - 1
             if last >= size:
-                message = f"this fills bytes {field.at} to {last}, and '{name}' has bytes 0 to {size - 1}"
+                message = f"this fills bytes {first} to {last}, and '{name}' has bytes 0 to {size - 1}"
                 raise ArgumentTrouble((*way, "at"), message)
-            taken = next((owners[b] for b in range(field.at, last + 1) if b in owners), None)
+            taken = next((owners[b] for b in range(first, last + 1) if b in owners), None)
             if taken is not None:
-                message = f"this fills bytes {field.at} to {last}, of which the field at {taken} has some already"
+                message = f"this fills bytes {first} to {last}, of which the field at {taken} has some already"
                 raise ArgumentTrouble((*way, "at"), message)
             fields.append(field)
-            filled.update(dict.fromkeys(range(field.at, last + 1), at))
+            filled.update(dict.fromkeys(range(first, last + 1), at))
         owners.update(filled)
     return Structure(name, size, tuple(fields))
 
@@ -239,12 +244,19 @@ def _at(table: object, way: tuple[str | int, ...], name: str) -> int:
         if key not in _FIELD_KEYS:
             hint = suggested(key, _FIELD_KEYS) or f"a field has {', '.join(_FIELD_KEYS)}"
             raise ArgumentTrouble((*way, key), f"a field of '{name}' has no '{key}'", hint, key=True)
+    if "tensor_map" in table:
+        for key in ("type", "value"):
+            if key in table:
+                message = f"this field of '{name}' is a tensor map: '{key}' has no meaning"
+                raise ArgumentTrouble((*way, key), message, key=True)
     for key, example in (("at", "at = 8"), ("value", 'value = "&x"')):
-        if key not in table:
+        if key not in table and not (key == "value" and "tensor_map" in table):
             raise ArgumentTrouble(way, f"this field of '{name}' has no '{key}'", f"as in {example}")
     at = table["at"]
     if type(at) is not int or at < 0:
         raise ArgumentTrouble((*way, "at"), f"a field begins at a byte from 0 on, not {_written(at)}")
+    if "tensor_map" in table and at % _OF_MAPS:
+        raise ArgumentTrouble((*way, "at"), f"a tensor map begins at a multiple of {_OF_MAPS} bytes, not at {at}")
     return at
 
 
@@ -255,7 +267,9 @@ def _written(value: object) -> str:
 def _fields(
     name: str, at: int, table: Mapping[str, Any], way: tuple[str | int, ...], buffers: Mapping[str, Argument]
 ) -> tuple[Field, ...]:
-    """The fields that a value fills, one after another from a byte on."""
+    """The fields that a value or a tensor map fills, one after another from a byte on."""
+    if "tensor_map" in table:
+        return _map_fields(name, at, table, way, buffers)
     value, written = table["value"], table.get("type")
     several = isinstance(value, list)
     kind: tuple[str, Type] | None = None if written is None else _type(written, (*way, "type"))
@@ -277,6 +291,17 @@ def _fields(
     if not found:
         raise ArgumentTrouble((*way, "value"), "an empty array is no value")
     return tuple(found)
+
+
+def _map_fields(
+    name: str, at: int, table: Mapping[str, Any], way: tuple[str | int, ...], buffers: Mapping[str, Argument]
+) -> tuple[Field, ...]:
+    """The fields of a tensor map in a structure."""
+    try:
+        map_ = _tensor_map(name, {"tensor_map": table["tensor_map"]}, buffers)
+    except ArgumentTrouble as trouble:
+        raise ArgumentTrouble((*way, *trouble.where), trouble.message, trouble.hint, key=trouble.key) from None
+    return tuple(replace(field, at=at + field.at) for field in map_.fields)
 
 
 _POINTER = re.compile(

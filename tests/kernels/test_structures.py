@@ -231,3 +231,75 @@ def test_contents_are_sequences_of_their_elements() -> None:
 def test_all_elements_are_listed_up_to_a_bound(folder: Path) -> None:
     with pytest.raises(ptxmm.InputError, match="all of them are listed up to 65536"):
         ptxmm.check(load(TOML, folder), all_registers=True)
+
+
+#: A copy by a tensor map within a structure, as libraries of kernels pass all that they take.
+_MAPPED = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 p[256])
+{
+    .reg .pred %p; .reg .b32 %r<3>; .reg .b64 %d<4>;
+    .shared .align 128 .b8 s[128]; .shared .align 8 .b64 m;
+    mov.u32 %r0, %tid.x;
+    setp.ne.u32 %p, %r0, 0;
+    @%p bra READY;
+    mbarrier.init.shared.b64 [m], 1;
+    fence.mbarrier_init.release.cluster;
+    mov.b64 %d1, p; cvta.param.u64 %d1, %d1; add.u64 %d1, %d1, 64; mov.u32 %r1, 4;
+    mbarrier.arrive.expect_tx.shared.b64 _, [m], 16;
+    cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [s], [%d1, {%r1}], [m];
+READY: bar.sync 0;
+WAIT: mbarrier.try_wait.parity.shared.b64 %p, [m], 0;
+    @!%p bra WAIT;
+    and.b32 %r0, %r0, 3;
+    mul.wide.u32 %d2, %r0, 4; mov.u64 %d3, s; add.u64 %d3, %d3, %d2; ld.shared.u32 %r2, [%d3];
+    ld.param.u64 %d3, [p+192]; add.u64 %d3, %d3, %d2;
+    mov.u32 %r1, %tid.x; setp.gt.u32 %p, %r1, 3; @%p bra END;
+    st.global.u32 [%d3], %r2;
+END: ret;
+}
+"""
+_MAP = 'tensor_map = {buffer = "x", dims = [16], box = [4]}'
+
+
+def _mapped(field: str = f"at = 64, {_MAP}", block: int = 64) -> str:
+    return f"""ptx = "k.ptx"
+grid = 1
+block = {block}
+[params]
+p = {{bytes = 256, fields = [{{at = 192, value = "&y"}}, {{{field}}}]}}
+[memory]
+x = {{type = "u32", elements = 16, init = [0, 1, 2, 3, 4, 5, 6, 7]}}
+y = {{type = "u32", elements = 4}}
+[check]
+forall = "y[0] == 4 && y[3] == 7"
+race_free = true
+"""
+
+
+@pytest.mark.parametrize("block", [4, 64])
+def test_a_tensor_map_may_be_a_field(block: int, folder: Path) -> None:
+    (folder / "k.ptx").write_text(_MAPPED)
+    assert ptxmm.check(load(_mapped(block=block), folder)).verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        (f"at = 32, {_MAP}", "a tensor map begins at a multiple of 64 bytes, not at 32"),
+        (f"at = 64, type = 'u32', {_MAP}", "this field of 'p' is a tensor map: 'type' has no meaning"),
+        (f"at = 128, {_MAP}", "this fills bytes 128 to 255, of which the field at 192 has some already"),
+        ("at = 64, tensor_map = {buffer = 'x', dims = [16], box = [400]}", "box"),
+        ("at = 64, tensor_map = {buffer = 'z', dims = [16], box = [4]}", "'z' is no buffer"),
+        ("at = 64, tensor_map = 3", "a tensor map is a table"),
+    ],
+)
+def test_a_field_that_is_no_tensor_map_is_told(
+    field: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "k.ptx").write_text(_MAPPED)
+    (folder / "k.toml").write_text(_mapped(field))
+    assert main(["check", "k.toml"]) == 2
+    told = capsys.readouterr()
+    assert message in told.out + told.err and "k.toml:5:" in told.out + told.err

@@ -72,7 +72,7 @@ class Clusters:
             parts.append(Part("cluster", number, self.run.copies.initialisations(number)))
             if relaxed := self.run.tensor_memories.arrival(number):
                 parts.append(Part("cluster", number, relaxed, relaxed=True))
-        parts += [Part(hand.scope, hand.thread, (number, hand.table, 0)) for hand in self.run.handed_by(number)]
+        parts += [Part(hand.scope, hand.thread, (number, hand.table, 0)) for hand in self.run.fenced.get(number, ())]
 
     def released(self, cta: Any) -> None:
         """All have come: who waits goes on."""

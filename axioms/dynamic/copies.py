@@ -124,7 +124,9 @@ class Copies:
         proxy = "generic" if copy is None and not cancels else "async"
         first = self.numbered(number, proxy)
         _, known, _ = self._known(number, (first, 1), (first + 1, 1))
-        if self.clocks.cluster > 1:  # who waits in another CTA has it from nobody else what came before
+        if (
+            self.clocks.cluster > 1 or self.run.tensor_memories.meets
+        ):  # who waits has it from nobody else what came before
             known = {**self.run.tensor_memories.before(arrival), **known}
         parts = (Part("cluster", number, (number, known, 0)),)
         agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts, (), {})
@@ -420,7 +422,7 @@ class Copies:
         """Whether an mbarrier object that a thread initialised is one for an asynchronous operation."""
         knows = self.run.phases.knows
         if actor.proxy == "generic":
-            return knows(actor.arrival, other, time)
+            return knows(actor.arrival, other, time) or self.knows_initialised(actor.arrival[1], other, time)
         size, table = self.clocks.size, actor.arrival[1]
         planes = {key >> _FENCED for key in table if key >> _FENCED}
         for plane in planes:

@@ -37,9 +37,7 @@ _NO_DATA = frozenset(("policy", "cache-policy", "stride"))
 _JUDGED = frozenset(("e", "f"))
 #: Instructions that compute of their kind, and have effects on nothing but registers; and values that are no such.
 _COMPUTE = frozenset(("mma", "wmma", "movmatrix", "getctarank", "isspacep", "mapa", "createpolicy", "stacksave"))
-_NOT_COMPUTED = frozenset(
-    ("clusterlaunchcontrol", "cp", "mbarrier", "multimem", "suld", "sured", "sust", "tensormap", "tex", "tld4")
-)
+_NOT_COMPUTED = frozenset(("cp", "mbarrier", "multimem", "suld", "sured", "sust", "tensormap", "tex", "tld4"))
 #: Instructions that copy within memory, of which the run says where; and those that multiply what registers and memory hold.
 _COPIES, _MULTIPLIES = frozenset(("cp", "tensormap")), "wgmma"
 #: The registers that are multiplied.
@@ -49,7 +47,18 @@ _TENSORS, _TENSOR_DATA = "tcgen05", frozenset(("r",))
 _TENSOR_ADDRESSES = frozenset(("taddr", "d", "a", "scale_a", "scale_b", "sp_meta"))
 #: Instructions whose operands all decide what threads do, and that move no data.
 _DECIDE = frozenset(
-    ("fence", "membar", "trap", "brkpt", "griddepcontrol", "alloca", "stackrestore", "mbarrier", "activemask")
+    (
+        "fence",
+        "membar",
+        "trap",
+        "brkpt",
+        "griddepcontrol",
+        "alloca",
+        "stackrestore",
+        "mbarrier",
+        "activemask",
+        "clusterlaunchcontrol",
+    )  # a response depends on who is cancelled alone
 )
 #: Of what threads of a warp or a CTA bring together: the sources that are data.
 _BROUGHT: Mapping[str, str] = {"shfl": "a", "vote": "a", "match": "a", "redux": "a", "bar": "c", "barrier": "c"}
@@ -171,7 +180,7 @@ class Dependence:
         if op.use.form.carry and "in" in op.use.form.carry.split():
             flows.append(carry)
         if op.guard is not None:
-            (flows if _computes(op) and op.use.form.kind != "warp" else sinks).append(op.guard[0])
+            (flows if computes(op) and op.use.form.kind != "warp" else sinks).append(op.guard[0])
         if op.call is not None:
             self._prepare_call(launch, program, code, op, sinks)
         self._sinks.update(dict.fromkeys(registers(sinks)))
@@ -293,7 +302,7 @@ def _passes_in_frames(program: Program) -> bool:
     return any(p.source is None for p in passed) or (bool(calls) and any(p.slot is None for p in formal))
 
 
-def _computes(op: Op) -> bool:
+def computes(op: Op) -> bool:
     """Whether an instruction does nothing but compute results from its operands."""
     form = op.use.form
     if _accesses(op):
@@ -311,7 +320,7 @@ def _accesses(op: Op) -> bool:
 def _is_blurring(op: Op) -> bool:
     """Whether an instruction may move data from and to places that nobody notes."""
     form = op.use.form
-    if _computes(op) or _accesses(op) or form.kind in ("branch", "jump", "call", "return", "exit", "nothing", "warp"):
+    if computes(op) or _accesses(op) or form.kind in ("branch", "jump", "call", "return", "exit", "nothing", "warp"):
         return False
     return form.mnemonic not in (*_DECIDE, *_BROUGHT, *_COPIES, _MULTIPLIES, _TENSORS)
 
@@ -319,7 +328,7 @@ def _is_blurring(op: Op) -> bool:
 def _sources(op: Op) -> tuple[list[Source | None], list[Source | None]]:
     """The operands of an instruction that are data, and those that decide what it does."""
     sources, form = list(op.sources), op.use.form
-    if _computes(op):
+    if computes(op):
         if form.kind != "warp":
             return sources, []
         names = [p.name for p in form.pattern.parameters if p.role != "destination"]
@@ -375,4 +384,4 @@ def _slots(source: Source | None) -> list[int]:
     return found
 
 
-__all__ = ["Dependence", "Ran", "Read"]
+__all__ = ["Dependence", "Ran", "Read", "computes"]

@@ -179,14 +179,14 @@ class Determinate:
 
     def operates(
         self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> None:
+    ) -> int | None:
         if address & ~_SHARED_OFFSET != thread.shared:
             if kind not in ("arrive", "arrive_drop", "expect_tx", "complete_tx"):
                 raise self.leaves(thread, "cluster")
             self._reaches(thread, thread.segment(address)[0])
         if not self.alone:
             raise self.leaves(thread, "mbarrier")
-        self.phases.operates(thread, kind, how, address, write)
+        return self.phases.operates(thread, kind, how, address, write)
 
     def leaves(self, thread: WatchedThread, what: str) -> Stopped:
         """What is open, also for whoever looks after a part of this."""
@@ -210,10 +210,6 @@ class Determinate:
             raise self.misuses(thread, "overwritten", Party(before.thread, thread.launch.compiled.ops[before.op]))
         if id(segment) in self.places:
             raise self.leaves(thread, "mbarrier")
-
-    def handed_by(self, number: int) -> list[Hand]:
-        """What a thread's fences hand on."""
-        return list(self.fenced.get(number, ()))
 
     def offers(self, number: int, hands: list[tuple[Hand, str]]) -> None:
         """A thread may acquire something by a fence."""
@@ -473,6 +469,8 @@ class Determinate:
         if how.form.mnemonic == "bar":
             arrivals = [self.clocks.release(thread.number) for thread in threads]
             self.clocks.acquire([a[0] for a in arrivals], self.clocks.join(arrivals))
+        elif self.phases.objects:
+            self.tensor_memories.come_together([thread.number for thread in threads])
 
     def left_open(self, lane: int) -> int:
         raise Stopped(Open("unknown"))
@@ -495,6 +493,7 @@ class Determinate:
                 self.copies.fence(thread, how)
             return
         if what == "unknown":
-            self.unknown = self.unknown or Open(what)
+            if how is None or how.form.kind != "value":  # what is computed of it is unknown, and decides nothing
+                self.unknown = self.unknown or Open(what)
             return
         raise self.leaves(thread, what)

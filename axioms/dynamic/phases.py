@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from axioms.dynamic.clocks import Arrival, Table
 from axioms.dynamic.findings import Party
+from axioms.dynamic.peeks import Peeks, peeks_of
 from axioms.dynamic.waiting import Copying, Hand, Look
 from ptxcore.isa.form import Use
 from ptxcore.isa.mbarrier import (
@@ -128,6 +129,10 @@ class Phases:
         self._again: dict[int, object] = {}
         self._first: dict[int, int] = {}
         self._returned: dict[int, bool] = {}
+        #: By function its peeks; by thread and peek, the last one last, the object at which it was, what it found, and what the
+        #: thread knew.
+        self._of_code: dict[int, Peeks] = {}
+        self._peeked: dict[int, dict[int, tuple[Object, int, Arrival]]] = {}
 
     def knows(self, arrival: Arrival, other: int, time: int) -> bool:
         """Whether what a thread did at a time is ordered before an operation."""
@@ -156,12 +161,12 @@ class Phases:
 
     def operates(
         self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> None:
-        """An operation on an object is about to take place."""
+    ) -> int | None:
+        """An operation on an object is about to take place. Gives what a wait finds that is to say no."""
         segment, offset = thread.segment(address)
         if kind == "init":
             self._init(thread, segment, offset)
-            return
+            return None
         found = self.objects.get(id(segment), {}).get(offset // SIZE)
         old = segment.read(offset, SIZE)
         if found is None or type(old) is not int:
@@ -170,11 +175,12 @@ class Phases:
         actor = self._actor(thread, kind, how) if agent is None else self.run.copies.actor(agent)
         self._familiar(thread, found, actor)
         if kind == "wait":
-            self._wait(thread, how, found, old)
+            return self._wait(thread, how, found, old)
         elif kind == "inval":
             self._inval(thread, segment, found, actor.arrival)
         else:
             self._counts(thread, kind, how, found, actor, (old, write(old)[0]))
+        return None
 
     def _actor(self, thread: WatchedThread, kind: str, how: Use) -> Actor:
         number = thread.number
@@ -185,7 +191,7 @@ class Phases:
         if kind in _COUNTED:
             if how.sem == "release":
                 parts.append(Part(how.scope or "cta", number, arrival))
-            for hand in self.run.handed_by(number):
+            for hand in self.run.fenced.get(number, ()):
                 parts.append(Part(hand.scope, hand.thread, (number, hand.table, 0)))
             if how.sem != "release" and (relaxed := self.run.tensor_memories.arrival(number)):
                 parts.append(Part(how.scope or "cta", number, relaxed, relaxed=True))
@@ -289,11 +295,18 @@ class Phases:
 
     # Waits.
 
-    def _wait(self, thread: WatchedThread, how: Use, found: Object, old: int) -> None:
+    def _wait(self, thread: WatchedThread, how: Use, found: Object, old: int) -> int | None:
         number, clocks = thread.number, self.clocks
         ready, refusing = _answer(thread, how, old)
         if ready is None:
             raise self.run.leaves(thread, "mbarrier")
+        peeks = self._peeks(thread)
+        if id(thread.instruction) in peeks.peeks:
+            arrival = number, clocks.known[number], clocks.own[number]
+            self._peeked.setdefault(number, {}).pop(id(thread.instruction), None)  # the last one stands last
+            self._peeked[number][id(thread.instruction)] = found, refusing, arrival
+            thread.insists = True
+            return refusing
         sleeps = not ready and how.form.run in _SLEEPING and not thread.insists
         if not sleeps and not self._looks_again(thread, refusing):
             self.run.doubts(thread, "mbarrier")
@@ -302,7 +315,7 @@ class Phases:
                 found, found.count - 1, (number, clocks.known[number], clocks.own[number])
             ):
                 self.unsure.add(number)
-            return
+            return None
         self.unsure.discard(number)
         over, now = found.count - 1, clocks.own[number]
         if over > 0 and not self._over(found, over - 1, (number, clocks.known[number], now)):
@@ -311,8 +324,31 @@ class Phases:
         first, _ = phase.waits.get(number, (now, now))
         phase.waits[number] = first, now
         self.run.waits += 1
+        if not self._same(number, peeks.behind.get(id(thread.instruction), frozenset()), found, refusing):
+            self.run.doubts(thread, "mbarrier")
         if over >= 0:
             self._learn(number, how, phase)
+        return None
+
+    def _peeks(self, thread: WatchedThread) -> Peeks:
+        """The peeks of the function that a thread executes."""
+        code, _ = thread.launch.compiled.compiler.place_of(thread.instruction)
+        if id(code) not in self._of_code:
+            self._of_code[id(code)] = peeks_of(code)
+        return self._of_code[id(code)]
+
+    def _same(self, number: int, peeks: frozenset[int], found: Object, refusing: int) -> bool:
+        """Whether a thread that has waited had looked for the end of the same phase, by the last of some peeks, and knew that
+        the one before was over."""
+        if not peeks:
+            return True
+        last = next((p for peek, p in reversed(self._peeked.get(number, {}).items()) if peek in peeks), None)
+        if last is None:
+            return False
+        before, refused, arrival = last
+        over = found.count - 1
+        known = over <= 0 or self._over(found, over - 1, arrival)
+        return before is found and contents(refused).phase == contents(refusing).phase and known
 
     def _learn(self, number: int, how: Use, phase: Phase) -> None:
         """Who waited synchronizes with all that counted in the phase, in each other's scope."""

@@ -17,6 +17,7 @@ from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Wat
 from ptxcore.machine.run.watched_tensors import Watcher as OfTensors
 from ptxcore.machine.vector.watching import Accesses
 from ptxcore.machine.vector.watching import Watcher as OfBatches
+from ptxcore.values.tensor_cells import COLUMNS
 
 _WINDOWS = 1 << GLOBAL_BITS
 #: The place of Tensor Memory; behind it those of addresses of it, by the address in shared memory where they were stored.
@@ -115,10 +116,10 @@ class Recording:
 
     def operates(
         self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> None:
+    ) -> Any:
         if not self._performing:
             self._note(thread, address, 8)
-        self.watcher.operates(thread, kind, how, address, write)
+        return self.watcher.operates(thread, kind, how, address, write)
 
     def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> Any:
         return self.watcher.begins(thread, how, copy)
@@ -201,7 +202,7 @@ class TensorRecording:
         self._watcher.reads_shared(told, cta, offset, size)
 
     def allocates(self, thread: WatchedThread, memory: TensorMemory, address: int, columns: int) -> None:
-        self._recording.allocating = True
+        self._recording.allocating = columns < COLUMNS  # all of them begin with the first one
         self._watcher.allocates(thread, memory, address, columns)
 
     def frees(self, thread: WatchedThread, memory: TensorMemory, address: int, columns: int) -> None:
@@ -222,7 +223,7 @@ class TensorRecording:
         self._watcher.meet(thread, name, memory, what, warps)
 
     def takes(self, thread: WatchedThread, memory: TensorMemory) -> None:
-        self._recording.allocating = True
+        self._recording.allocating = COLUMNS not in memory.allocated.values()
         self._watcher.takes(thread, memory)
 
 

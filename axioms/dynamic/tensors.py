@@ -10,8 +10,8 @@ threads know all this has planes of its own:
 - `_DONE`: products, copies and shifts of a thread, by their number; they are complete, and a commit said so;
 - `_LOADED`, `_STORED`: loads and stores of a warp; it waited, and then one of its threads released them;
 - `_QUEUED`: products, copies and shifts of a thread, released, not complete;
-- `_EXECUTED`: what any thread executed before a thread came to a commit, which arrives at its mbarrier object behind that; or,
-  in clusters, to a bulk copy;
+- `_EXECUTED`: what any thread executed before a thread came to a commit, which arrives at its mbarrier object behind that; in
+  clusters, and where threads of warps wait for each other (`elect.sync`), to a bulk copy; or before a warp came together;
 - `_READ`: as `_DONE`, of what they read of shared memory; this goes on by acquire and release alone;
 - `_HERE`, `_THERE`: the same, of what they read in the peer CTA, behind a fence of proxies in that CTA, or in their own.
 """
@@ -19,8 +19,8 @@ threads know all this has planes of its own:
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from axioms.dynamic.clocks import Arrival, Table
 from axioms.dynamic.copies import Agent
@@ -29,11 +29,11 @@ from axioms.dynamic.maps import FENCED
 from axioms.dynamic.pairs import Pairs
 from axioms.dynamic.phases import Part
 from axioms.dynamic.shadow import AGENTS, Access
+from axioms.dynamic.tensor_accesses import Cells, Columns, Touching
 from axioms.dynamic.waiting import Hand
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.run.tensor_memory import TensorMemory, pipelined
 from ptxcore.machine.run.watched import WatchedThread
-from ptxcore.values.tensor_cells import COLUMNS, LANES
 
 if TYPE_CHECKING:
     from axioms.dynamic.determinate import Determinate
@@ -53,59 +53,15 @@ _STORED_ALREADY = -1
 LEAK = "columns of Tensor Memory that are allocated when the CTA ends (section 9.7.16.7.1)"
 
 
-class Touching(NamedTuple):
-    """One asynchronous access: by which thread, the `number`-th of its kind by its thread or its warp; `kind` and `place` as in
-    `ptxcore.machine.run.tensor_memory.Access`; `behind` what its thread had fenced, `known` all that it knew; what stands for
-    its reads of shared memory, and with `.cta_group::2` for those of the peer's."""
-
-    party: Party
-    kind: str
-    place: Any
-    number: int
-    behind: Table
-    known: Table
-    shared: Agent | None = None
-    peers: Agent | None = None
-
-
-class _Columns(NamedTuple):
-    """Allocated columns: who allocated them, and what stands for that."""
-
-    party: Party
-    agent: int
-
-
-class _Cells:
-    """The Tensor Memory of one CTA: by cell the last write and the reads since then, as numbers of lists of accesses."""
-
-    def __init__(self) -> None:
-        import numpy as np
-
-        self.lists: list[tuple[Touching, ...]] = [()]
-        self.numbers: dict[tuple[int, ...], int] = {(): 0}
-        self.writes = np.zeros((LANES, COLUMNS), np.int32)
-        self.reads = np.zeros((LANES, COLUMNS), np.int32)
-        self.columns: dict[int, _Columns] = {}
-        #: What stands for what was done about allocation last.
-        self.last: int | None = None
-
-    def number(self, accesses: tuple[Touching, ...]) -> int:
-        """The number of a list."""
-        key = tuple(map(id, accesses))
-        found = self.numbers.get(key)
-        if found is None:
-            found = self.numbers[key] = len(self.lists)
-            self.lists.append(accesses)
-        return found
-
-
 class Tensors:
     """The Tensor Memories of a launch, as `ptxcore.machine.run.watched_tensors.Watcher` is told of them."""
 
     def __init__(self, run: Determinate) -> None:
         self.run, self.clocks = run, run.clocks
         self.pairs = Pairs(run)
-        self._cells: dict[int, tuple[TensorMemory, _Cells]] = {}
+        #: Whether threads of a warp have waited for each other, at something that orders no memory.
+        self.meets = False
+        self._cells: dict[int, tuple[TensorMemory, Cells]] = {}
         #: How much of each kind a thread has begun, how much of it it has waited for, and that with its time at each wait.
         self._begun: dict[tuple[int, str], int] = {}
         self._waited: dict[tuple[int, str], int] = {}
@@ -242,14 +198,14 @@ class Tensors:
             new[old == found] = cells.number((*kept, touching))
         cells.reads[lanes, columns] = new
 
-    def _of(self, memory: TensorMemory) -> _Cells:
+    def _of(self, memory: TensorMemory) -> Cells:
         found = self._cells.get(id(memory))
         if found is None:
-            found = self._cells[id(memory)] = memory, _Cells()
+            found = self._cells[id(memory)] = memory, Cells()
         return found[1]
 
     @staticmethod
-    def _allocation(cells: _Cells, column: int) -> int:
+    def _allocation(cells: Cells, column: int) -> int:
         """The first column of the allocation that a column belongs to."""
         return max(first for first in cells.columns if first <= column)
 
@@ -352,6 +308,13 @@ class Tensors:
         moved = {key + (_EXECUTED << FENCED): times for key, times in every.items()}
         return self.clocks.join([(number, found, 0), (number, moved, 0)])
 
+    def come_together(self, lanes: Sequence[int]) -> None:
+        """Threads of a warp wait for each other, and memory is not ordered by it: what each has executed has happened then."""
+        self.meets = True
+        table = self.clocks.join([(lane, self.before(self.clocks.release(lane)), 0) for lane in lanes])
+        for lane in lanes:
+            self._learns(lane, table)
+
     def executed(self, table: Table, other: int, time: int) -> bool:
         """Whether who knows a table knows that a thread has come past a time."""
         return self._says(table, _EXECUTED, other, time)
@@ -377,7 +340,7 @@ class Tensors:
     def allocates(self, thread: WatchedThread, memory: TensorMemory, address: int, columns: int) -> None:
         """One more thread of a warp is told of its allocation, and stores where it is."""
         agent, first = self._manages(thread, memory)
-        self._of(memory).columns.setdefault(address, _Columns(Party(thread.number, thread.instruction), agent))
+        self._of(memory).columns.setdefault(address, Columns(Party(thread.number, thread.instruction), agent))
         self.storing = agent if first else _STORED_ALREADY
 
     def stores(self, thread: WatchedThread, address: int, size: int) -> None:
@@ -440,7 +403,7 @@ class Tensors:
         if name == "dealloc":
             self._gives_back(thread, memory, what, lanes)
         elif name == "alloc":
-            self._of(memory).columns[what[0]] = _Columns(Party(thread.number, thread.instruction), agent)
+            self._of(memory).columns[what[0]] = Columns(Party(thread.number, thread.instruction), agent)
         for lane in lanes:
             self._learns(lane, self._table((0, agent, 1)))
 

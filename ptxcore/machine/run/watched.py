@@ -63,8 +63,9 @@ class Watcher(Protocol):
 
     def operates(
         self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> None:
-        """A thread is about to execute an operation on an mbarrier object (`ptxcore.isa.thread.Thread.modify`)."""
+    ) -> Any:
+        """A thread is about to execute an operation on an mbarrier object (`ptxcore.isa.thread.Thread.modify`). Gives what it
+        finds, if that is to be something else than is there."""
         ...
 
     def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> Any:
@@ -291,7 +292,9 @@ class WatchedThread(Thread):
             if told is not None:
                 return told
         else:
-            self.watcher.operates(self, kind, how, self.of("shared::cluster", address), write)
+            told = self.watcher.operates(self, kind, how, self.of("shared::cluster", address), write)
+            if told is not None:
+                return told
         quiet, self.watcher = self.watcher, _QUIET
         try:
             return super().modify(kind, how, address, write)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: Measured, in thread-instructions that the machine of single threads executes meanwhile: importing NumPy, importing what
 #: works with it, making one instruction's array code, and executing it once.
 _NUMPY, _ARRAYS, _MADE, _EXECUTED = 250_000, 40_000, 400, 50
+#: Instructions that the threads of a warp come to together with parts of matrices, each of which costs a single thread as much
+#: as so many others (measured: a tile of 128 x 128 x 64 by `mma` takes 218 ms so, 13 ms by arrays).
+_MATRICES, _TOGETHER = frozenset(("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix")), 20
 #: How often the instructions of a kernel that has loops are executed, at a guess.
 _ROUNDS = 4
 
@@ -64,7 +67,8 @@ def gains(device: Device, entry: str, grid: Triple, block: Triple) -> bool:
         cost += _NUMPY
     if "ptxcore.machine.vector.launch" not in sys.modules:
         cost += _ARRAYS
-    return threads * size * rounds > cost
+    together = sum(op.use.form.mnemonic in _MATRICES for op in code.ops)
+    return threads * (size + (_TOGETHER - 1) * together) * rounds > cost
 
 
 def _has_loops(code: Code) -> bool:

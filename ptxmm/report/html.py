@@ -164,7 +164,7 @@ def _caption(result: Result, what: str, i: int) -> str:
         return "the outcome that the model forbids, and why"
     state = result.states[i] if i < len(result.states) and not result.executions else {}
     ends = ", ".join(f"{name}={value}" for name, value in state.items())
-    return f"execution {i}" + (f", which ends with {ends}" if ends else "")
+    return f"an execution that ends with {ends}" if ends else f"execution {i}"
 
 
 def _verdict(result: Result) -> str:

@@ -224,6 +224,22 @@ class Story:
         """The steps, and these reasons for them."""
         return [*self.steps_for(reasons).lines, *(r.text for r in reasons)]
 
+    def communications(self, events: Iterable[int]) -> list[tuple[str, int, int]]:
+        """How these events stand to each other in memory: what is read from where, and what is written or read before what
+        (`rf`, `co`, `fr`), each as a relation and two events."""
+        some = set(events)
+        return [
+            (name, a, b)
+            for name in ("rf", "co", "fr")
+            for a, b in self.execution.relations.get(name, ())
+            if a in some and b in some
+        ]
+
+    def sources(self, events: Iterable[int]) -> list[tuple[str, int, int]]:
+        """The edges by which these events get what they read."""
+        some = set(events) | {self.halves[i] for i in events if i in self.halves}
+        return [("rf", w, r) for w, r in self.execution.relations.get("rf", ()) if r in some]
+
     def steps_for(self, reasons: list[Told]) -> Steps:
         """The steps of which these reasons speak, among others."""
         return self.ranked(i for r in reasons for i in r.involved)

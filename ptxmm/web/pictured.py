@@ -52,14 +52,14 @@ def picture(asked: Asked, seconds: float) -> dict[str, Any]:
         "satisfies": _satisfies(result, asked.execution, witness),
         "verdict": result.verdict,
         "relations": _relations(shown.execution),
-        **_story(shown.execution, asked.path),
+        **_story(shown.execution, asked.path, forbidden=asked.execution == "why"),
     }
 
 
 def _nothing(asked: Asked) -> dict[str, Any]:
     return {
         "execution": asked.execution, "svg": "", "count": 0, "more": False, "caption": "", "state": {}, "satisfies": None,
-        "relations": [], "text": "", "lines": [], "verdict": "",
+        "relations": [], "text": "", "lines": [], "reasons": [], "verdict": "",
     }  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def _satisfies(result: Result, wanted: int | str, witness: Witness) -> bool | No
 def _caption(result: Result, wanted: int | str, witness: Witness) -> str:
     if isinstance(wanted, str) and wanted.startswith("all-"):
         ends = ", ".join(f"{name}={value}" for name, value in witness.state.items())
-        return f"execution {wanted[4:]}" + (f", which ends with {ends}" if ends else "")
+        return f"an execution that ends with {ends}" if ends else "an execution"
     return told.caption(result, wanted.partition("-")[0] if isinstance(wanted, str) else "", wanted)
 
 
@@ -164,20 +164,28 @@ def _defined(model: Any) -> Iterator[str]:
     yield from (name for name, base in BASE.items() if base.kind == "relation" and name not in model.hidden)
 
 
-def _story(execution: Execution, path: str) -> dict[str, Any]:
-    """What happens, a line for each step, with the events that it is about; and what is strange in it."""
+def _story(execution: Execution, path: str, *, forbidden: bool) -> dict[str, Any]:
+    """What happens, a line for each step, with the events and the edges that it is about; and what is strange in it. Why an
+    outcome is `forbidden` the verdict says."""
     cast = Cast(lambda thread: execution.threads[thread][0], lambda event: Spot(path, event.line or 0))
     story = Story(execution, cast)
     names = told.names_of(execution)
     reasons = story.explanations()
     steps = story.steps_for(reasons)
+
+    def line(text: str, events: tuple[int, ...], edges: list[tuple[str, int, int]]) -> dict[str, Any]:
+        return {
+            "text": text,
+            "events": [names[i] for i in events if i in names],
+            "edges": [[name, names[a], names[b]] for name, a, b in edges if a in names and b in names],
+        }
+
     lines = [
-        {"text": line, "events": [names[i] for i in (steps.events[n] if n < len(steps.events) else ()) if i in names]}
-        for n, line in enumerate(steps.lines)
-    ]
-    lines += [{"text": r.text, "events": [names[i] for i in r.involved if i in names]} for r in reasons]
-    lines = lines[: limits.MOST_LINES]
-    return {"lines": lines, "text": "\n".join(str(line["text"]) for line in lines)}
+        line(text, events, story.sources(events)) for text, events in zip(steps.lines, steps.events, strict=False)
+    ] + [line(text, (), []) for text in steps.lines[len(steps.events) :]]
+    why = [] if forbidden else [line(r.text, r.involved, story.communications(r.involved)) for r in reasons]
+    lines, why = lines[: limits.MOST_LINES], why[: limits.MOST_LINES]
+    return {"lines": lines, "reasons": why, "text": "\n".join(str(told["text"]) for told in (*lines, *why))}
 
 
 def wrong_relation(error: InputError) -> list[dict[str, Any]]:

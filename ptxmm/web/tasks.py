@@ -63,7 +63,9 @@ def defect_of(name: str, error: Exception) -> str:
 def warm() -> None:
     """Imports and remembers what first requests need, before workers are copies of this process."""
     from ptxmm.web import completing, diagnosing, making, pictured  # noqa: F401
+    from ptxmm.web.examples import examples
 
+    examples()
     small = Asked(text=_SMALL, kind="litmus", models=("ptx-9.0",))
     with contextlib.suppress(Exception):  # what fails here fails again where it can be told
         for name in ("check", "execution", "diagnose", "complete", "repair"):
@@ -143,7 +145,7 @@ def _repair(asked: Asked, seconds: float) -> Answer:
 def _tables(asked: Asked, seconds: float) -> Answer:
     """What does not change while a server runs."""
     from axioms.models import DEFAULT, about, load, names, text_of
-    from litmus.library import tests
+    from ptxmm.web.examples import examples
 
     models = [
         {
@@ -155,14 +157,7 @@ def _tables(asked: Asked, seconds: float) -> Answer:
         }
         for name in names()
     ]
-    examples = []
-    for test in tests():
-        with open(test.path, encoding="utf-8") as file:
-            text = file.read()
-        name = test.path.replace("\\", "/").rpartition("/")[2].removesuffix(".litmus")
-        row = {"topic": test.folder, "name": test.name, "path": f"{test.folder}/{name}", "about": test.about}
-        examples.append({**row, "asked": test.asked, "kind": "litmus", "text": text, "files": {}})
-    return Answer({"models": models, "options": deciding.options_table(), "examples": examples})
+    return Answer({"models": models, "options": deciding.options_table(), "examples": examples()})
 
 
 _DOES = {
@@ -191,6 +186,7 @@ def late(name: str, asked: Asked, seconds: float) -> dict[str, Any]:
             "satisfies": None,
             "relations": [],
             "lines": [],
+            "reasons": [],
         }
         return {**nothing, "execution": asked.execution, "text": words, "verdict": "undecided"}
     if name == "repair":

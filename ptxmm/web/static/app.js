@@ -69,7 +69,7 @@ function changed(typed = false) {
   for (const question of [checks, glances, details]) question.abort();
   detail.cancel();
   clearTimeout(changed.slow);
-  wanted = { model: view.model || wanted.model, execution: view.execution ?? wanted.execution };
+  wanted = { model: view.model || wanted.model, execution: view.chosen ? view.execution : typed ? null : wanted.execution };
   byId('answer-pane').classList.add('old');
   byId('answer-pane').setAttribute('aria-busy', 'true');
   speak.cancel();
@@ -170,7 +170,7 @@ function reports(found) {
 
 function showExecution(model, execution) {
   reasons.clear();
-  view.show(model, execution);
+  view.choose(model, execution);
   byId('execution').scrollIntoView({ block: 'nearest', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
 }
 
@@ -180,6 +180,7 @@ function open({ text, kind = 'litmus', files = {} }, name) {
   variant = '';
   wanted = { model: '', execution: null };
   view.execution = null;
+  view.chosen = false;
   kindSelect.value = kind;
   texts.set({ text, kind, cat: kind === 'cat' ? null : texts.cat, files }, true);
   fillVariants([]);
@@ -262,6 +263,7 @@ async function restore() {
     variant = typeof state.variant === 'string' ? state.variant : '';
     wanted = { model: String(state.model ?? ''), execution: state.execution ?? null };
     view.execution = null;
+    view.chosen = false;
     view.model = '';
     view.more = words(state.more);
     view.picture.off = new Set(words(state.off));

@@ -15,6 +15,8 @@ export class ExecutionView {
     this.picture = new Picture();
     this.model = '';
     this.execution = null;
+    this.chosen = false; // whether somebody chose this execution, or it is the one that the verdict speaks of
+    this.reasons = [];
     this.more = [];
     this._build();
     this.picture.addEventListener('colours', () => this._switchesFor(this._known ?? []));
@@ -24,9 +26,9 @@ export class ExecutionView {
   _build() {
     this._place = element('span', { class: 'place' });
     this._caption = element('p', { class: 'caption' });
-    this._models = element('select', { on: { change: () => this.show(this._models.value, null) } });
+    this._models = element('select', { on: { change: () => { this.chosen = false; this.show(this._models.value, null); } } });
     this._modelField = element('label', { class: 'field' }, `${T.under} `, this._models);
-    this._what = element('select', { on: { change: () => this.show(this.model, this._what.value) } });
+    this._what = element('select', { on: { change: () => this.choose(this.model, this._what.value) } });
     this._previous = button('←', () => this.step(-1), { 'aria-label': T.previous, title: T.previous });
     this._next = button('→', () => this.step(1), { 'aria-label': T.next, title: T.next });
     this._switches = element('fieldset', { class: 'relations' }, element('legend', {}, T.relations));
@@ -78,7 +80,14 @@ export class ExecutionView {
     this._modelField.hidden = this._answers.length < 2;
     const model = this._answers.some(answer => answer.model === wanted.model) ? wanted.model : this._answers[0].model;
     const keep = model === wanted.model && wanted.execution !== null && this._has(model, wanted.execution);
+    this.chosen = keep;
     this.show(model, keep ? wanted.execution : null);
+  }
+
+  /** Shows an execution that somebody chose: it stays when the text is another, as long as there is such a one. */
+  choose(model, execution) {
+    this.chosen = true;
+    return this.show(model, execution);
   }
 
   /** Shows an execution of a model: a number, or a word of its `pictures`; null: the one that its verdict speaks of. */
@@ -119,11 +128,12 @@ export class ExecutionView {
     this._switchesFor(found.relations ?? []);
     const lines = found.lines ?? (found.text ?? '').split('\n').filter(Boolean).map(text => ({ text, events: [] }));
     this._story.replaceChildren(...lines.map(line => this._line(line)));
+    this.reasons = found.reasons ?? [];
     this._changed();
   }
 
-  _line({ text, events }) {
-    const lit = () => this.picture.light([], events);
+  _line({ text, events, edges }) {
+    const lit = () => this.picture.light(edges ?? [], events);
     const out = () => this.picture.light();
     const on = events?.length ? { pointerenter: lit, pointerleave: out, focusin: lit, focusout: out } : {};
     return element('li', { on, data: { events: (events ?? []).join(' ') }, tabindex: events?.length ? '0' : null }, coded(text));
@@ -137,7 +147,7 @@ export class ExecutionView {
     const pictures = answer.pictures.map(one => one.execution);
     const states = (answer.states ?? []).filter(state => state.allowed !== false && Number.isInteger(state.execution)).map(state => state.execution);
     const numbers = [...new Set([...pictures.filter(Number.isInteger), ...states])].sort((a, b) => a - b);
-    return [...numbers, ...pictures.filter(one => !Number.isInteger(one))];
+    return [...pictures.filter(one => !Number.isInteger(one)), ...numbers];
   }
 
   _has(model, execution) {
@@ -163,7 +173,7 @@ export class ExecutionView {
     if (!list.length) return;
     const at = list.findIndex(one => String(one) === String(this.execution));
     const next = absolute ? (by < 0 ? 0 : list.length - 1) : (at + by + list.length) % list.length;
-    this.show(this.model, list[next]);
+    this.choose(this.model, list[next]);
   }
 
   _key(event) {

@@ -15,12 +15,14 @@ export class Library {
       'aria-label': T.librarySearch, placeholder: T.librarySearch, spellcheck: 'false', autocomplete: 'off', autofocus: true,
       on: { input: () => this._narrow(), keydown: event => this._key(event) },
     });
+    this._group = '';
+    this._groups = element('div', { class: 'chips', role: 'group', 'aria-label': T.libraryGroups });
     this._count = element('p', { class: 'faint small', role: 'status' });
     this._list = element('div', { id: 'library-list', class: 'examples', role: 'listbox', 'aria-label': T.library });
     this._list.addEventListener('click', event => this._take(event.target.closest('[role=option]')));
     node.append(
       element('header', {}, element('h2', { id: 'library-title' }, T.library), button('×', () => node.close(), { class: 'quiet close', 'aria-label': T.close })),
-      this._search, this._count, this._list);
+      this._search, this._groups, this._count, this._list);
   }
 
   async show() {
@@ -32,21 +34,34 @@ export class Library {
         this._count.textContent = answer.error ? T.failed(answer.error) : T.unreachable;
         return;
       }
-      this._all = answer.map((example, i) => ({ ...example, id: `example-${i}`, words: `${example.topic} ${example.name} ${example.about ?? ''} ${example.kind ?? ''}`.toLowerCase() }));
+      this._all = answer.map((example, i) => ({ ...example, id: `example-${i}`, words: `${example.group ?? ''} ${example.topic} ${example.name} ${example.about ?? ''} ${example.kind ?? ''}`.toLowerCase() }));
+      this._offerGroups();
     }
     this._narrow();
   }
 
+  /** A button for each group of examples: only these are listed while it is pressed. */
+  _offerGroups() {
+    const groups = ['', ...new Set(this._all.map(example => example.group).filter(Boolean))];
+    this._groups.hidden = groups.length < 3;
+    this._groups.replaceChildren(...groups.map(group => button(T.groups[group] ?? group, () => {
+      this._group = group;
+      this._narrow();
+      this._search.focus();
+    }, { class: 'chip', data: { group } })));
+  }
+
   _narrow() {
     if (!this._all) return;
+    for (const node of this._groups.children) node.setAttribute('aria-pressed', String(node.dataset.group === this._group));
     const wanted = this._search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this._all.filter(example => wanted.every(word => example.words.includes(word)));
+    const found = this._all.filter(example => (!this._group || example.group === this._group) && wanted.every(word => example.words.includes(word)));
     const name = this._search.value.trim().toLowerCase();
     const topics = new Map();
     for (const example of found) topics.set(example.topic, [...(topics.get(example.topic) ?? []), example]);
     this._list.replaceChildren(...[...topics].map(([topic, examples], i) => element('div', { role: 'group', 'aria-labelledby': `topic-${i}` },
       element('h3', { id: `topic-${i}`, role: 'presentation' }, topic), examples.map(item))));
-    this._count.textContent = found.length ? T.libraryCount(found.length, this._all.length) : T.libraryNone;
+    this._count.textContent = found.length ? T.libraryCount(found.length, this._all.length) : this._group ? T.libraryNoneOf(T.groups[this._group] ?? this._group) : T.libraryNone;
     const options = this._options();
     const exact = name ? options.findIndex(option => option.dataset.name.toLowerCase().startsWith(name)) : 0;
     this._choose(Math.max(0, exact));

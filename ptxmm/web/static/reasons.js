@@ -15,7 +15,8 @@ export class Reasons {
   }
 
   update(models) {
-    this._told = models.filter(model => model.why?.length);
+    // Why an outcome is there, its execution says; why there is none, the verdict does.
+    this._told = models.filter(model => model.why?.length && !Number.isInteger(model.why[0].execution));
     this._several = models.length > 1;
     this._shown = null;
     this.show(this._view.model);
@@ -23,17 +24,23 @@ export class Reasons {
 
   /** Shows the reason of the verdict of `model`, whose picture is shown. */
   show(model) {
-    const told = this._told.find(one => one.model === model) ?? (this._told.length && !this._view.draws ? this._told[0] : null);
+    const told = this._told.find(one => one.model === model) ?? (this._told.length && !this._view.draws ? this._told[0] : this._ofExecution(model));
     if (told && this._shown === told) return;
     this._shown = told;
     this._pinned = null;
     this._items = [];
     this._section.hidden = !told;
     if (!told) return;
-    this._section.querySelector('h3').textContent = this._several ? T.whyUnder(told.model) : T.why;
+    this._section.querySelector('h3').textContent = told.ofExecution ? T.whyExecution : this._several ? T.whyUnder(told.model) : T.why;
     this._section.querySelector('.body').replaceChildren(
       element('p', { class: 'faint small' }, T.whyHelp),
       element('ul', { class: 'reasons' }, told.why.map(reason => this._item(told.model, reason))));
+  }
+
+  /** Why the execution that is shown may be as it is. */
+  _ofExecution(model) {
+    const { reasons, execution, draws } = this._view;
+    return draws && reasons.length ? { model, ofExecution: true, why: reasons.map(reason => ({ ...reason, execution })) } : null;
   }
 
   _item(model, reason) {

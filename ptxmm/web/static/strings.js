@@ -42,6 +42,7 @@ export const T = {
 
   why: 'Why',
   whyUnder: model => `Why, under ${model}`,
+  whyExecution: 'Why it can happen',
   whyHelp: 'Point at a line, or move to it, to see its edges in the picture.',
 
   states: 'Final states',
@@ -100,8 +101,11 @@ export const T = {
 
   library: 'Library',
   librarySearch: 'Search by name, topic or text',
-  libraryCount: (shown, all) => (shown === all ? some(all, 'test', 'tests') : `${shown} of ${some(all, 'test', 'tests')}`),
-  libraryNone: 'No test has these words.',
+  libraryGroups: 'Kinds of examples',
+  groups: { '': 'All', litmus: 'Litmus tests', kernels: 'Kernels', models: 'Models', exercises: 'Exercises' },
+  libraryCount: (shown, all) => (shown === all ? some(all, 'example', 'examples') : `${shown} of ${some(all, 'example', 'examples')}`),
+  libraryNone: 'No example has these words.',
+  libraryNoneOf: group => `No example among “${group}” has these words.`,
   open: 'Open',
   close: 'Close',
   opened: name => `${name} opened.`,

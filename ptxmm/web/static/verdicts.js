@@ -57,7 +57,7 @@ function card(model, withClaim) {
       element('span', { class: 'model' }, model.model)),
     withClaim && model.claim ? element('p', { class: 'claim' }, element('code', {}, model.claim)) : null,
     model.headline ? element('p', { class: 'headline' }, model.headline) : null,
-    model.expected === false ? element('p', { class: 'unexpected' }, T.unexpected) : null,
+    model.expected === false && model.verdict !== 'error' ? element('p', { class: 'unexpected' }, T.unexpected) : null,
     checks.length ? element('ul', { class: 'checks' }, checks.map(check => element('li', {},
       element('code', {}, check.text), ` ${check.holds === true && check.bounded ? T.holdsBounded : T.holds[String(check.holds)]}`, check.message ? `: ${check.message}` : ''))) : null,
     typeof model.milliseconds === 'number' ? element('p', { class: 'time' }, T.milliseconds(model.milliseconds)) : null);

@@ -63,13 +63,51 @@ def test_every_option_that_is_offered_is_taken(served: Served) -> None:
         assert asked(served, "check", MP, options={option["name"]: value})["models"]
 
 
-def test_examples_are_the_library(served: Served) -> None:
+def test_examples_are_the_library_kernels_models_and_exercises(served: Served) -> None:
+    from axioms.models import names
     from litmus.library import tests
+    from ptxmm.exercises import EXERCISES
 
     found = served.get("/api/examples").value
-    assert [(e["topic"], e["name"], e["about"]) for e in found] == [(t.folder, t.name, t.about) for t in tests()]
+    groups = {g: [e["name"] for e in found if e["group"] == g] for g in ("litmus", "kernels", "models", "exercises")}
+    library = [(e["topic"], e["name"], e["about"]) for e in found if e["group"] == "litmus"]
+    assert (
+        sorted(library) == sorted((t.folder, t.name, t.about) for t in tests()) and library[0][0] == "message-passing"
+    )
+    assert {*groups["models"]} == {"sc", "tso", *names()} and groups["exercises"] == [e.name for e in EXERCISES]
+    assert len(groups["kernels"]) == 6 and sum(map(len, groups.values())) == len(found)
+    assert len({e["path"] for e in found}) == len(found) and all(e["about"] for e in found)
     one = next(e for e in found if e["name"] == "MP+rel+acq")
     assert served.get(f"/api/examples/{one['path'].replace('+', '%2B')}").value["text"] == MP
+
+
+@pytest.mark.part(3)
+@pytest.mark.parametrize("name", ["handoff", "neighbour", "lock", "last-block", "copy", "grid-barrier"])
+def test_a_kernel_of_the_page_holds_and_its_mistake_does_not(served: Served, name: str) -> None:
+    listed = served.get("/api/examples").value
+    path = next(e["path"] for e in listed if (e["group"], e["name"]) == ("kernels", name))
+    one = served.get(f"/api/examples/{path}").value
+    test = {key: one[key] for key in ("kind", "files")}
+    right = asked(served, "check", one["text"], **test)
+    first, second = right["variants"]
+    assert right["models"][0]["verdict"] == "ok" and first == "right" and right["diagnostics"] == []
+    wrong = asked(served, "check", one["text"], **test, variant=second)["models"][0]
+    assert wrong["verdict"] in ("no", "undefined") and wrong["expected"] and wrong["pictures"]
+
+
+@pytest.mark.parametrize("name", ["sc", "tso"])
+def test_a_model_of_the_page_is_one_that_the_field_knows(served: Served, name: str) -> None:
+    cat = served.get(f"/api/examples/models/{name}.cat").value["text"]
+    words = {
+        "SB": "PodWR Fre PodWR Fre",
+        "MP": "PodWW Rfe PodRR Fre",
+        "SB+fences": "Fence.sc.sysdWR Fre Fence.sc.sysdWR Fre",
+    }
+    found = {}
+    for test, cycle in words.items():
+        text = served.post("cycle", {"cycle": cycle}).value["text"]
+        found[test] = asked(served, "check", text, models=["yours"], cat=cat)["models"][0]["verdict"]
+    assert found == {"SB": "ok" if name == "tso" else "no", "MP": "no", "SB+fences": "no"}
 
 
 def test_checks_are_those_of_the_library(served: Served) -> None:

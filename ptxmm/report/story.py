@@ -78,6 +78,13 @@ class Story:
         """Writes whose values locations keep, each with one that stands behind it in the order."""
         return dict(self.account.line.kept())
 
+    def racing(self) -> Told | None:
+        """Why nothing orders the two events of the race that the execution is told of, in words; None where it has none."""
+        for pair in self.execution.relations.get("race", ())[:1]:
+            first, second = sorted(pair)
+            return self.unordered(self.events[first].index, self.events[second].index)
+        return None
+
     def unordered(self, one: int, other: int) -> Told | None:
         """Why nothing orders two events, in words."""
         reason = self.account.missing.unordered(one, other)
@@ -225,12 +232,12 @@ class Story:
         return [*self.steps_for(reasons).lines, *(r.text for r in reasons)]
 
     def communications(self, events: Iterable[int]) -> list[tuple[str, int, int]]:
-        """How these events stand to each other in memory: what is read from where, and what is written or read before what
-        (`rf`, `co`, `fr`), each as a relation and two events."""
+        """How these events stand to each other in memory: what is read from where, what is written or read before what, and
+        what races (`rf`, `co`, `fr`, `race`), each as a relation and two events."""
         some = set(events)
         return [
             (name, a, b)
-            for name in ("rf", "co", "fr")
+            for name in ("rf", "co", "fr", "race")
             for a, b in self.execution.relations.get(name, ())
             if a in some and b in some
         ]

@@ -52,7 +52,7 @@ def picture(asked: Asked, seconds: float) -> dict[str, Any]:
         "satisfies": _satisfies(result, asked.execution, witness),
         "verdict": result.verdict,
         "relations": _relations(shown.execution),
-        **_story(shown.execution, asked.path, forbidden=asked.execution == "why"),
+        **_story(shown.execution, asked.path, str(asked.execution).partition("-")[0]),
     }
 
 
@@ -164,13 +164,14 @@ def _defined(model: Any) -> Iterator[str]:
     yield from (name for name, base in BASE.items() if base.kind == "relation" and name not in model.hidden)
 
 
-def _story(execution: Execution, path: str, *, forbidden: bool) -> dict[str, Any]:
-    """What happens, a line for each step, with the events and the edges that it is about; and what is strange in it. Why an
-    outcome is `forbidden` the verdict says."""
+def _story(execution: Execution, path: str, what: str) -> dict[str, Any]:
+    """What happens, a line for each step, with the events and the edges that it is about; and the reasons: of a `race` why nothing
+    orders the two, of another execution why it may be as it is. Why an outcome is forbidden (`why`) the verdict says."""
     cast = Cast(lambda thread: execution.threads[thread][0], lambda event: Spot(path, event.line or 0))
     story = Story(execution, cast)
     names = told.names_of(execution)
-    reasons = story.explanations()
+    race = story.racing() if what == "race" else None
+    reasons = [] if what == "why" else [race] if race else story.explanations()
     steps = story.steps_for(reasons)
 
     def line(text: str, events: tuple[int, ...], edges: list[tuple[str, int, int]]) -> dict[str, Any]:
@@ -183,7 +184,9 @@ def _story(execution: Execution, path: str, *, forbidden: bool) -> dict[str, Any
     lines = [
         line(text, events, story.sources(events)) for text, events in zip(steps.lines, steps.events, strict=False)
     ] + [line(text, (), []) for text in steps.lines[len(steps.events) :]]
-    why = [] if forbidden else [line(r.text, r.involved, story.communications(r.involved)) for r in reasons]
+    why = [line(r.text, r.involved, story.communications(r.involved)) for r in reasons]
+    if what == "wait":  # who waits, the verdict says; that nothing else is strange is of no interest beside it
+        why = [reason for reason in why if reason["events"]]
     lines, why = lines[: limits.MOST_LINES], why[: limits.MOST_LINES]
     return {"lines": lines, "reasons": why, "text": "\n".join(str(told["text"]) for told in (*lines, *why))}
 

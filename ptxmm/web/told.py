@@ -93,6 +93,12 @@ def headline(result: Result) -> str:
     found = findings(result)
     if found:
         return found[0].message
+    wrong = next((check for check in result.checks if check.holds is False), None)
+    if wrong is not None and result.verdict == "no":  # as the test expects
+        said = f"{wrong.text} does not hold"
+        return (
+            wrong.message if wrong.message.startswith(said) else f"{said}: {wrong.message}" if wrong.message else said
+        )
     return count_of(result) if result.verdict != "undefined" else result.error or ""
 
 

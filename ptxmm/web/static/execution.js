@@ -40,6 +40,8 @@ export class ExecutionView {
     this._natural = element('input', { type: 'checkbox', on: { change: () => this.picture.host.classList.toggle('natural', this._natural.checked) } });
     this._figure = element('figure', { tabindex: '0', role: 'group', 'aria-describedby': 'picture-help' }, this.picture.node);
     this._figure.addEventListener('keydown', event => this._key(event));
+    this._figure.addEventListener('scroll', () => this._cut(), { passive: true });
+    new ResizeObserver(() => this._cut()).observe(this.picture.host);
     this._wrong = element('p', { class: 'wrong', role: 'alert', hidden: true });
     this._section.querySelector('h2').textContent = T.execution;
     this._parts = [
@@ -52,6 +54,12 @@ export class ExecutionView {
     this._told = element('details', { open: true }, element('summary', {}, T.story), this._story);
     this._section.querySelector('.body').replaceWith(...this._parts);
     this._section.append(this._told);
+  }
+
+  /** Where a picture goes on to the right, its edge fades. */
+  _cut() {
+    const { scrollLeft, clientWidth, scrollWidth } = this._figure;
+    this._figure.classList.toggle('cut', scrollLeft + clientWidth < scrollWidth - 4);
   }
 
   /** A picture of what is asked is still to come. */

@@ -54,7 +54,7 @@ export class Picture extends EventTarget {
       title.remove();
     }
     const natural = parseFloat(picture.getAttribute('width')) || 0;
-    if (natural) picture.style.minWidth = `${Math.round(natural * 0.62)}px`;
+    if (natural) picture.style.minWidth = `${Math.round(natural * 0.5)}px`;
     this._dark = [...sheet.cssRules].filter(rule => rule instanceof CSSMediaRule && /prefers-color-scheme/.test(rule.media.mediaText));
     this._root.adoptedStyleSheets = [sheet, OWN];
     this._root.replaceChildren(picture);

@@ -24,7 +24,11 @@ export class Reasons {
 
   /** Shows the reason of the verdict of `model`, whose picture is shown. */
   show(model) {
-    const told = this._told.find(one => one.model === model) ?? (this._told.length && !this._view.draws ? this._told[0] : this._ofExecution(model));
+    const ofVerdict = this._told.find(one => one.model === model) ?? (this._view.draws ? null : this._told[0]);
+    const ofExecution = this._ofExecution(model);
+    // What a race or a wait comes from is not what the condition of the test comes from.
+    const special = /^(race|wait)-/.test(String(this._view.execution));
+    const told = (special ? ofExecution : null) ?? ofVerdict ?? ofExecution;
     if (told && this._shown === told) return;
     this._shown = told;
     this._pinned = null;

@@ -19,7 +19,7 @@ export class States {
   /** Shows the states of these answers of /api/check. */
   update(models) {
     this._models = models.filter(model => model.columns?.length || model.states?.length || model.complete);
-    this._section.hidden = !this._models.length || !this._models.some(model => model.states?.length);
+    this._section.hidden = !this._models.some(model => model.states?.length && model.columns?.length); // without columns there is nothing to compare
     if (this._section.hidden) return;
     this._columns = [...new Set(this._models.flatMap(model => model.columns ?? []))];
     if (this._sort.column >= this._columns.length + this._models.length + 2) this._sort.column = -1;
@@ -50,7 +50,7 @@ export class States {
     const allowed = this._models.map(model => model.states.filter(state => state.allowed !== false).length);
     const said = this._models.map((model, i) => (several ? `${model.model}: ` : '') + (model.verdict === 'undefined' ? T.promisesNothing : T.stateCount(allowed[i], model.complete))).join('; ');
     body.replaceChildren(
-      element('p', { class: 'faint' }, `${said}. `, several ? element('strong', {}, different ? T.someDiffer(different) : this._models.every(model => model.complete) ? T.noneDiffer : T.noneKnown) : null),
+      element('p', { class: 'faint' }, `${several ? said : said[0].toUpperCase() + said.slice(1)}. `, several ? element('strong', {}, different ? T.someDiffer(different) : this._models.every(model => model.complete) ? T.noneDiffer : T.noneKnown) : null),
       element('div', { class: 'choices' },
         several && different ? this._choice(T.onlyDifferent, 'different') : null,
         conditional ? this._choice(T.onlyMeeting, 'meeting') : null),

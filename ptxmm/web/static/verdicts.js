@@ -50,7 +50,7 @@ export class Verdicts {
 }
 
 function card(model, withClaim) {
-  const checks = (model.checks ?? []).filter(check => check.text && check.text !== model.claim);
+  const checks = (model.checks ?? []).filter(check => check.text && check.text !== model.claim && !model.headline?.startsWith(`${check.text} does not hold`));
   return element('article', { class: `card ${model.verdict}`, 'aria-label': `${model.model}: ${model.verdict}`, data: { model: model.model, verdict: model.verdict } },
     element('h3', {}, element('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[model.verdict] ?? '?'),
       element('span', { class: 'word', title: T.verdicts[model.verdict] ?? '' }, model.verdict), ' ',

@@ -11,7 +11,7 @@ from ptxmm.comparing.reasons import Reason
 from ptxmm.report.comparing import Searched, answer_text, because, difference_lines, unknown_lines
 from ptxmm.report.drawings import Drawings
 from ptxmm.report.files import write_whole
-from ptxmm.report.pages import choice, figure, foot, head, text, write_sheets
+from ptxmm.report.pages import choice, figure, foot, head, name_text, text, write_sheets
 
 _SHOWN = {"differ": "differs", "same": "the same", "open": "undecided", "unanswered": "not compared"}
 _CLASSES = {"differ": "bad", "same": "good", "open": "open", "unanswered": "open"}
@@ -116,12 +116,12 @@ def _status(comparison: Comparison) -> str:
 
 
 def _row(models: Sequence[str], comparison: Comparison, told: Sequence[Telling], page: str) -> str:
-    name = text(comparison.name)
+    name = name_text(comparison.name)
     linked = f'<a href="{text(page)}">{name}</a>' if page else name
     lines = [line.strip() for telling in told for line in difference_lines(telling)[:1]]
     said = {answer.of: answer_text(answer) for answer in comparison.answers}
     answers = "".join(f"<td>{text(said.get(model, ''))}</td>" for model in models)
     return (
         f"<tr data-verdict={comparison.status}><td>{_status(comparison)}</td><th scope=row>{linked}</th>{answers}"
-        f"<td>{text('; '.join(lines))}</td><td>{text(comparison.path)}</td></tr>\n"
+        f"<td>{text('; '.join(lines))}</td><td>{name_text(comparison.path)}</td></tr>\n"
     )

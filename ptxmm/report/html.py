@@ -12,7 +12,7 @@ from ptxmm.checker import Outcome
 from ptxmm.findings import Finding, assumptions, file_of
 from ptxmm.report.drawings import Drawings
 from ptxmm.report.files import write_whole
-from ptxmm.report.pages import choice, figures, foot, head, write_sheets
+from ptxmm.report.pages import choice, figures, foot, head, name_text, write_sheets
 from ptxmm.report.pages import text as _text
 from ptxmm.report.reasons import reason_lines, reason_of
 from ptxmm.report.text import TextReport, count_of, duration
@@ -97,9 +97,9 @@ def _row(outcome: Outcome, page: str) -> _Row:
     says = "; ".join(f.message for f in outcome.findings) or reason_of(result)
     text = (
         f"<tr data-verdict={result.verdict} data-passed={good}><td>{_verdict(result)}</td>"
-        f'<th scope=row><a href="{page}">{_text(result.name)}</a></th><td>{_text(says)}</td>'
+        f'<th scope=row><a href="{page}">{name_text(result.name)}</a></th><td>{_text(says)}</td>'
         f'<td class=number data-value="{result.seconds:.6f}">{duration(result.seconds)}</td>'
-        f"<td>{_text(file_of(result))}</td></tr>\n"
+        f"<td>{name_text(file_of(result))}</td></tr>\n"
     )
     return _Row(result.verdict, good, text)
 
@@ -139,11 +139,15 @@ def _told(title: str, found: Iterable[Finding]) -> Iterator[str]:
 def _outcomes(result: Result) -> Iterator[str]:
     if result.states:
         names = list(dict.fromkeys(name for state in result.states for name in state))
-        yield f"<h2>Outcomes</h2>\n<p>{_text(_promised(result))}</p>\n<table><thead><tr><th scope=col>Number</th>"
-        yield "".join(f"<th scope=col>{_text(name)}</th>" for name in names) + "</tr></thead>\n<tbody>\n"
+        asked = bool(result.kind) and len(result.satisfied) == len(result.states)
+        heads = ["Number", *names, *(["Condition"] if asked else [])]
+        yield f"<h2>Outcomes</h2>\n<p>{_text(_promised(result))}</p>\n<table><thead><tr>"
+        yield "".join(f"<th scope=col>{_text(name)}</th>" for name in heads) + "</tr></thead>\n<tbody>\n"
         for i, state in enumerate(result.states[:_MOST_STATES]):
-            cells = "".join(f"<td>{_text(str(state.get(name, '')))}</td>" for name in names)
-            yield f"<tr><th scope=row>{i}</th>{cells}</tr>\n"
+            cells = "".join(f"<td class=value>{_text(str(state.get(name, '')))}</td>" for name in names)
+            met = asked and result.satisfied[i]
+            cells += f"<td>{'met' if met else 'not met'}</td>" if asked else ""
+            yield f"<tr{' class=meets' if met else ''}><th scope=row>{i}</th>{cells}</tr>\n"
         yield "</tbody></table>\n"
         if len(result.states) > _MOST_STATES:
             yield f"<p>and {len(result.states) - _MOST_STATES} more, in the text below</p>\n"

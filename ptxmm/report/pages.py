@@ -14,38 +14,60 @@ from ptxmm.report.junit import legal
 _OPEN_PICTURES = 3
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fff; --faint: #595959; --line: #c8c8c8; --soft: #f4f4f4;
-  --good: #0a6b2c; --bad: #b00020; --open: #7a4b00; --link: #0b57b0; }
+:root { color-scheme: light dark; --ink: #1b2023; --paper: #fff; --faint: #586166; --line: #dcdfde; --edge: #868d8b;
+  --soft: #f0f2f1; --good: #116329; --bad: #b3151f; --open: #7a4d00; --link: #12665a; --glow: #e2f1ee;
+  --mono: ui-monospace, 'SF Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e8e8; --paper: #141414; --faint: #a8a8a8; --line: #444; --soft: #202020;
-    --good: #6fd08c; --bad: #ff8a8a; --open: #f0c070; --link: #8ab8ff; }
+  :root { --ink: #e4e8ea; --paper: #15181b; --faint: #9aa4ab; --line: #30363c; --edge: #707a83; --soft: #20252a;
+    --good: #6fd08c; --bad: #ff8f8f; --open: #eebf6b; --link: #5cc4b2; --glow: #1b3a36; }
 }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto; max-width: 90rem;
-  padding: 1rem 1.5rem; }
-a { color: var(--link); }
-table { border-collapse: collapse; min-width: 50%; font-size: 0.95rem; }
+* { box-sizing: border-box; }
+body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; color: var(--ink);
+  background: var(--paper); margin: 0 auto; max-width: 84rem; padding: 1.2rem 1.5rem 2rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: 0.4rem 0 0.5rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; margin: 1.8rem 0 0.5rem; }
+p { margin: 0.5rem 0; }
+a { color: var(--link); text-underline-offset: 0.15em; }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+table { border-collapse: collapse; font-size: 0.93rem; }
 table.tests { width: 100%; table-layout: fixed; }
 table.compared { table-layout: auto; }
-.tests col:nth-child(1) { width: 9rem; } .tests col:nth-child(2), .tests col:nth-child(5) { width: 28%; }
+.tests col:nth-child(1) { width: 8.5rem; } .tests col:nth-child(2), .tests col:nth-child(5) { width: 29%; }
 .tests col:nth-child(4) { width: 6rem; }
-th, td { border-bottom: 1px solid var(--line); padding: 0.3rem 0.7rem; text-align: left; vertical-align: top;
+th, td { border-bottom: 1px solid var(--line); padding: 0.35rem 0.7rem; text-align: left; vertical-align: top;
   overflow-wrap: anywhere; }
-thead th { background: var(--soft); white-space: nowrap; }
+thead th { background: var(--soft); white-space: nowrap; font-weight: 600; border-bottom-color: var(--edge); }
+table.tests > thead th { position: sticky; top: 0; }
+tbody th { font-weight: 600; }
+tbody tr:hover { background: var(--glow); }
+.tests td:last-child { color: var(--faint); font-size: 0.86rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-pre, code { font: 0.85rem/1.45 ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; }
-pre { background: var(--soft); border: 1px solid var(--line); padding: 0.8rem; overflow-x: auto; white-space: pre-wrap; }
-th button { font: inherit; font-weight: bold; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+tr.meets td.value { font-weight: 700; }
+td.value { font-family: var(--mono); font-size: 0.86rem; }
+pre, code { font: 0.85rem/1.5 var(--mono); }
+pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: 0.8rem 1rem; overflow-x: auto;
+  white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.5rem 0; }
+th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
 th[aria-sort=ascending] button::after { content: ' \\2191'; }
 th[aria-sort=descending] button::after { content: ' \\2193'; }
-input, select { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--faint);
-  padding: 0.2rem 0.4rem; }
-form { display: flex; flex-wrap: wrap; gap: 1rem; margin: 1rem 0; }
-figure { margin: 1rem 0; overflow-x: auto; }
-figcaption { color: var(--faint); } figure img { max-width: none; height: auto; }
+input, select { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: 6px;
+  padding: 0.2rem 0.5rem; min-height: 2.1rem; max-width: 100%; }
+form { display: flex; flex-wrap: wrap; gap: 0.6rem 1.4rem; align-items: center; margin: 1rem 0; }
+form label { display: inline-flex; align-items: center; gap: 0.5rem; }
+figure { margin: 1rem 0 1.4rem; overflow-x: auto; }
+figcaption { color: var(--faint); font-size: 0.92rem; } figure img { max-width: max(100%, 34rem); height: auto; }
 .beside { display: flex; flex-wrap: wrap; gap: 0 2rem; } .beside figure { max-width: 100%; }
 summary { cursor: pointer; margin: 0.5rem 0; color: var(--link); }
-.verdict { font-weight: bold; } .good { color: var(--good); } .bad { color: var(--bad); } .open { color: var(--open); }
+.verdict { font-weight: 700; } .good { color: var(--good); } .bad { color: var(--bad); } .open { color: var(--open); }
 .faint { color: var(--faint); }
+@media (max-width: 46rem) {
+  body { padding: 0.8rem 1rem 1.5rem; }
+  th, td { padding: 0.35rem 0.45rem; }
+  table.tests { table-layout: auto; }
+  .tests:not(.compared) col { width: auto !important; }
+  .tests:not(.compared) :is(th, td):nth-child(n + 4) { display: none; }
+}
+@media print { form, nav { display: none; } body { max-width: none; } }
 """
 
 SCRIPT = """
@@ -134,6 +156,11 @@ def figures(drawn: Sequence[tuple[str, str, str]]) -> Iterator[str]:
         yield figure(path, caption, svg)
     for path, caption, svg in drawn[_OPEN_PICTURES:]:
         yield f"<details><summary>{text(caption)}</summary>{figure(path, caption, svg)}</details>\n"
+
+
+def name_text(name: str) -> str:
+    """A path or the name of a test in a page: where it does not fit, it is broken behind a stroke or a plus."""
+    return text(name).replace("/", "/<wbr>").replace("+", "+<wbr>")
 
 
 def text(words: str) -> str:

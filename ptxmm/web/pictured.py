@@ -165,8 +165,8 @@ def _defined(model: Any) -> Iterator[str]:
 
 
 def _story(execution: Execution, path: str, what: str) -> dict[str, Any]:
-    """What happens, a line for each step, with the events and the edges that it is about; and the reasons: of a `race` why nothing
-    orders the two, of another execution why it may be as it is. Why an outcome is forbidden (`why`) the verdict says."""
+    """What happens, a line for each step, with the events and the edges that it is about; and the reasons: of a `race` why
+    nothing orders the two, of another execution why it may be as it is. Of a forbidden one (`why`) the verdict says it."""
     cast = Cast(lambda thread: execution.threads[thread][0], lambda event: Spot(path, event.line or 0))
     story = Story(execution, cast)
     names = told.names_of(execution)

@@ -16,7 +16,7 @@ from ptxmm.result import Result
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Elements that have no end.
-_VOID = {"meta", "input", "img", "br", "col", "link"}
+_VOID = {"meta", "input", "img", "br", "wbr", "col", "link"}
 _ELEMENTS = _VOID | {
     "html", "head", "title", "style", "body", "h1", "h2", "p", "a", "nav", "code", "pre", "ul", "li", "strong",
     "table", "colgroup",  "thead", "tbody", "tr", "th", "td", "form", "label", "select", "option", "output", "span", "figure",

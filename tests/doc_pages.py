@@ -129,12 +129,22 @@ def axiom_page(axiom: str, needed: Needed) -> str:
         "Names that are not in this table are definitions of the model: see [its text](../../axioms/models/ptx-9.0.cat) and "
         "[what each clause means](../model.md).",
         *_needed(axiom, needed),
+        *([_NOTES[axiom]] if axiom in _NOTES else []),
         "## More",
         f"- `ptxmm explain {axiom}`\n"
         f"- [the smallest test of all](../model-differences.md#{axiom}), also of cycles, with nothing in it to spare\n"
         "- [the other axioms](README.md)",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+#: What a reader of a page asks next.
+_NOTES = {
+    "fence-sc": (
+        "Why no fence.sc stands in this test: of programs without restricted fences the axiom says nothing that the others do not "
+        "say together. The proof is on [the page of what models differ in](../model-differences.md#fence-sc)."
+    )
+}
 
 
 def _needed(axiom: str, needed: Needed) -> Iterator[str]:

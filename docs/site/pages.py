@@ -95,7 +95,8 @@ def for_the_site(text: str, page: str, repository: str = "") -> str:
         if there is not None:
             relative = posixpath.relpath(there, posixpath.dirname(page) or ".")
             in_a_row = found.string[found.string.rfind("\n", 0, found.start()) + 1 :].startswith("|")
-            named = in_a_row and found["text"] == posixpath.basename(path) and path.endswith(".md")
+            own = posixpath.basename(posixpath.dirname(path) if path.endswith("/README.md") else path)
+            named = in_a_row and found["text"] == own and path.endswith(".md")
             return f"[{title_of(there) if named else found['text']}]({relative}{behind})"
         if path.startswith("..") or not (ROOT / path).exists():
             return found[0]

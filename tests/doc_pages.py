@@ -141,8 +141,8 @@ def axiom_page(axiom: str, needed: Needed) -> str:
 #: What a reader of a page asks next.
 _NOTES = {
     "fence-sc": (
-        "Why no fence.sc stands in this test: of programs without restricted fences the axiom says nothing that the others do not "
-        "say together. The proof is on [the page of what models differ in](../model-differences.md#fence-sc)."
+        "Why no fence.sc stands in this test: of programs without restricted fences the axiom says nothing that the others "
+        "do not say together. The proof is on [the page of what models differ in](../model-differences.md#fence-sc)."
     )
 }
 

@@ -227,7 +227,7 @@ _ONE: dict[str, Take] = {**_TEST, "model": _model}
 REQUESTS: dict[str, dict[str, Take]] = {
     "check": {**_TEST, "models": several(limits.MOST_MODELS, _model)},
     "execution": {**_ONE, "execution": _execution, "relations": several(limits.MOST_RELATIONS, _relation)},
-    "diagnose": _TEXT,
+    "diagnose": {**_TEXT, "cat": text},
     "complete": {**_TEXT, "offset": number(0, limits.LONGEST_BODY)},
     "cycle": {"cycle": _cycle, "options": _options(_CYCLE_OPTIONS), "page": _page},
     "repair": _ONE,

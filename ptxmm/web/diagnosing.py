@@ -22,7 +22,7 @@ def diagnose(asked: Asked, seconds: float) -> dict[str, Any]:
 
 
 def findings(asked: Asked, seconds: float) -> list[dict[str, Any]]:
-    """Every finding about the text of a request and the files that came with it."""
+    """Every finding about the text of a request, the files that came with it, and the model beside it."""
     found: list[dict[str, Any]] = []
     try:
         with limited(seconds):
@@ -32,7 +32,7 @@ def findings(asked: Asked, seconds: float) -> list[dict[str, Any]]:
                 found += told.of_error(error, asked.path)
             except UnsupportedProgram as error:
                 found += told.general(str(error))
-            found += _files(asked)
+            found += _files(asked) + _beside(asked)
     except (OutOfTime, TimeoutError):
         found += told.general("not everything was looked at: there was no more time", "warning", told.UNFINISHED)
     except MemoryError:
@@ -83,6 +83,13 @@ def _files(asked: Asked) -> list[dict[str, Any]]:
     from ptxmm.linting import lint_text
 
     return [d for name, text in asked.files if name.endswith(".ptx") for d in told.diagnostics(lint_text(text), name)]
+
+
+def _beside(asked: Asked) -> list[dict[str, Any]]:
+    """What is wrong with the model that stands beside a test."""
+    if asked.kind == "cat" or asked.cat is None:
+        return []
+    return [{**d, "in": "cat"} for d in _cat(asked._replace(text=asked.cat))]
 
 
 _LOOKS: dict[str, Callable[[Asked], list[dict[str, Any]]]] = {

@@ -90,8 +90,6 @@ def _beside(asked: Asked, found: Any) -> dict[str, Any]:
     from ptxmm.web.diagnosing import findings
 
     looked = findings(asked, 1.0)
-    if asked.models[:1] == ("yours",) and asked.cat is not None:
-        looked += [{**d, "in": "cat"} for d in findings(Asked(text=asked.cat, kind="cat"), 1.0)]
     if not any(d["severity"] == "error" for d in looked):
         looked += told.general(told.headline(found.result))
     return {"diagnostics": looked, "variants": variants(asked)}

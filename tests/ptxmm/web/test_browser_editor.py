@@ -257,7 +257,8 @@ def test_the_library_can_be_searched_by_topic_and_says_when_nothing_is_found(pag
     assert page.locator(f"#{chosen}").get_attribute("aria-selected") == "true"
     search.fill("no such words at all")
     assert (
-        page.locator("dialog [role=option]").count() == 0 and page.get_by_text("No test has these words.").is_visible()
+        page.locator("dialog [role=option]").count() == 0
+        and page.get_by_text("No example has these words.").is_visible()
     )
     page.keyboard.press("Escape")
     page.locator("dialog#library").wait_for(state="hidden")

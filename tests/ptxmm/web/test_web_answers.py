@@ -199,6 +199,12 @@ def test_findings_are_those_of_the_readers(served: Served, kind: str) -> None:
     assert all(d["endColumn"] > d["column"] for d in found)
 
 
+def test_the_model_beside_a_test_is_looked_at_with_it(served: Served) -> None:
+    found = asked(served, "diagnose", MP, cat='"mine"\nacyclic nothing as x\n')["diagnostics"]
+    assert [(d["in"], d["line"], d["severity"]) for d in found] == [("cat", 2, "error")]
+    assert asked(served, "diagnose", MP, cat='"mine"\nacyclic po as x\n')["diagnostics"] == []
+
+
 def test_kernels_are_checked_with_the_files_that_came(served: Served) -> None:
     text, ptx = ((ROOT / "examples" / f"lock.{ending}").read_text(encoding="utf-8") for ending in ("toml", "ptx"))
     from ptxmm.kernels.toml import read

@@ -1,0 +1,51 @@
+"""Kernels of `emulating_driver.c`: they run on our own machine, in memory that the driver has."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from random import Random
+
+from ptxcore.machine.run.concurrent import Concurrent
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import Device, load
+from ptxcore.machine.run.memory import GlobalMemory, Segment
+from ptxmm.gpu.simulator import in_turns
+
+#: A GPU, the address of the module's text, CTAs, threads of each, bytes of shared memory, arguments, kernels that end before.
+Kernel = tuple[int, int, int, int, int, Sequence[int], Sequence[int]]
+#: The number of a buffer (the upper half of its address), where its bytes are, how many, and which GPUs may access it.
+Buffer = tuple[int, int, int, int]
+_FAILED = 719  # CUDA_ERROR_LAUNCH_FAILED
+_count = 0
+
+
+def run(kernels: Sequence[Kernel], buffers: Sequence[Buffer], failed: int) -> None:
+    """Runs kernels to their ends; sets the number at `failed` where one goes wrong."""
+    global _count
+    _count += 1
+    random = Random(_count)
+    stored: dict[int, Segment] = {}
+    for number, place, size, _ in buffers:
+        if place not in stored:
+            stored[place] = Segment(size, f"buffer {number}")
+            stored[place].data[:] = ctypes.string_at(place, size)
+    launches = []
+    for gpu, text, grid, block, shared, arguments, _ in kernels:
+        device = load(ctypes.string_at(text).decode(), "module", fine=True)
+        own = Device(device.program, device.compiled, device.path, memory=GlobalMemory(), constants=device.constants)
+        own.memory.segments.update((n, stored[place]) for n, place, _, who in buffers if who >> gpu & 1)
+        launches.append(
+            own.prepare(
+                "litmus", (grid, 1, 1), (block, 1, 1), arguments, dynamic_shared=shared, seed=random.getrandbits(32),
+                limit=50_000_000,
+            )
+        )  # fmt: skip
+    try:
+        for together in in_turns([frozenset(kernel[6]) for kernel in kernels], random):
+            chosen = [launches[n] for n in together]
+            (chosen[0] if len(chosen) == 1 else Concurrent(chosen)).run()
+    except KernelError:
+        ctypes.c_int.from_address(failed).value = _FAILED
+    for _, place, size, _ in buffers:
+        ctypes.memmove(place, bytes(stored[place].data), size)

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ptxmm import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from litmus.test import Test
     from ptxmm.campaigns.database import Row
     from ptxmm.gpu.contract import Module
@@ -34,7 +37,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "forbids is told with the execution that it needs.",
         epilog=shared.ending(
             "0 nothing was seen that the model forbids; 1 something was; 2 bad input or usage, or no GPU; 3 it is not decided "
-            "whether something is forbidden, or the confidence is lower than asked for; 130 interrupted",
+            "whether something is forbidden, no instance counted, or the confidence is lower than asked for; 130 interrupted",
             "ptxmm gpu mp.litmus --seconds 10",
             "ptxmm gpu mp.litmus --simulate                        the same kernel on our own machine",
             "ptxmm gpu tests > hardware.log; ptxmm compare --model ptx-9.0 --model hardware.log tests",
@@ -47,7 +50,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     gpu.add_argument("paths", nargs="+", metavar="FILE", help="a litmus test, a folder, @list, library:NAME, or -")
     gpu.add_argument("--simulate", action="store_true", help="on our own machine, with random schedules")
-    gpu.add_argument("--device", type=int, default=0, metavar="N", help="the number of the GPU (default: %(default)s)")
+    gpu.add_argument("--device", type=_ordinal, default=0, metavar="N",
+                     help="the number of the GPU; a test on several takes those behind it, too (default: 0)")  # fmt: skip
     gpu.add_argument(
         "--seconds", type=seconds, metavar=TIME,
         help="launch each test for so long (default: 10, and one launch with --simulate)",
@@ -72,12 +76,20 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     gpu.add_argument("--confidence", type=_share, metavar="P",
                      help="run mutants of each test, and the test until a violation had shown so likely")  # fmt: skip
+    gpu.add_argument("--mutants", action="store_true",
+                     help="run mutants of each test, and tell how often each shows what the test forbids")  # fmt: skip
     gpu.add_argument("--budget", type=seconds, default=60.0, metavar=TIME,
-                     help="for the confidence in each test (default: %(default)g)")  # fmt: skip
+                     help="for the mutants of each test, and its confidence (default: %(default)g)")  # fmt: skip
     gpu.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
     gpu.add_argument(
         "--database", metavar="FILE", help="also write a row for each test into the database of a campaign"
     )
+
+
+def _ordinal(text: str) -> int:
+    if not text.isdecimal() or len(text) > 4:
+        raise argparse.ArgumentTypeError(f"the number of a GPU is needed, 0 for the first, not '{text}'")
+    return int(text)
 
 
 def _share(text: str) -> float:
@@ -179,53 +191,74 @@ def _tests(options: argparse.Namespace) -> list[tuple[Test | None, str]]:
 
 
 def _all(options: argparse.Namespace, where: Where) -> int:
-    from ptxmm.gpu.histograms import Wrong, histogram
+    """Runs all tests. What was seen before somebody interrupts is printed, and in the database."""
+    from contextlib import ExitStack
 
-    seen, documents, rows = set(), [], []
-    for test, text in _tests(options):
-        if test is None:
-            seen.add(_BAD_INPUT)
-            continue
-        try:
-            if options.emit:
-                seen.add(_emit(options.emit, where.made(test)))
+    seen: set[int] = set()
+    documents: list[dict[str, Any]] = []
+    with ExitStack() as stack:
+        store = stack.enter_context(_storing(options, where)) if options.database and not options.emit else None
+        if options.format == "json" and not options.emit:
+            stack.callback(_print_documents, where, documents)
+        for test, text in _tests(options):
+            status, found = (_BAD_INPUT, None) if test is None else _one(options, where, test)
+            seen.add(status)
+            if found is None:
                 continue
-            found = histogram(
-                test, where, options.model, seconds=_seconds(options), launches=options.launches, seed=options.seed,
-                timeout=options.timeout, confidence=options.confidence, budget=options.budget,
-            )  # fmt: skip
-        except Wrong as error:
-            sys.stderr.write(f"{error}\n")
-            seen.add(_BAD_INPUT)
-            continue
-        except Exception as error:
-            from ptxmm.defects import defect
-            from ptxmm.report.refusals import written
-
-            sys.stderr.write(written(defect(error, "the test", f"gpu {test.identity}"), test.identity) + "\n")
-            seen.add(_BAD_INPUT)
-            continue
-        seen.add(_status(found))
-        if options.format == "text":
-            sys.stdout.write("\n".join(found.lines()) + "\n\n")
-            sys.stdout.flush()
-        else:
-            documents.append(found.document())
-        if options.database:
-            rows.append(_row(options, where, found, text))
-    if options.format == "json" and not options.emit:
-        machine: dict[str, Any] = {
-            "machine": where.name,
-            "driver": where.driver,
-            "parameters": json.loads(where.parameters.json()),
-        }
-        sys.stdout.write(json.dumps({"ptxmm": __version__, **machine, "tests": documents}, indent=1) + "\n")
-    if options.database and rows:
-        from ptxmm.gpu.rows import question, store
-
-        command = shlex.join(["ptxmm", "gpu", *options.paths])
-        store(options.database, command, question(where.name, where.driver, where.parameters, options.model), rows)
+            if options.format == "text":
+                sys.stdout.write("\n".join(found.lines()) + "\n\n")
+                sys.stdout.flush()
+            else:
+                documents.append(found.document())
+            if store is not None:
+                store(_row(options, where, found, text))
     return next((status for status in _WORST if status in seen), _FINE)
+
+
+def _one(options: argparse.Namespace, where: Where, test: Test) -> tuple[int, Histogram | None]:
+    """What becomes of a test: its exit status, and what was seen, where anything was."""
+    from ptxmm.gpu.histograms import Wrong, explained, histogram
+
+    try:
+        if options.emit:
+            with explained(test):
+                return _emit(options.emit, where.made(test)), None
+        found = histogram(
+            test, where, options.model, seconds=_seconds(options), launches=options.launches, seed=options.seed,
+            timeout=options.timeout, confidence=_wanted(options), budget=options.budget,
+        )  # fmt: skip
+    except Wrong as error:
+        sys.stderr.write(f"{error}\n")
+        return _BAD_INPUT, None
+    except Exception as error:
+        from ptxmm.defects import defect
+        from ptxmm.report.refusals import written
+
+        sys.stderr.write(written(defect(error, "the test", f"gpu {test.identity}"), test.identity) + "\n")
+        return _BAD_INPUT, None
+    return _status(found), found
+
+
+def _wanted(options: argparse.Namespace) -> float | None:
+    """The confidence that is asked for; none in particular where mutants alone are."""
+    wanted: float | None = options.confidence
+    return 0.0 if wanted is None and options.mutants else wanted
+
+
+def _print_documents(where: Where, documents: list[dict[str, Any]]) -> None:
+    machine: dict[str, Any] = {
+        "machine": where.name,
+        "driver": where.driver,
+        "parameters": json.loads(where.parameters.json()),
+    }
+    sys.stdout.write(json.dumps({"ptxmm": __version__, **machine, "tests": documents}, indent=1) + "\n")
+
+
+def _storing(options: argparse.Namespace, where: Where) -> AbstractContextManager[Callable[[Row], None]]:
+    from ptxmm.gpu.rows import question, storing
+
+    command = shlex.join(["ptxmm", "gpu", *options.paths])
+    return storing(options.database, command, question(where.name, where.driver, where.parameters, options.model))
 
 
 def _seconds(options: argparse.Namespace) -> float | None:
@@ -239,7 +272,7 @@ def _status(found: Histogram) -> int:
     if found.judged.forbidden or (found.confidence is not None and found.confidence.violations):
         return _FORBIDDEN
     low = found.confidence is not None and not found.confidence.good
-    return _UNDECIDED if found.judged.undecided or low else _FINE
+    return _UNDECIDED if found.judged.undecided or low or not found.judged.seen.states else _FINE
 
 
 def _row(options: argparse.Namespace, where: Where, found: Histogram, text: str) -> Row:

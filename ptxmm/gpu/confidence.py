@@ -15,6 +15,7 @@ from ptxmm.gpu.layout import Seen
 from ptxmm.gpu.mutants import Mutant, forbids, mutants
 from ptxmm.gpu.parameters import Parameters
 from ptxmm.gpu.running import Machine, Until, addresses_of, observe
+from ptxmm.gpu.simulator import NoEnd
 
 #: How sure the lower bound of a rate is, in standard deviations (one side, 95 of 100).
 _SURE = 1.6449
@@ -66,8 +67,8 @@ class Confidence:
 
     @property
     def good(self) -> bool:
-        """Whether it is as high as was asked for."""
-        return self.reached is not None and self.reached >= self.wanted
+        """Whether it is as high as was asked for; 0 asks for none."""
+        return not self.wanted or (self.reached is not None and self.reached >= self.wanted)
 
 
 def chance(rate: float, instances: int) -> float:
@@ -93,9 +94,11 @@ def least(seen: int, instances: int) -> float:
 def confident(
     test: Test, made: Callable[[Test], Module], machine: Callable[[Module], Machine], parameters: Parameters, model: str,
     wanted: float, budget: float, *, seed: int = 0, timeout: float | None = 60.0, launches: int | None = None,
+    ran: Seen | None = None,
 ) -> Confidence:  # fmt: skip
     """Runs the mutants of a test, then the test as often as their rates ask for; `budget`: seconds for all of it, of which
-    mutants take at most half; `launches`: at most so many of each. Raises what `observe` raises."""
+    mutants take at most half; `launches`: at most so many of each. `ran`: what the test has shown already, behind which it is
+    not run again. Raises what `observe` raises of the test; a mutant that goes wrong is left out."""
     found = Confidence(test, wanted)
     answer = forbids(test, model, timeout)
     if not answer:
@@ -109,10 +112,13 @@ def confident(
     for mutant in chosen:
         try:
             of = made(mutant.test)
+            seen, _, _ = observe(of, machine(of), parameters, Until(launches, seconds), seed)
         except InputError:
-            found.left_out.append(mutant.what)
+            found.left_out.append(f"{mutant.what}, which cannot be placed")
             continue
-        seen, _, _ = observe(of, machine(of), parameters, Until(launches, seconds), seed)
+        except NoEnd as error:
+            found.left_out.append(f"{mutant.what}, which went wrong: {error}")
+            continue
         count = seen.states.total()
         shows = _satisfying(of, seen, mutant.test)
         found.rates.append(Rate(mutant, shows, count, least(shows, count)))
@@ -120,10 +126,11 @@ def confident(
         found.lack = "none-shown"
     most = max((needed(rate.least, wanted) for rate in found.shown), default=1)
     of = made(test)
-    until = Until(launches, budget * (1 - _SHARE), lambda seen: seen.states.total() >= most)
-    seen, _, _ = observe(of, machine(of), parameters, until, seed)
-    found.instances = seen.states.total()
-    found.violations = _satisfying(of, seen, chosen[0].test)
+    if ran is None:
+        until = Until(launches, budget * (1 - _SHARE), lambda seen: seen.states.total() >= most)
+        ran, _, _ = observe(of, machine(of), parameters, until, seed)
+    found.instances = ran.states.total()
+    found.violations = _satisfying(of, ran, chosen[0].test)
     return found
 
 
@@ -143,11 +150,13 @@ def lines(found: Confidence) -> list[str]:
     told = [
         f"Mutant seen {rate.seen} of {rate.instances}: {rate.mutant.what} ({rate.mutant.kind})" for rate in found.rates
     ]
-    told += [f"Mutant not run, since it cannot be placed: {what}" for what in found.left_out]
-    if found.violations:
+    told += [f"Mutant left out: {what}" for what in found.left_out]
+    if found.violations and found.wanted:
         told.append(
             f"FORBIDDEN, and seen in {found.violations} of {found.instances} instances that were run for the confidence"
         )
+    if found.reached is None and not found.wanted:
+        return [*told, f"Mutants: {LACKS[found.lack]}"]
     if found.reached is None:
         return [*told, f"Confidence: none: {LACKS[found.lack]}"]
     unseen = len(found.rates) - len(found.shown)

@@ -13,6 +13,8 @@ from typing import Any
 from axioms.program import UnsupportedProgram
 from litmus.test import Test
 from ptxcore.diagnostics import InputError
+from ptxcore.isa.targets import TARGETS
+from ptxcore.isa.targets import target as target_named
 from ptxmm.gpu.confidence import Confidence, confident
 from ptxmm.gpu.confidence import document as confidence_document
 from ptxmm.gpu.confidence import lines as confidence_lines
@@ -46,10 +48,15 @@ class Where:
     ) -> None:
         self.parameters, self._worker, self._ptxas = parameters, worker, ptxas
         device = worker.device if worker is not None else None
-        own = device.arch if device is not None else TARGET
+        own = known_target(device.arch) if device is not None else TARGET
         #: What modules are written for: the first that has all that a test says. A GPU has its own architecture, with what is
         #: specific to it where that is needed; our own machine has whatever there is.
-        self.targets = [target] if target else [own, f"{own}a" if device is not None else "sm_100a"]
+        if device is not None:
+            self.targets = _targets(own) if own == device.arch else [own]  # what is specific runs nowhere else
+        else:
+            self.targets = [own, "sm_100a"]
+        if target:
+            self.targets = [target]
         self.version = device.ptx if device is not None else VERSION
         self.name = device.name if device is not None else Simulator.name
         self.driver = str(device.driver) if device is not None else Simulator.driver
@@ -77,6 +84,20 @@ class Where:
         """Ends the worker."""
         if self._worker is not None:
             self._worker.close()
+
+
+def known_target(arch: str) -> str:
+    """What modules for a GPU are written for: its architecture, or where that came after PTX ISA 9.0 the newest that is known
+    and that it runs as well."""
+    own = target_named(arch)
+    assert own is not None, arch
+    known = [t for name in TARGETS if (t := target_named(name)) is not None and not t.suffix and t.number <= own.number]
+    return str(max(known, key=lambda t: t.number))
+
+
+def _targets(arch: str) -> list[str]:
+    """An architecture, and with what is specific to it, where there is such."""
+    return [name for name in (arch, f"{arch}a") if name in TARGETS]
 
 
 def assembled(made: Module, ptxas: str) -> bytes:
@@ -138,7 +159,8 @@ def histogram(
     seed: int = 0, timeout: float | None = 60.0, confidence: float | None = None, budget: float = 60.0,
 ) -> Histogram:  # fmt: skip
     """Launches a test for so many `seconds`, at most `launches` times, and judges what was seen by a model, which has `timeout`
-    seconds for it. `confidence`: run its mutants, too, and take `budget` seconds for that. Launch number n has the seed
+    seconds for it. `confidence`: run its mutants, too, and take `budget` seconds for that; 0: say how likely a violation would
+    have been seen in these launches. Launch number n has the seed
     `seed + n`. Raises Wrong."""
     with explained(test):
         made = where.made(test)
@@ -149,7 +171,7 @@ def histogram(
         if confidence is not None:
             found.confidence = confident(
                 test, where.made, where.machine, where.parameters, model, confidence, budget, seed=seed, timeout=timeout,
-                launches=launches,
+                launches=launches, ran=None if confidence else seen,
             )  # fmt: skip
     return found
 

@@ -64,7 +64,9 @@ class Judged:
 
     @property
     def held(self) -> bool:
-        """Whether what was seen is as the condition says."""
+        """Whether what was seen is as the condition says; where nothing was, nothing is."""
+        if not self.seen.states:
+            return False
         quantifier = self.test.condition.quantifier
         if quantifier == "exists":
             return self.positive > 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 from ptxmm.campaigns.database import Database, Row
@@ -24,6 +26,8 @@ def question(name: str, driver: str, parameters: Parameters, model: str) -> Ques
 def verdict(judged: Judged) -> str:
     """What runs say of the condition: they prove that something happens, and never that it does not."""
     quantifier = judged.test.condition.quantifier
+    if not judged.seen.states:
+        return "undecided"
     if quantifier == "exists":
         return "ok" if judged.held else "undecided"
     return "bounded" if judged.held else "no"
@@ -44,10 +48,18 @@ def row(judged: Judged, asked: Question, text: str, seconds: float) -> Row:
     ).sealed()  # fmt: skip
 
 
-def store(path: str, command: str, asked: Question, rows: list[Row]) -> None:
-    """Writes the rows of a command into a database, where `ptxmm campaign --report` finds them. Raises
-    `ptxmm.campaigns.database.DatabaseError`."""
+@contextlib.contextmanager
+def storing(path: str, command: str, asked: Question) -> Iterator[Callable[[Row], None]]:
+    """Writes the rows of a command into a database, each when it is given, where `ptxmm campaign --report` finds them; what
+    was given stays, whatever ends the command. Raises `ptxmm.campaigns.database.DatabaseError`."""
+    count = 0
     with Database(path, writes=True) as database:
         database.begin(command, [asked])
-        database.add(rows, [(place, r.path, r.test_hash, "") for place, r in enumerate(rows)])
-        database.end(len(rows))
+
+        def add(one: Row) -> None:
+            nonlocal count
+            database.add([one], [(count, one.path, one.test_hash, "")])
+            count += 1
+
+        yield add
+        database.end(count)

@@ -58,7 +58,9 @@ def _beside(judged: Judged) -> list[str]:
     for row in judged.forbidden:
         found.append(f"Under {judged.model}: FORBIDDEN, and seen {_times(row.times)}: {_plain(row)}")
         found += [f"    {line}" for line in row.why]
-    if not (judged.forbidden or judged.undecided or judged.meaningless):
+    if not seen.states:
+        found.append("Nothing was seen: no instance counts, so that nothing is said of the model")
+    elif not (judged.forbidden or judged.undecided or judged.meaningless):
         rest = "" if judged.unseen is None else f"; of those that it allows, {judged.unseen} not seen"
         found.append(f"Under {judged.model}: all of these states are allowed{rest}")
     return found

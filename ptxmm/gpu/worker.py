@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from ptxmm.gpu.driver import CudaError, Device, Driver, LoadError
@@ -22,6 +25,8 @@ def _work(ends: tuple[Connection, Connection], ordinal: int, serve: Serve) -> No
     """Answers what the GPU is, then each job: with what `serve` makes of it, or an error that says why there is nothing."""
     theirs, connection = ends
     theirs.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; who asks ends this process, too
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         driver = Driver(ordinal)
         connection.send(driver.device())
@@ -41,6 +46,14 @@ def _work(ends: tuple[Connection, Connection], ordinal: int, serve: Serve) -> No
         except CudaError as error:
             connection.send(error)
             return  # the context may be lost
+
+
+def _end_with_parent() -> None:
+    """Ends the process when who asks is gone, also while a kernel runs that does not end."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 class Worker:

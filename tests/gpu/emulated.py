@@ -6,10 +6,12 @@ import ctypes
 from collections.abc import Sequence
 from random import Random
 
+from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.concurrent import Concurrent
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import Device, load
 from ptxcore.machine.run.memory import GlobalMemory, Segment
+from ptxmm.gpu.contract import PARAMETERS
 from ptxmm.gpu.simulator import in_turns
 
 #: A GPU, the address of the module's text, CTAs, threads of each, bytes of shared memory, arguments, kernels that end before.
@@ -30,6 +32,7 @@ def run(kernels: Sequence[Kernel], buffers: Sequence[Buffer], failed: int) -> No
         if place not in stored:
             stored[place] = Segment(size, f"buffer {number}")
             stored[place].data[:] = ctypes.string_at(place, size)
+    _check(kernels, {number: place for number, place, _, _ in buffers}, stored)
     launches = []
     for gpu, text, grid, block, shared, arguments, _ in kernels:
         device = load(ctypes.string_at(text).decode(), "module", fine=True)
@@ -49,3 +52,13 @@ def run(kernels: Sequence[Kernel], buffers: Sequence[Buffer], failed: int) -> No
         ctypes.c_int.from_address(failed).value = _FAILED
     for _, place, size, _ in buffers:
         ctypes.memmove(place, bytes(stored[place].data), size)
+
+
+def _check(kernels: Sequence[Kernel], places: dict[int, int], stored: dict[int, Segment]) -> None:
+    """What outcomes on our machine do not show: results are clear at first, so that a thread which does not run is noticed;
+    mappings are the same memory, each at addresses of its own."""
+    for kernel in kernels:
+        memory, results, *_ = arguments = [address >> GLOBAL_BITS for address in kernel[5]]
+        assert not any(stored[places[results]].data), "results are not clear"
+        mappings = [memory, *arguments[len(PARAMETERS) :]]
+        assert len(set(mappings)) == len(mappings) and len({places[number] for number in mappings}) == 1, mappings

@@ -20,7 +20,10 @@ from ptxmm.gpu.simulator import Simulator
 LIBRARY = sorted((Path(__file__).resolve().parents[3] / "litmus" / "library").rglob("*.litmus"))
 #: Launches of a test, at most: nearly all states are seen in fewer, and those of the tests below in more.
 LAUNCHES, MANY = 150, 6000
-RARE = ("CoRR2+rlx", "CoRR2+weak-stores", "coherence+weak-disagree", "seqlock+fences", "seqlock+no-reader-fence")
+RARE = (
+    "CoRR2+rlx", "CoRR2+weak-stores", "coherence+strong-agree", "coherence+weak-disagree", "seqlock+fences",
+    "seqlock+no-reader-fence",
+)  # fmt: skip
 #: What is not seen, and why.
 UNSEEN = {
     "discard+any-value": "what is read is any value; our machine leaves what was there",

@@ -88,9 +88,15 @@ def add_cycle_options(parser: argparse.ArgumentParser) -> None:
     noted("--one-location", nargs=0, const=True, default=False, help="also cycles with all accesses at one location")
 
 
+def given(options: argparse.Namespace) -> tuple[str, ...]:
+    """The options of cycles that stand on the command line."""
+    names: tuple[str, ...] = getattr(options, _GIVEN, ())
+    return names
+
+
 def refuse_idle(options: argparse.Namespace, what: str, taken: Collection[str] = ()) -> None:
     """Raises ValueError for the first option on the command line that has no effect on `what`: all but those that it takes."""
-    for name in getattr(options, _GIVEN, ()):
+    for name in given(options):
         if name not in taken:
             raise ValueError(f"{name} bounds the cycles of --edges, and has no effect on {what}")
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _DONE, _BAD_INPUT = 0, 2
 #: The list of all tests that were written.
 _INDEX = "@all"
+#: Edges of a cycle of the suite, where nobody says how many.
+_SUITE_SIZE = 4
+_NONE = "no cycle of these edges is within these bounds"
 
 
 class _Texts:
@@ -89,9 +92,17 @@ def generate(options: argparse.Namespace) -> int:
     if options.families:
         return _list_families()
     try:
-        tests: Iterator[Test] = islice(_tests(options), options.limit)
-        if options.model is not None:
+        tests: Iterator[Test] = _tests(options)
+        if options.minimal or options.suite:
+            from ptxmm.api import model_named
+            from ptxmm.minimal import minimal_tests
+
+            model = including(options.model or "ptx-9.0", options.folders)
+            model_named(model)
+            tests = minimal_tests(tests, model)
+        elif options.model is not None:
             tests = map(_expecting(including(options.model, options.folders)), tests)
+        tests = islice(tests, options.limit)
         first = next(tests, None)
     except InputError as error:
         sys.stderr.write(f"{error}\n")
@@ -106,7 +117,9 @@ def generate(options: argparse.Namespace) -> int:
         return _BAD_INPUT
     try:
         if first is None:
-            sys.stderr.write("ptxmm generate: no cycle of these edges is within these bounds\n")
+            minimal = options.minimal or options.suite
+            why = "the model forbids the outcome of none of these tests" if minimal else _NONE
+            sys.stderr.write(f"ptxmm generate: {why}\n")
         else:
             for test in _with(first, tests):
                 report.add(test, write(test))
@@ -136,6 +149,8 @@ def _with(first: Test, others: Iterable[Test]) -> Iterator[Test]:
 def _tests(options: argparse.Namespace) -> Iterator[Test]:
     """What is asked for: all cycles of some edges, one cycle, or a test of a family. Raises InputError and ValueError."""
     words = options.words
+    if options.suite:
+        return _suite(options)
     if options.edges is not None:
         if words:
             raise ValueError(f"--edges takes all cycles: '{' '.join(words)}' is one too many")
@@ -161,6 +176,20 @@ def _tests(options: argparse.Namespace) -> Iterator[Test]:
     from litmus.cycles import generate as tests_of
 
     return tests_of(" ".join(words), places=options.places, events=options.events)
+
+
+def _suite(options: argparse.Namespace) -> Iterator[Test]:
+    """What the suite is made from. Raises ValueError for options that say otherwise."""
+    from litmus.cycles.suite import suite
+    from ptxmm.cli.cycles import given
+
+    if options.words or options.edges is not None:
+        raise ValueError("--suite has cycles of its own: no others can be named beside it")
+    idle = [name for name in given(options) if name not in ("--size", "--threads", "--places")]
+    if idle:
+        raise ValueError(f"{idle[0]} says nothing of --suite, which takes --size, --threads and --places")
+    size = options.size[1] if "--size" in given(options) else _SUITE_SIZE
+    return (test for _, test in suite(size, options.threads[1], options.places or "all"))
 
 
 def _of_list(word: str, options: argparse.Namespace) -> Iterator[Test]:

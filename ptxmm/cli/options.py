@@ -399,6 +399,7 @@ def _add_generate(commands: Commands) -> None:
         "ptxmm generate @cycles -o DIR",
         "ptxmm generate lock:cas 4",
         "ptxmm generate --families",
+        "ptxmm generate --suite --threads 3 -o DIR                   minimal tests of all that keeps threads in order",
     )
     generate.add_argument(
         "words",
@@ -409,8 +410,20 @@ def _add_generate(commands: Commands) -> None:
     add_cycle_options(generate)
     generate.add_argument("--cross", action="store_true", help="each word is a list: one edge of each, in their order")
     generate.add_argument("--families", action="store_true", help="list the families, with their options")
+    generate.add_argument(
+        "--minimal", action="store_true",
+        help="of the tests whose outcome the model forbids, those that nothing can be taken from, each once",
+    )  # fmt: skip
+    generate.add_argument(
+        "--suite",
+        action="store_true",
+        help="the minimal tests of all that keeps threads in order, of up to --size edges (4)",
+    )
     generate.add_argument("-o", "--output", metavar="DIR", help="a file for each test there, and @all, a list of them")
-    generate.add_argument("--model", metavar="NAME|FILE.cat", help="also tell the verdict under this model, as Expect=")
+    generate.add_argument(
+        "--model", metavar="NAME|FILE.cat",
+        help="also tell the verdict under this model, as Expect=; minimal under it (default then: ptx-9.0)",
+    )  # fmt: skip
     add_folders(generate)
     generate.add_argument("--limit", type=positive_number, metavar="N", help="no more than N tests")
     generate.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")

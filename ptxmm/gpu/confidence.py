@@ -12,10 +12,11 @@ from ptxcore.diagnostics import InputError
 from ptxmm.gpu.conditions import holds
 from ptxmm.gpu.contract import Module
 from ptxmm.gpu.layout import Seen
-from ptxmm.gpu.mutants import Mutant, forbids, mutants
+from ptxmm.gpu.mutants import Mutant, mutants
 from ptxmm.gpu.parameters import Parameters
 from ptxmm.gpu.running import Machine, Until, addresses_of, observe
 from ptxmm.gpu.simulator import NoEnd
+from ptxmm.weakened import forbids
 
 #: How sure the lower bound of a rate is, in standard deviations (one side, 95 of 100).
 _SURE = 1.6449

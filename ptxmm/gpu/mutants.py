@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from litmus.relaxations import relaxations, restated, terms_of
-from litmus.test import Condition, Not, Proposition, Test
+from litmus.relaxations import restated, terms_of
+from litmus.test import Condition, Test
 from ptxcore.diagnostics import InputError
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Address, AnyStatement, Instruction, Name, Pair, Vector
+from ptxmm.weakened import target_of, weakened
 
 _ACCESSES = ("ld", "st", "atom", "red")
-_MEETINGS = ("fence", "membar", "bar", "barrier")
 
 
 class Mutant(NamedTuple):
@@ -28,12 +28,6 @@ class Mutant(NamedTuple):
     test: Test
     what: str
     kind: str
-
-
-def target_of(test: Test) -> Proposition:
-    """The outcome that a test is about: one that breaks it, or for `exists` the one that is asked for."""
-    condition = test.condition
-    return Not(condition.proposition) if condition.quantifier == "forall" else condition.proposition
 
 
 def mutants(test: Test, model: str, timeout: float | None) -> Iterator[Mutant]:
@@ -53,22 +47,9 @@ def mutants(test: Test, model: str, timeout: float | None) -> Iterator[Mutant]:
             continue
 
 
-def forbids(test: Test, model: str, timeout: float | None) -> bool | None:
-    """Whether a model forbids the outcome that a test is about; None where nobody knows."""
-    import ptxmm
-
-    asked = replace(test, condition=replace(test.condition, quantifier="~exists", proposition=target_of(test)), more=())
-    verdict = ptxmm.check(replace(asked, checks=(), meta=()), model, timeout=timeout, witnesses=False).verdict
-    return {"ok": True, "no": False}.get(verdict)
-
-
 def _changed(test: Test) -> Iterator[Mutant]:
-    for one in relaxations(test):
-        dropped = one.what.endswith("dropped")
-        statement = one.what.split(": ", 1)[-1].removeprefix("@").split(".")[0].split()[-1]
-        barrier = one.what.startswith("barrier ")
-        if not dropped or barrier or statement in _MEETINGS:
-            yield Mutant(one.test, one.what, "weakened")
+    for one in weakened(test):
+        yield Mutant(one.test, one.what, "weakened")
     for t, thread in enumerate(test.threads):
         for i, (a, b) in enumerate(zip(thread.statements, thread.statements[1:], strict=False)):
             if _may_swap(a, b):

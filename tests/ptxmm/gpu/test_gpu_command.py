@@ -27,7 +27,7 @@ from ptxmm.gpu.contract import Module
 from ptxmm.gpu.driver import LIBRARY, Device
 from ptxmm.gpu.histograms import Where, histograms
 from ptxmm.gpu.layout import Launch, Seen
-from ptxmm.gpu.mutants import forbids, mutants
+from ptxmm.gpu.mutants import mutants
 from ptxmm.gpu.page import NOTHING, table
 from ptxmm.gpu.parameters import SIMULATED, Parameters
 from ptxmm.gpu.simulator import Simulator
@@ -35,6 +35,7 @@ from ptxmm.gpu.tuning import best, trials
 from ptxmm.gpu.worker import Worker
 from ptxmm.gpu.writer import values_of
 from ptxmm.pipeline import build
+from ptxmm.weakened import forbids
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY_TESTS = sorted((ROOT / "litmus" / "library").rglob("*.litmus"))

@@ -1,0 +1,50 @@
+"""Tests of the library as modules, and what their launches show on our own machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ptxmm
+from litmus.test import Test
+from ptxcore.diagnostics import InputError
+from ptxmm.gpu.contract import Module
+from ptxmm.gpu.judging import judge
+from ptxmm.gpu.layout import Seen
+from ptxmm.gpu.module import checked, module
+from ptxmm.gpu.parameters import SIMULATED, Parameters
+from ptxmm.gpu.running import Until, observe
+from ptxmm.gpu.simulator import Simulator
+
+ROOT = Path(__file__).resolve().parents[3]
+LIBRARY = sorted((ROOT / "litmus" / "library").rglob("*.litmus"))
+
+
+def named(name: str) -> Test:
+    (path,) = [p for p in LIBRARY if p.stem == name]
+    return loaded(path)
+
+
+def loaded(path: Path) -> Test:
+    test = ptxmm.load(path)
+    assert isinstance(test, Test)
+    return test
+
+
+def made(test: Test, target: str = "sm_100a") -> Module | None:
+    """The module of a test; None for one that cannot be placed, which is told."""
+    try:
+        return checked(module(test, target))
+    except InputError as error:
+        assert all(d.span.line > 0 for d in error.diagnostics), error
+        return None
+
+
+def shown(of: Module, launches: int, parameters: Parameters = SIMULATED, seed: int = 0) -> Seen:
+    return observe(of, Simulator(of), parameters, Until(launches=launches), seed)[0]
+
+
+def nothing_forbidden(of: Module, seen: Seen) -> None:
+    assert seen.misplaced == "", of.test.name
+    assert seen.states.total() + seen.not_started + seen.not_ended == seen.instances
+    judged = judge(of, seen, "ptx-9.0")
+    assert not judged.forbidden and not judged.undecided, (of.test.name, judged.rows)

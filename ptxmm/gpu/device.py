@@ -120,9 +120,9 @@ def _load(driver: Driver, job: _Load) -> int:
 def _have(gpus: int) -> None:
     """Makes as many GPUs ready, each of which can access the memory of all. Raises LoadError where there are not so many."""
     drivers = _Kept.drivers
-    if gpus > drivers[0].count:
+    if gpus > drivers[0].gpus:
         raise LoadError(
-            f"the test is on {gpus} GPUs, and from number {drivers[0].ordinal} on this machine has {drivers[0].count}"
+            f"the test is on {gpus} GPUs, and from number {drivers[0].ordinal} on this machine has {drivers[0].gpus}"
         )
     try:
         while len(drivers) < gpus:

@@ -92,14 +92,14 @@ class LoadError(CudaError):
 
 
 class Device(NamedTuple):
-    """A GPU: `arch` as PTX names it, `ptx` the newest version of modules that its driver takes. `count`: the GPUs from this one
-    on."""
+    """A GPU: `arch` as PTX names it, `ptx` the newest version of modules that its driver takes. `gpus`: how many there are
+    from this one on."""
 
     name: str
     arch: str
     ptx: str
     driver: int
-    count: int = 1
+    gpus: int = 1
 
 
 class Driver:
@@ -114,7 +114,8 @@ class Driver:
         if not 0 <= ordinal < count.value:
             are = "is 1 GPU" if count.value == 1 else f"are {count.value} GPUs"
             raise CudaError(f"there {are}, and none with the number {ordinal}; the first is 0")
-        self.count = count.value - ordinal
+        #: How many GPUs there are from this one on.
+        self.gpus = count.value - ordinal
         self.handle = c_int()
         self.call("cuDeviceGet", byref(self.handle), c_int(ordinal))
         self.context: c_void_p | None = None
@@ -152,7 +153,7 @@ class Driver:
         self.call("cuDriverGetVersion", byref(version))
         ptx = next((ptx for cuda, ptx in _PTX_OF_CUDA if version.value >= cuda), "6.4")
         arch = f"sm_{self._attribute(_MAJOR)}{self._attribute(_MINOR)}"
-        return Device(name.value.decode(errors="replace"), arch, ptx, version.value, self.count)
+        return Device(name.value.decode(errors="replace"), arch, ptx, version.value, self.gpus)
 
     def _attribute(self, number: int) -> int:
         value = c_int()

@@ -266,10 +266,7 @@ def seen(
     indices = memoryview(instances).cast("I").tolist()
     stored = {v.label: cells[2 * threads + i :: columns].tolist() for i, v in enumerate(module.stored)}
     values = [
-        [_signed(x & _mask(v.width), v) for x in stored[v.label]]
-        if v.label in stored
-        else _final(launch, v, indices, memory)
-        for v in module.values
+        _read(stored[v.label], v) if v.label in stored else _final(launch, v, indices, memory) for v in module.values
     ]
     if addresses:
         values = [
@@ -278,6 +275,9 @@ def seen(
         ]
     found = Seen(instances=count, misplaced=_misplaced(launch, places, status))
     rows: Iterator[State] = zip(*values, strict=True) if values else iter([()] * count)
+    if all(column.count(DONE) == count for column in status):
+        found.states.update(rows)
+        return found
     whole = [set(row) for row in zip(*status, strict=True)]
     for state, ended in zip(rows, whole, strict=True):
         if ended == {DONE}:
@@ -295,6 +295,14 @@ def seen(
 
 def _mask(width: int) -> int:
     return (1 << width) - 1
+
+
+def _read(column: Sequence[int], value: Value) -> list[int]:
+    """What threads stored in 64 bits, as the values that they are."""
+    mask = _mask(value.width)
+    if value.signed:
+        return [_signed(x & mask, value) for x in column]
+    return [x & mask for x in column]
 
 
 def _signed(number: int, value: Value) -> int:
@@ -352,6 +360,8 @@ def _misplaced(launch: Launch, places: Sequence[Sequence[int]], status: Sequence
         for b in range(a)
     ]
     ctas = launch.module.placement.ctas
+    if all(map(all, status)) and _in_place(launch, places, pairs):
+        return ""
     taken: set[int] = set()
     for n in range(launch.shape.instances):
         if any(column[n] == 0 for column in status):
@@ -374,6 +384,33 @@ def _misplaced(launch: Launch, places: Sequence[Sequence[int]], status: Sequence
             return f"two threads have the place of a thread of instance {n}"
         taken.update(own)
     return ""
+
+
+def _in_place(launch: Launch, places: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int, str]]) -> bool:
+    """Whether all threads are in their places, instance by instance, by looks at whole columns: there are many instances, and
+    mostly nothing is wrong. Where this says no, who looks at each of them finds out what is."""
+    placement, cta = launch.module.placement, 1 << PLACE_BITS
+    ctas, of_launch = placement.ctas, _mask(PART_BITS)
+    for seat, column in zip(placement.seats, places, strict=True):
+        if not min(column) >> PART_BITS == max(column) >> PART_BITS == seat.part:
+            return False
+        if ctas > 1 and any(((x & of_launch) >> PLACE_BITS) % ctas != seat.rank for x in column):
+            return False
+        if placement.alone and any(x & (WARP - 1) != seat.lane for x in column):
+            return False
+    for a, b, wanted in pairs:
+        apart = [x ^ y for x, y in zip(places[a], places[b], strict=True)]
+        if wanted == "a warp":
+            right = max(apart) < WARP
+        elif wanted == "a CTA":
+            right = min(apart) >= WARP and max(apart) < cta
+        else:
+            right = min(apart) >= cta and all(
+                (_common(x, y, ctas) == wanted for x, y in zip(places[a], places[b], strict=True)) if ctas > 1 else ()
+            )
+        if not right:
+            return False
+    return len(set().union(*places)) == len(places) * launch.shape.instances
 
 
 def _common(a: int, b: int, ctas: int) -> str:

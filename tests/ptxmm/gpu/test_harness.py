@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -23,6 +23,7 @@ import ptxmm
 from litmus import cycles
 from litmus.formats.printer import write
 from ptxcore.diagnostics import InputError
+from ptxmm.gpu import layout
 from ptxmm.gpu.contract import Module
 from ptxmm.gpu.judging import judge
 from ptxmm.gpu.layout import Launch, planned
@@ -332,3 +333,30 @@ def test_parameters_are_read_and_bounded() -> None:
     ):
         with pytest.raises(BadParameter, match=re.escape(said)):
             read(text)
+
+
+@pytest.mark.parametrize("name", ["MP+rel+acq", "MP+rel.cta+acq.cta-same-cta", "ISA2+cta+cluster", "streams+event"])
+def test_places_are_judged_by_columns_as_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Places as they were, and with one thread somewhere else: both ways to look at them agree."""
+    of, taken = module(named(name)), []
+    own = layout._misplaced
+
+    def noted(launch: Launch, places: Sequence[Sequence[int]], status: Sequence[Sequence[int]]) -> str:
+        taken.append((launch, places, status))
+        return own(launch, places, status)
+
+    monkeypatch.setattr(layout, "_misplaced", noted)
+    assert shown(of, 1).misplaced == ""
+    ((launch, places, status),) = taken
+    quickly = layout._in_place
+    random = Random(1)
+    quick, slow = [], []
+    for turn in range(60):
+        moved = [list(column) for column in places]
+        if turn:
+            column, n = random.choice(moved), random.randrange(launch.shape.instances)
+            column[n] ^= 1 << random.choice((0, 4, 5, 9, 10, 11, 12, 32))
+        for way, said in ((quickly, quick), (lambda *_: False, slow)):
+            monkeypatch.setattr(layout, "_in_place", way)
+            said.append(own(launch, moved, status) == "")
+    assert quick == slow and slow[0] and slow.count(False) > 20

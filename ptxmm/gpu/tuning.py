@@ -17,6 +17,7 @@ from ptxmm.gpu.layout import Seen, TooLarge
 from ptxmm.gpu.mutants import mutants
 from ptxmm.gpu.parameters import Parameters
 from ptxmm.gpu.running import Machine, Until, observe
+from ptxmm.gpu.simulator import NoEnd
 
 
 class Trial(NamedTuple):
@@ -41,7 +42,7 @@ def trials(
         try:
             for of, where in zip(modules, machines, strict=True):
                 shares.append(_rarest(observe(of, where, chosen, Until(launches), seed)[0]))
-        except TooLarge:
+        except (TooLarge, NoEnd):  # more than there is room for, in memory or on a multiprocessor
             continue
         yield Trial(chosen, (sum(share > 0 for share in shares), round(sum(shares), 9)))
 

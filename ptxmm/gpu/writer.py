@@ -31,6 +31,8 @@ from ptxmm.gpu.contract import (
 from ptxmm.gpu.placement import Placement, mappings, root_of
 
 _ABORTED = 0x80000000
+#: The least architecture whose threads can wait for each other by `ld.acquire`.
+_LEAST = 70
 
 
 def values_of(test: Test, program: Program) -> tuple[Value, ...]:
@@ -106,10 +108,16 @@ class Writer:
         )
 
     def _check_target(self) -> None:
-        """Raises InputError where threads of several CTAs share a cluster, and the target has none."""
+        """Raises InputError for a target on which threads cannot wait for each other; and where threads of several CTAs share a
+        cluster, and it has none."""
         found = target_named(self.target)
         if found is None:
             raise fail(self.test.threads[0].span, f"'{self.target}' is no target", "as in sm_90")
+        if found.number < _LEAST:
+            raise fail(
+                self.test.threads[0].span,
+                f"the harness needs sm_{_LEAST}, which has acquire and release, not {self.target}",
+            )
         if self.placement.needs_clusters and found.number < 90:
             first = next(s for s, t in zip(self.placement.seats, self.test.threads, strict=True) if s.rank)
             thread = self.test.threads[self.placement.seats.index(first)]

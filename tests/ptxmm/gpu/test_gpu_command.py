@@ -19,6 +19,7 @@ from waiting import PATIENCE
 import ptxmm
 from litmus.test import Test
 from ptxcore.diagnostics import InputError
+from ptxmm.campaigns.database import Database
 from ptxmm.cli.main import main
 from ptxmm.comparing.logs import read_log
 from ptxmm.gpu.conditions import holds
@@ -30,7 +31,7 @@ from ptxmm.gpu.layout import Launch, Seen
 from ptxmm.gpu.mutants import mutants
 from ptxmm.gpu.page import NOTHING, table
 from ptxmm.gpu.parameters import SIMULATED, Parameters
-from ptxmm.gpu.simulator import Simulator
+from ptxmm.gpu.simulator import NoEnd, Simulator
 from ptxmm.gpu.tuning import best, trials
 from ptxmm.gpu.worker import Worker
 from ptxmm.gpu.writer import values_of
@@ -287,3 +288,77 @@ def test_a_gpu_has_what_is_specific_to_its_architecture() -> None:
     assert Where(SIMULATED).made(loaded("st.async+release")).target == "sm_100a"
     with pytest.raises(InputError):
         Where(SIMULATED, target="sm_90").made(loaded("st.async+release"))
+
+
+@pytest.mark.parametrize(
+    ("arch", "targets"),
+    [
+        ("sm_75", ["sm_75"]),
+        ("sm_90", ["sm_90", "sm_90a"]),
+        ("sm_121", ["sm_121", "sm_121a"]),
+        ("sm_107", ["sm_103"]),
+        ("sm_140", ["sm_121"]),
+    ],
+)
+def test_a_gpu_that_came_later_gets_what_is_known(arch: str, targets: list[str]) -> None:
+    """Without what is specific to another architecture, which does not run there."""
+    worker = SimpleNamespace(device=Device("a GPU", arch, "9.0", 13000))
+    assert Where(Parameters(), worker=cast(Worker, worker)).targets == targets
+
+
+def test_a_run_in_which_no_instance_counts_answers_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    database = str(tmp_path / "runs.db")
+    late = ["--simulate", "--parameters", "polls=1,pre_stress=300", "--database", database]
+    assert main(["gpu", MP, *late]) == 3
+    said = capsys.readouterr().out
+    assert "Nothing was seen" in said and "is NOT validated" in said and "are allowed" not in said
+    with Database(database, writes=False) as kept:
+        assert kept._all("SELECT verdict, states FROM results") == [("undecided", "[]")]
+
+
+def test_mutants_say_how_likely_a_violation_would_have_been_seen_in_the_launches_of_the_test(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["gpu", MP, "--simulate", "--launches", "30", "--mutants"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("Mutant seen ") == 6 and re.search(r"Confidence: 0\.\d+ in 240 instances", said)
+    assert main(["gpu", "library:SB", "--simulate", "--mutants"]) == 0
+    assert "Mutants: the model allows the outcome" in capsys.readouterr().out
+
+
+def test_a_mutant_that_goes_wrong_is_left_out_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Simulator.run
+
+    def broken(self: Simulator, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+        if "relaxed" in launch.module.text.split("GO_P0:")[1]:
+            raise NoEnd("no answer within 60 s")
+        return run(self, launch, seed, addresses)
+
+    monkeypatch.setattr(Simulator, "run", broken)
+    where = Where(replace(SIMULATED, instances=16))
+    found = confident(
+        loaded("MP+rel+acq"), where.made, where.machine, where.parameters, "ptx-9.0", 0.5, 1000.0, launches=9
+    )
+    assert len(found.left_out) == 2 and all(
+        "which went wrong: no answer within 60 s" in what for what in found.left_out
+    )
+    assert found.good and len(found.rates) == 4
+
+
+def test_what_was_seen_before_an_interruption_is_printed_and_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = Simulator.run
+
+    def interrupted(self: Simulator, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+        if launch.module.test.name == "SB":
+            raise KeyboardInterrupt
+        return run(self, launch, seed, addresses)
+
+    monkeypatch.setattr(Simulator, "run", interrupted)
+    database = str(tmp_path / "runs.db")
+    with pytest.raises(KeyboardInterrupt):
+        main(["gpu", MP, "library:SB", "--simulate", "--format", "json", "--database", database])
+    assert [test["name"] for test in json.loads(capsys.readouterr().out)["tests"]] == ["MP+rel+acq"]
+    with Database(database, writes=False) as kept:
+        assert len(kept._all("SELECT * FROM results")) == 1

@@ -188,6 +188,7 @@ def test_what_a_target_does_not_have_is_told_at_the_line_of_the_test() -> None:
         ("st.async+object", "sm_75", "clusters need sm_90, not sm_75"),
         ("cp.async+group", "sm_75", "sm_80"),
         ("MP", "sm_1", "no target"),
+        ("MP", "sm_61", "needs sm_70"),
     ):
         test = named(name)
         with pytest.raises(InputError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 NOTHING = "Nothing has been measured yet: no run on a GPU has been recorded.\n"
@@ -17,7 +17,22 @@ def table(documents: Sequence[str]) -> str:
     told = [line for line in lines if line is not None]
     if not told:
         return NOTHING
-    return "\n".join([_HEAD, "|" + "---|" * (_HEAD.count("|") - 1), *sorted(told)]) + "\n"
+    found = [_HEAD, "|" + "---|" * (_HEAD.count("|") - 1), *sorted(told)]
+    broken = sorted(line for text in documents for line in _forbidden(json.loads(text)))
+    return "\n".join([*found, "", *(broken or ["No state that the model forbids was seen."])]) + "\n"
+
+
+def _forbidden(document: dict[str, Any]) -> Iterator[str]:
+    """A line for each state that was seen on hardware and that the model forbids."""
+    if document["machine"] == "simulated":
+        return
+    for test in document["tests"]:
+        for row in test["states"]:
+            if row["allowed"] is False:
+                state = "; ".join(f"{name}={value}" for name, value in row["state"].items())
+                where = f"{document['machine']}, driver {document['driver']}"
+                often = f"{row['count']:,} of {test['instances']:,} instances"
+                yield f"- `{test['name']}` on {where}: `{state}` in {often}, which `{test['model']}` forbids"
 
 
 def _line(document: dict[str, Any]) -> str | None:

@@ -263,6 +263,11 @@ def test_the_page_of_measurements_says_what_was_measured_and_no_more(capsys: pyt
     measured = json.loads(simulated) | {"machine": "A GPU", "driver": "13000"}
     (line,) = [line for line in table([json.dumps(measured)]).splitlines() if "A GPU" in line]
     assert line.startswith("| A GPU | 13000 | 1 | 16 | 0 | ") and "not asked for" in line
+    assert "No state that the model forbids was seen." in table([json.dumps(measured)])
+    measured["tests"][0]["states"][0]["allowed"] = False
+    said = table([json.dumps(measured)])
+    assert "| 1 | 16 | 1 |" in said and "- `MP+rel+acq` on A GPU, driver 13000: `1:r0=0; 1:r1=0` in " in said
+    assert "No state" not in said
 
 
 def test_a_defect_in_one_test_is_told_and_the_others_run(

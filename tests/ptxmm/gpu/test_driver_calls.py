@@ -84,6 +84,22 @@ def test_every_way_to_launch_arrives_at_the_driver(emulated: Path, capsys: pytes
     assert made["cuModuleLoadDataEx"] == len(WAYS) + 1 and made["cuDevicePrimaryCtxRetain"] == 2
 
 
+def test_kernels_in_clusters_are_launched_in_their_streams(
+    emulated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "clusters.litmus").write_text(
+        "PTX clusters+streams\n{ x = 0; kernel k1 = [P0, P1]; kernel k2 = [P2, P3] stream 1 after k1; }\n"
+        " P0@cta 0,cluster 0,gpu 0 | P1@cta 1,cluster 0,gpu 0 | P2@cta 2,cluster 1,gpu 0 | P3@cta 3,cluster 1,gpu 0 ;\n"
+        " atom.relaxed.gpu.add.u32 %r0, [x], 1 | atom.relaxed.gpu.add.u32 %r0, [x], 1 "
+        "| atom.relaxed.gpu.add.u32 %r0, [x], 1 | atom.relaxed.gpu.add.u32 %r0, [x], 1 ;\n"
+        "forall (2:r0 >= 2 /\\ 3:r0 >= 2 /\\ x = 4)\n"
+    )
+    assert main(["gpu", str(tmp_path / "clusters.litmus"), *SMALL]) == 0, capsys.readouterr().err
+    assert "Observation clusters+streams Always 32 0" in capsys.readouterr().out
+    made = calls(emulated)
+    assert made["cuLaunchKernelEx"] == 4 and made["cuStreamWaitEvent"] == 2
+
+
 def test_gpus_may_access_memory_that_is_mapped_twice(
     emulated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

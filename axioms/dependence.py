@@ -43,7 +43,7 @@ def with_way(program: Program, way: str) -> Program:
 Decide = Callable[[Program], Decision]
 
 
-class Answer(NamedTuple):
+class DependentAnswer(NamedTuple):
     """What of a decision a test's answer hangs on."""
 
     outcomes: tuple[bool, ...]
@@ -58,9 +58,11 @@ def depends(
     program as it stands. The answer hangs on whether there is an outcome with one of `truths`, and on races. `decide` decides
     the program with other numbers, `by_solver` (where there is one) with open ones."""
 
-    def answer(found: Decision) -> Answer:
+    def answer(found: Decision) -> DependentAnswer:
         counted = {True: found.positive > 0, False: found.negative > 0}
-        return Answer(tuple(counted[t] for t in sorted(truths)), bool(found.races), found.undefined is not None)
+        return DependentAnswer(
+            tuple(counted[t] for t in sorted(truths)), bool(found.races), found.undefined is not None
+        )
 
     before = answer(decision)
     loose = _loose(program)
@@ -113,8 +115,8 @@ def _undefined(program: Program, stall: Stall) -> Stall:
 def _found_by_solver(
     program: Program,
     loose: Program,
-    before: Answer,
-    answer: Callable[[Decision], Answer],
+    before: DependentAnswer,
+    answer: Callable[[Decision], DependentAnswer],
     decide: Decide,
     by_solver: Decide,
 ) -> Undefined | None:

@@ -34,7 +34,7 @@ from ptxcore.places import LEVELS, SCOPES
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name
 
-Term = RegisterTerm | LocationTerm
+NamedTerm = RegisterTerm | LocationTerm
 
 #: What an order may become, by the kind of instruction. An order that is gone takes its scope with it.
 _ORDERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -81,7 +81,7 @@ def restated(test: Test) -> Test | None:
         return None
 
 
-def terms_of(test: Test) -> tuple[Term, ...]:
+def terms_of(test: Test) -> tuple[NamedTerm, ...]:
     """The registers and locations that a test speaks of behind its program, each once."""
     found = list(test.observed)
     waiting: list[Proposition] = [p for p in (test.condition.proposition, test.filter) if p is not None]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from axioms.program import Asked, Observable, Program, Source, Thread, final_symbol
+from axioms.program import Asked, Observable, Program, ProgramSource, Thread, final_symbol
 from axioms.program import build as assembled
 from litmus.formats.dialects import dialect_named
 from litmus.test import (
@@ -171,7 +171,7 @@ class _Builder:
             raise InputError(sorted(problems, key=lambda d: d.span))
         self._put_warps_together(threads)
         program = assembled(
-            Source(
+            ProgramSource(
                 threads, self.memory.objects, self.memory.views, self.asked, self.unroll, self.definitions,
                 tuple(self.kernels), self.options,
             )

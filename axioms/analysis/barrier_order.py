@@ -23,7 +23,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 
-class Spot(NamedTuple):
+class GuardedEffect(NamedTuple):
     """An effect of a thread, by its number, and the condition under which it happens."""
 
     thread: int
@@ -51,7 +51,7 @@ class _Paths:
             self.stops.append(([effect for effect, _ in mine], found))
         self.reach = [row | 1 << i for i, row in enumerate(closure(rows))]
 
-    def ordered(self, a: Spot, b: Spot) -> bool:
+    def ordered(self, a: GuardedEffect, b: GuardedEffect) -> bool:
         """Whether a path leads from one effect to another, of different threads."""
         behind, to = self.stops[a.thread]
         first = bisect_left(behind, a.effect)
@@ -90,7 +90,7 @@ class BarrierOrder:
         """The effects at which a thread meets others, and the instance of each."""
         return {effect: instance for effect, instance, _ in self._entries[thread]}
 
-    def before(self, a: Spot, b: Spot) -> bool:
+    def before(self, a: GuardedEffect, b: GuardedEffect) -> bool:
         """Whether one effect comes before another wherever both are executed."""
         if a.thread == b.thread:
             return a.effect < b.effect
@@ -100,7 +100,7 @@ class BarrierOrder:
         there = self._of(b.guard)
         return there is not here and there.ordered(a, b)
 
-    def depth(self, spot: Spot) -> int:
+    def depth(self, spot: GuardedEffect) -> int:
         effects, depths = self._depths[spot.thread]
         return depths[bisect_left(effects, spot.effect)]
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from axioms.analysis.barrier_order import BarrierOrder, Spot
+from axioms.analysis.barrier_order import BarrierOrder, GuardedEffect
 from axioms.cat.model import Model
 from axioms.events.definitions import FIELDS, Definitions
 from axioms.events.event import Event, Thread
@@ -71,7 +71,7 @@ class Settlement(NamedTuple):
     resolved: dict[Key, dict[Key, Value]]
 
 
-class Access(NamedTuple):
+class PlacedAccess(NamedTuple):
     """An access whose place is known. `guard`: the condition under which it reads, `writes`: that under which it writes."""
 
     thread: int
@@ -85,12 +85,12 @@ class Access(NamedTuple):
         return self.thread, self.effect.index
 
     @property
-    def reading(self) -> Spot:
-        return Spot(self.thread, self.effect.index, self.guard)
+    def reading(self) -> GuardedEffect:
+        return GuardedEffect(self.thread, self.effect.index, self.guard)
 
     @property
-    def writing(self) -> Spot:
-        return Spot(self.thread, self.effect.index, self.writes)
+    def writing(self) -> GuardedEffect:
+        return GuardedEffect(self.thread, self.effect.index, self.writes)
 
 
 class Settling:
@@ -135,9 +135,9 @@ class Settling:
             self._settle(by_key[key], place, places[place])
         return len(self.sources) > known
 
-    def places(self) -> dict[Bytes, list[Access]]:
+    def places(self) -> dict[Bytes, list[PlacedAccess]]:
         """The accesses to each stretch of memory that is accessed as a whole only."""
-        found: dict[Bytes, list[Access]] = {}
+        found: dict[Bytes, list[PlacedAccess]] = {}
         vague: list[tuple[int, int, int]] = []
         for t, thread in enumerate(self.threads):
             for e in thread.execution.effects:
@@ -147,7 +147,7 @@ class Settling:
                         vague += self._anywhere(t, e)
                     else:
                         writes = 0 if e.value is None else terms.conj(e.guard, e.writes)
-                        found.setdefault(at, []).append(Access(t, e, e.guard, writes, e.value))
+                        found.setdefault(at, []).append(PlacedAccess(t, e, e.guard, writes, e.value))
                 elif e.kind in ("mbarrier", "malloc", "free"):
                     vague += self._anywhere(t, e)
         return {at: found[at] for at in _apart(found, vague)}
@@ -176,7 +176,7 @@ class Settling:
                     found.append((view.object, first, end))
         return found
 
-    def _settle(self, read: Access, place: Bytes, accesses: Sequence[Access]) -> None:
+    def _settle(self, read: PlacedAccess, place: Bytes, accesses: Sequence[PlacedAccess]) -> None:
         """Finds the only write that a read may take its value from, if it is the only one."""
         guard, here = self._defined(read.guard), read.reading
         turn = self._turns.get(read.key)
@@ -201,7 +201,7 @@ class Settling:
         elif len(possible) == 1 and before:
             self._take(read, possible[0])
 
-    def _take(self, read: Access, write: Access | None, initial: Value = 0) -> None:
+    def _take(self, read: PlacedAccess, write: PlacedAccess | None, initial: Value = 0) -> None:
         assert read.effect.result is not None
         if write is None:
             self.values[read.effect.result], self.sources[read.key] = initial, None
@@ -209,17 +209,17 @@ class Settling:
             assert write.value is not None
             self.values[read.effect.result], self.sources[read.key] = self._defined(write.value), write.key
 
-    def _before(self, a: Spot, b: Spot) -> bool:
+    def _before(self, a: GuardedEffect, b: GuardedEffect) -> bool:
         one, other = self._turns.get((a.thread, a.effect)), self._turns.get((b.thread, b.effect))
         if one is not None and other is not None and one[0] == other[0]:
             return one[1] < other[1]
         return self.order.before(a, b)
 
-    def is_exchanged(self, a: Access) -> bool:
+    def is_exchanged(self, a: PlacedAccess) -> bool:
         """Whether it is one of those whose order is fixed."""
         return a.key in self._turns
 
-    def are_apart(self, write: Access, other: Access) -> bool:
+    def are_apart(self, write: PlacedAccess, other: PlacedAccess) -> bool:
         """Whether a write and another access to its bytes are ordered, or never both executed."""
         if terms.conj(write.writes, other.guard) == 0:
             return True
@@ -231,17 +231,17 @@ class Settling:
         tick()
         if not (a.in_po and b.in_po):
             return False
-        one, other = Spot(a.thread, a.effect.index, a.guard), Spot(b.thread, b.effect.index, b.guard)
+        one, other = GuardedEffect(a.thread, a.effect.index, a.guard), GuardedEffect(b.thread, b.effect.index, b.guard)
         return one[:2] != other[:2] and self._before(one, other)
 
     # Operations that are exchanged.
 
-    def _exchange(self, accesses: Sequence[Access]) -> None:
+    def _exchange(self, accesses: Sequence[PlacedAccess]) -> None:
         """Puts operations on the same bytes in an order, where nobody can tell in which they are done."""
         if self._ends_matter:
             return
         updates = [a for a in accesses if a.key not in self._turns and self._may_be_exchanged(a)]
-        alike: dict[object, list[Access]] = {}
+        alike: dict[object, list[PlacedAccess]] = {}
         for a in updates if len(updates) > 1 else ():
             behind = frozenset(x.key for x in accesses if x not in updates and self._before(a.writing, x.reading))
             alike.setdefault((_operation(a.effect), a.effect.scope, behind), []).append(a)
@@ -251,14 +251,14 @@ class Settling:
                 group.sort(key=lambda a: (self.order.depth(a.reading), a.key))
                 self._turns |= {a.key: (self._chains, i) for i, a in enumerate(group)}
 
-    def _may_be_exchanged(self, a: Access) -> bool:
+    def _may_be_exchanged(self, a: PlacedAccess) -> bool:
         """Whether it is an operation that always happens, may be exchanged with others, and gives nobody anything."""
         e = a.effect
         if e.kind not in UPDATES or e.semantics != "relaxed" or e.result is None or a.writes != 1:
             return False
         return _operation(e) is not None and e.result not in self._used and a.key not in self._used
 
-    def _stands_apart(self, group: Sequence[Access], accesses: Sequence[Access]) -> bool:
+    def _stands_apart(self, group: Sequence[PlacedAccess], accesses: Sequence[PlacedAccess]) -> bool:
         """Whether all of a group are morally strong with each other, and everything else is before or behind all of them."""
         members = {a.key for a in group}
         places = [self.threads[a.thread].place for a in group]
@@ -271,7 +271,7 @@ class Settling:
             for x in accesses if x.key not in members
         )  # fmt: skip
 
-    def _nobody_synchronises(self, group: Sequence[Access]) -> bool:
+    def _nobody_synchronises(self, group: Sequence[PlacedAccess]) -> bool:
         """Whether no path of causality leads from one of a group to another that `order` does not know: it would leave the CTA
         of the one, or pass through it, behind that one, and come to the other, by something that synchronises."""
         leaves = comes = False
@@ -286,7 +286,7 @@ class Settling:
     def _look(self) -> None:
         """Finds what values are used, and what may synchronise, CTA by CTA."""
         self._used: set[object] = set()
-        self._synchronising: dict[int, list[Spot]] = {}
+        self._synchronising: dict[int, list[GuardedEffect]] = {}
         self._used |= _symbols(self._asked)
         for t, thread in enumerate(self.threads):
             execution = thread.execution
@@ -303,7 +303,7 @@ class Settling:
                 plain = e.kind in _PLAIN and e.agent < 0 and e.semantics in ("weak", "relaxed")
                 if e.guard != 0 and not plain and e.index not in known:
                     spots = self._synchronising.setdefault(thread.place.cta, [])
-                    spots.append(Spot(t, e.index, e.guard))
+                    spots.append(GuardedEffect(t, e.index, e.guard))
 
 
 def _symbols(values: Iterable[Value]) -> set[Term]:

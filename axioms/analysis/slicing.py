@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from axioms.analysis.barrier_order import BarrierOrder
-from axioms.analysis.constant_reads import Access, Bytes, Key, Settling
+from axioms.analysis.constant_reads import Bytes, Key, PlacedAccess, Settling
 from axioms.events.encounters import Instance
 from axioms.events.event import Thread
 from axioms.events.memory import AddressSpace
@@ -83,7 +83,7 @@ def _wait_for_others(threads: Sequence[Thread]) -> bool:
     return any(True for _ in Flows(threads).decided())
 
 
-def _is_over(settling: Settling, space: AddressSpace, place: Bytes, accesses: Sequence[Access]) -> bool:
+def _is_over(settling: Settling, space: AddressSpace, place: Bytes, accesses: Sequence[PlacedAccess]) -> bool:
     """Whether everything is known of the accesses to some bytes, and nobody else can notice them."""
     thing = space.objects[place[0]]
     for a in accesses:
@@ -101,7 +101,7 @@ def _is_over(settling: Settling, space: AddressSpace, place: Bytes, accesses: Se
     return all(settling.are_apart(w, x) for w in writing for x in accesses if x is not w)
 
 
-def _behind(settling: Settling, reads: Sequence[Access]) -> Behind:
+def _behind(settling: Settling, reads: Sequence[PlacedAccess]) -> Behind:
     """For each read that is left out what its users depend on: those that come before first."""
     effects = [thread.execution.effects for thread in settling.threads]
     found: dict[Key, dict[Key, Value]] = {}

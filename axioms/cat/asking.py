@@ -8,7 +8,7 @@ from axioms.cat.nodes import RELATION, SET
 from axioms.cat.reader import read_expression
 from axioms.cat.residual import Carried, Facts, Residual
 from axioms.cat.statements import Compiler
-from axioms.cat.values import EMPTY, UNIVERSE, Env, Event, Known, NeedsExecution, Pair, Source, Value, kind_of
+from axioms.cat.values import EMPTY, UNIVERSE, CatValue, Env, Event, Known, NeedsExecution, Pair, SourceFile, kind_of
 from ptxcore.diagnostics import InputError, Span, fail
 
 #: What an expression is called in messages.
@@ -29,7 +29,7 @@ class Names:
         """The set or the relation that an expression is in an execution. Where the model chooses (`with x from S`), it is that
         of the first choice for which the model's tests hold. Raises InputError, with the place in the expression, for one that
         is neither, or has no meaning."""
-        source = Source(_PATH, text)
+        source = SourceFile(_PATH, text)
         try:
             e = read_expression(text)
             carried = Carried(Residual(self.compiler, self.compiler.units), facts)
@@ -43,7 +43,7 @@ class Names:
             raise _told(error, source) from None
 
 
-def _plain(carried: Carried, value: Value, span: Span) -> Known:
+def _plain(carried: Carried, value: CatValue, span: Span) -> Known:
     """What takes the kind that is asked of it is a relation where it is empty, and a set where it is everything."""
     kind = SET if value is UNIVERSE or isinstance(value, Event) else RELATION
     if value in (EMPTY, UNIVERSE) or isinstance(value, (Event, Pair)):
@@ -53,7 +53,7 @@ def _plain(carried: Carried, value: Value, span: Span) -> Known:
     return value
 
 
-def _told(error: InputError, source: Source) -> InputError:
+def _told(error: InputError, source: SourceFile) -> InputError:
     if not error.text:
         error.text, error.path = source.text, source.path
     return error

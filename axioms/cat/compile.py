@@ -14,10 +14,11 @@ from axioms.cat.expand import Evaluator, TooMuch, parameters, placed
 from axioms.cat.library import DERIVED, FUNCTIONS, MEANINGLESS, OF_TOTAL_ORDERS, PRIMITIVES
 from axioms.cat.names import BASE
 from axioms.cat.nodes import RELATION, SET, Builder, Node
-from axioms.cat.syntax import Binding, Expression, Names
+from axioms.cat.syntax import Binders, Binding, Expression
 from axioms.cat.values import (
     EMPTY,
     UNIVERSE,
+    CatValue,
     Choice,
     Classes,
     Closure,
@@ -29,9 +30,8 @@ from axioms.cat.values import (
     Orders,
     Parts,
     Primitive,
-    Source,
+    SourceFile,
     Tag,
-    Value,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 
@@ -40,7 +40,7 @@ Include = Callable[[str], str | None]
 #: What a model may cost to compile, in operations and operands that are made or looked at: a second or two. The largest model
 #: that ships costs some thousands.
 MOST_WORK = 3_000_000
-NOWHERE = Source("", "")
+NOWHERE = SourceFile("", "")
 _NOTHING = frozenset({"0", "emptyset", "{}"})
 
 
@@ -48,15 +48,15 @@ class Scope:
     """What names mean, and what they meant: a name may be defined again, and functions keep what they were defined with."""
 
     def __init__(self) -> None:
-        self._meanings: dict[str, list[tuple[int, Value]]] = {}
+        self._meanings: dict[str, list[tuple[int, CatValue]]] = {}
         self.size = 0
 
-    def define(self, name: str, bound: Value) -> None:
+    def define(self, name: str, bound: CatValue) -> None:
         """From here on the name means something else."""
         self.size += 1
         self._meanings.setdefault(name, []).append((self.size, bound))
 
-    def meaning(self, name: str, since: int) -> Value | None:
+    def meaning(self, name: str, since: int) -> CatValue | None:
         """The last meaning among the first `since` definitions."""
         found = self._meanings.get(name)
         if not found:
@@ -87,7 +87,7 @@ class Expressions(Builder, Evaluator):
         self.place = Span(0, 0, 0)  # of the expression that is being compiled
         self.functions = 0
         self.orders_needed = False
-        self.from_library: dict[str, Value] = {}
+        self.from_library: dict[str, CatValue] = {}
 
     def spend(self, work: int) -> None:
         self.left -= work
@@ -96,13 +96,13 @@ class Expressions(Builder, Evaluator):
             hint = "functions that call functions twice grow exponentially"
             raise TooMuch([Diagnostic(self.place, message, hint)])
 
-    def value(self, expression: Expression, env: Env) -> Value:
+    def value(self, expression: Expression, env: Env) -> CatValue:
         self.place = expression.span
         return Evaluator.value(self, expression, env)
 
     # Names.
 
-    def meaning(self, name: str, env: Env) -> Value | None:
+    def meaning(self, name: str, env: Env) -> CatValue | None:
         """What a name means; None for one that means nothing."""
         bound = env.local.get(name)
         if bound is None:
@@ -120,16 +120,16 @@ class Expressions(Builder, Evaluator):
             return Primitive(name)
         return self._of_library(name) if name in FUNCTIONS else None
 
-    def _of_library(self, name: str) -> Value:
+    def _of_library(self, name: str) -> CatValue:
         if name not in self.from_library:
             self.from_library[name] = self.library_function(name)
         return self.from_library[name]
 
     @abstractmethod
-    def library_function(self, name: str) -> Value:
+    def library_function(self, name: str) -> CatValue:
         """A function or a procedure of the standard library."""
 
-    def named(self, e: Expression, env: Env) -> Value:
+    def named(self, e: Expression, env: Env) -> CatValue:
         if e.op == "tag":
             if e.name not in self.tag_of:
                 raise fail(e.span, f"unknown tag ''{e.name}'", nearest(e.name, self.tag_of))
@@ -157,7 +157,7 @@ class Expressions(Builder, Evaluator):
         """What a call may mean."""
         return [*env.local, *self.scope.names(), *PRIMITIVES, *FUNCTIONS]
 
-    def settled(self, bound: Value, e: Expression) -> Value:
+    def settled(self, bound: CatValue, e: Expression) -> CatValue:
         """What a name stands for, if that is known."""
         if isinstance(bound, (Later, Choice)):
             raise NeedsExecution(e.span, f"'{e.name}'")
@@ -165,7 +165,7 @@ class Expressions(Builder, Evaluator):
             raise bound.error
         return bound
 
-    def tags(self, tag: Value) -> tuple[Value, ...]:
+    def tags(self, tag: CatValue) -> tuple[CatValue, ...]:
         assert isinstance(tag, Tag)
         return self.enums[tag.enum]
 
@@ -175,7 +175,7 @@ class Expressions(Builder, Evaluator):
 
     # Functions.
 
-    def close(self, names: Names, body: Expression, env: Env, name: str) -> Closure:
+    def close(self, names: Binders, body: Expression, env: Env, name: str) -> Closure:
         self.functions += 1
         closure = Closure(names, body, env, name, self.functions)
         self.check_body(closure)
@@ -198,7 +198,7 @@ class Expressions(Builder, Evaluator):
             stack += [(o, known) for o in below(e, known)] if not e.bindings and not e.clauses and not e.names else []
             stack += _scoped(e, known)
 
-    def function(self, closure: Closure, argument: Value, span: Span) -> Value | None:
+    def function(self, closure: Closure, argument: CatValue, span: Span) -> CatValue | None:
         if closure.instead == "co_locs" and isinstance(argument, Parts) and len(argument.items) == 2:
             before, classes = argument.items
             if isinstance(classes, Classes):
@@ -207,7 +207,7 @@ class Expressions(Builder, Evaluator):
             return argument._replace(crossed=True)
         return None
 
-    def primitive(self, name: str, value: Value, span: Span) -> Value:
+    def primitive(self, name: str, value: CatValue, span: Span) -> CatValue:
         if name in ("domain", "range"):
             if value in (EMPTY, UNIVERSE):
                 return value
@@ -229,7 +229,7 @@ class Expressions(Builder, Evaluator):
             return Orders(self.base("W"), self.relation(value, span, "'generate_cos'"), True)
         return self._of_orders(name, value, span)
 
-    def _of_orders(self, name: str, value: Value, span: Span) -> Value:
+    def _of_orders(self, name: str, value: CatValue, span: Span) -> CatValue:
         if name == "cross" and isinstance(value, Orders):
             return value._replace(crossed=True)
         if name in ("generate_orders", "co_locs") and isinstance(value, Parts) and len(value.items) == 2:
@@ -240,7 +240,7 @@ class Expressions(Builder, Evaluator):
                 return Orders(b.members, self.relation(a, span, f"'{name}'"), False)
         raise NeedsExecution(span, f"'{name}'")
 
-    def split(self, e: Expression, value: Value) -> tuple[list[Value], Any] | None:
+    def split(self, e: Expression, value: CatValue) -> tuple[list[CatValue], Any] | None:
         if value is EMPTY or (isinstance(value, Node) and value.op == "empty"):
             return None
         if isinstance(value, Collection):
@@ -252,7 +252,7 @@ class Expressions(Builder, Evaluator):
             raise fail(e.span, "a match of a set, and this is none")
         raise NeedsExecution(e.span, "the members of a set")
 
-    def choose(self, e: Expression, empty: Value, then: Value, otherwise: Value) -> Value:
+    def choose(self, e: Expression, empty: CatValue, then: CatValue, otherwise: CatValue) -> CatValue:
         assert isinstance(empty, Node)
         if empty.op == "empty":
             return then
@@ -272,7 +272,7 @@ class Expressions(Builder, Evaluator):
     def recursion(self, e: Expression, env: Env) -> Env:
         return env.with_(self.recursive(e.bindings, env))
 
-    def recursive(self, bindings: tuple[Binding, ...], env: Env) -> dict[str, Value]:
+    def recursive(self, bindings: tuple[Binding, ...], env: Env) -> dict[str, CatValue]:
         """What `let rec` defines: functions that may call each other, and least solutions."""
         functions = [b for b in bindings if b.parameters is not None]
         values = [b for b in bindings if b.parameters is None]
@@ -284,7 +284,7 @@ class Expressions(Builder, Evaluator):
         for guess in itertools.product((RELATION, SET), repeat=min(len(values), 6)):
             kinds = dict(zip((b.name for b in values), (*guess, *[RELATION] * len(values)), strict=False))
             variables = [self.variable(b.name) for b in values]
-            inner: dict[str, Value] = {
+            inner: dict[str, CatValue] = {
                 b.name: self._as(v, kinds.get(b.name, RELATION)) for b, v in zip(values, variables, strict=True)
             }
             inside = env.with_({**inner, **self.knot(functions, env, inner)})
@@ -305,7 +305,7 @@ class Expressions(Builder, Evaluator):
             nodes = [self.fixpoint(b.name, i, tuple(bodies), tuple(variables)) for i, b in enumerate(values)]
             for node, b in zip(nodes, values, strict=True):
                 self.check_monotone(node, b.span)
-        found: dict[str, Value] = {
+        found: dict[str, CatValue] = {
             b.name: self._as(n, kinds.get(b.name, RELATION)) for b, n in zip(values, nodes, strict=True)
         }
         return {**found, **self.knot(functions, env, found)}
@@ -328,11 +328,11 @@ class Expressions(Builder, Evaluator):
             bodies.append(self.identity(body) if kinds[b.name] == SET else body)
         return bodies
 
-    def knot(self, functions: list[Binding], env: Env, inner: dict[str, Value]) -> dict[str, Value]:
+    def knot(self, functions: list[Binding], env: Env, inner: dict[str, CatValue]) -> dict[str, CatValue]:
         """Functions that see each other, and what else is defined with them."""
-        local: dict[str, Value] = {**env.local, **inner}
+        local: dict[str, CatValue] = {**env.local, **inner}
         inside = Env(local, env.since, env.source)
-        made: dict[str, Value] = {}
+        made: dict[str, CatValue] = {}
         for b in functions:
             self.functions += 1
             made[b.name] = local[b.name] = Closure(b.parameters or (), b.body, inside, b.name, self.functions)
@@ -351,7 +351,7 @@ class Expressions(Builder, Evaluator):
                     )
 
 
-def _again(items: list[Value]) -> Value:
+def _again(items: list[CatValue]) -> CatValue:
     return Collection(tuple(items)) if items else EMPTY
 
 
@@ -383,7 +383,7 @@ def _scoped(e: Expression, known: frozenset[str]) -> list[tuple[Expression, froz
 _KNOWN = {165: ("573fb96f830e87a4", "co_locs"), 332: ("1973b4fbfb23a800", "cross")}
 
 
-def known_function(body: Expression, names: Names) -> str:
+def known_function(body: Expression, names: Binders) -> str:
     """Which of the functions that a compiled model has an operation for this one is; "" for none."""
     text = _shape(body, names)
     if text is None or len(text) not in _KNOWN:
@@ -394,7 +394,7 @@ def known_function(body: Expression, names: Names) -> str:
     return name if sha256(text.encode()).hexdigest()[:16] == digest else ""
 
 
-def _shape(body: Expression, names: Names) -> str | None:
+def _shape(body: Expression, names: Binders) -> str | None:
     """An expression without its places, its own names numbered; None for a long one."""
     words: list[str] = []
     count = 0

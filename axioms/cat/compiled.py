@@ -18,7 +18,7 @@ from axioms.cat.nodes import Facts, Node
 
 if TYPE_CHECKING:
     from axioms.cat.residual import Residual
-    from axioms.cat.values import Value
+    from axioms.cat.values import CatValue
 
 
 class Axiom(NamedTuple):
@@ -64,7 +64,7 @@ class Model:
         self.chosen: list[Node] = []
         self.bases: dict[str, Node] = {}  # by name, those that axioms and flags depend on
         self.residual: Residual | None = None
-        self.shown: dict[str, Value] = {}
+        self.shown: dict[str, CatValue] = {}
         #: The names that pictures do not show.
         self.hidden: set[str] = set()
         #: The same model for programs of which more is known, see `axioms.cat.specialise`.

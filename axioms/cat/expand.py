@@ -13,10 +13,11 @@ from typing import Any
 
 from axioms.cat.nodes import RELATION, SET, Node
 from axioms.cat.operators import HINT, Operators, Steps, op_of
-from axioms.cat.syntax import Clause, Expression, Names
+from axioms.cat.syntax import Binders, Clause, Expression
 from axioms.cat.values import (
     EMPTY,
     UNIVERSE,
+    CatValue,
     Closure,
     Collection,
     Env,
@@ -27,7 +28,6 @@ from axioms.cat.values import (
     Parts,
     Primitive,
     Tag,
-    Value,
     as_pair,
     kind_of,
 )
@@ -42,16 +42,16 @@ class Evaluator(Operators):
     """`algebra` makes sets and relations of others."""
 
     def __init__(self) -> None:
-        self.calls: dict[tuple[int, ...], Value] = {}  # what functions gave, by their number and their arguments'
+        self.calls: dict[tuple[int, ...], CatValue] = {}  # what functions gave, by their number and their arguments'
 
     # What the two kinds of evaluation do in their own way.
 
     @abstractmethod
-    def named(self, e: Expression, env: Env) -> Value:
+    def named(self, e: Expression, env: Env) -> CatValue:
         """What a name means."""
 
     @abstractmethod
-    def primitive(self, name: str, value: Value, span: Span) -> Value:
+    def primitive(self, name: str, value: CatValue, span: Span) -> CatValue:
         """A function of the language, applied."""
 
     @abstractmethod
@@ -59,19 +59,19 @@ class Evaluator(Operators):
         """`let rec` in an expression: the environment of its body."""
 
     @abstractmethod
-    def choose(self, e: Expression, empty: Value, then: Value, otherwise: Value) -> Value:
+    def choose(self, e: Expression, empty: CatValue, then: CatValue, otherwise: CatValue) -> CatValue:
         """`then` where a set or a relation holds nothing, else `otherwise`."""
 
     @abstractmethod
-    def split(self, e: Expression, value: Value) -> tuple[list[Value], Any] | None:
+    def split(self, e: Expression, value: CatValue) -> tuple[list[CatValue], Any] | None:
         """The members of a set in their order, and what makes a set of some of them again; None where it is empty."""
 
-    def function(self, closure: Closure, argument: Value, span: Span) -> Value | None:
+    def function(self, closure: Closure, argument: CatValue, span: Span) -> CatValue | None:
         """What a function that is known gives; None where its text says it."""
         return None
 
     @abstractmethod
-    def close(self, names: Names, body: Expression, env: Env, name: str) -> Closure:
+    def close(self, names: Binders, body: Expression, env: Env, name: str) -> Closure:
         """A function."""
 
     @abstractmethod
@@ -80,12 +80,12 @@ class Evaluator(Operators):
 
     # Evaluation.
 
-    def value(self, expression: Expression, env: Env) -> Value:
+    def value(self, expression: Expression, env: Env) -> CatValue:
         """The value of an expression. Raises InputError for one without a meaning, NeedsExecution."""
         if expression.op == "name":
             return self._named(expression, env)
         stack: list[tuple[Steps, Env]] = [(self._steps(expression, env), env)]
-        given: Value | None = None
+        given: CatValue | None = None
         failed: Exception | None = None
         while stack:
             steps, where = stack[-1]
@@ -112,7 +112,7 @@ class Evaluator(Operators):
         assert given is not None
         return given
 
-    def _named(self, e: Expression, env: Env) -> Value:
+    def _named(self, e: Expression, env: Env) -> CatValue:
         try:
             return self.named(e, env)
         except InputError as error:
@@ -156,7 +156,7 @@ class Evaluator(Operators):
             self.calls[key] = result
         return result
 
-    def called(self, e: Expression, env: Env) -> Value:
+    def called(self, e: Expression, env: Env) -> CatValue:
         """The function that a call means."""
         return self._named(e, env)
 
@@ -186,7 +186,7 @@ class Evaluator(Operators):
     def _let(self, e: Expression, env: Env) -> Steps:
         if e.name == "rec":
             return (yield e.operands[0], self.recursion(e, env))
-        found: dict[str, Value] = {}
+        found: dict[str, CatValue] = {}
         for b in e.bindings:
             if b.parameters is not None:
                 found[b.name] = self.close(b.parameters, b.body, env, b.name)
@@ -220,13 +220,13 @@ class Evaluator(Operators):
         otherwise = yield e.operands[3], env
         return self.choose(e, holds, then, otherwise)
 
-    def same_branches(self, e: Expression, then: Value, otherwise: Value) -> None:
+    def same_branches(self, e: Expression, then: CatValue, otherwise: CatValue) -> None:
         """Raises InputError where an option decides of which kind something is."""
         kinds = [v.kind for v in (then, otherwise) if isinstance(v, (Node, Known)) and op_of(v) != "empty"]
         if len(set(kinds)) > 1:
             raise fail(e.span, f"one branch is a {kinds[0]}, the other a {kinds[1]}", HINT)
 
-    def condition(self, e: Expression, a: Value, b: Value) -> Value | bool:
+    def condition(self, e: Expression, a: CatValue, b: CatValue) -> CatValue | bool:
         """Whether `a = b`, `a subset b` or `a in b`; a set or relation that is empty where it holds, if that is not known."""
         if e.name == "in":
             return self.is_member(e, a, b)
@@ -247,7 +247,7 @@ class Evaluator(Operators):
             return a == b
         return set(left) == set(right) if e.name == "=" else set(left) <= set(right)
 
-    def is_member(self, e: Expression, a: Value, b: Value) -> Value | bool:
+    def is_member(self, e: Expression, a: CatValue, b: CatValue) -> CatValue | bool:
         """`a in b`."""
         a = as_pair(a)
         if isinstance(a, (Event, Pair)):
@@ -285,7 +285,7 @@ class Evaluator(Operators):
         return (yield other.body, env.with_(bound))
 
 
-def _key(function: Closure, values: Sequence[Value]) -> tuple[int, ...] | None:
+def _key(function: Closure, values: Sequence[CatValue]) -> tuple[int, ...] | None:
     """By what a call is known that was made before."""
     found = [function.number]
     for v in values:
@@ -295,15 +295,15 @@ def _key(function: Closure, values: Sequence[Value]) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def _members(value: Value) -> list[Value]:
+def _members(value: CatValue) -> list[CatValue]:
     return list(value.items) if isinstance(value, Collection) else [] if value is EMPTY else [value]
 
 
-def parameters(names: Names, value: Value, span: Span, function: str) -> dict[str, Value]:
+def parameters(names: Binders, value: CatValue, span: Span, function: str) -> dict[str, CatValue]:
     """What the parameters of a function are; one parameter takes what there is, several the parts of a tuple."""
     if len(names) == 1:
         return {} if names[0] is None else {names[0]: value}
-    items: tuple[Value, ...] = value.items if isinstance(value, Parts) else (value,)
+    items: tuple[CatValue, ...] = value.items if isinstance(value, Parts) else (value,)
     if isinstance(value, Pair):
         items = (Event(value.first), Event(value.second))
     if len(items) != len(names):
@@ -313,7 +313,7 @@ def parameters(names: Names, value: Value, span: Span, function: str) -> dict[st
     return {n: v for n, v in zip(names, items, strict=True) if n is not None}
 
 
-def matching(subject: Expression, clauses: Sequence[Clause], value: Value) -> Clause:
+def matching(subject: Expression, clauses: Sequence[Clause], value: CatValue) -> Clause:
     """The clause for a tag. Raises InputError where there is none."""
     if not isinstance(value, Tag):
         raise fail(subject.span, f"a match by tags of {kind_of(value)}")

@@ -3,7 +3,7 @@ and in the clauses of a `match` is read by calls, and has a limit."""
 
 from __future__ import annotations
 
-from axioms.cat.syntax import Binding, Clause, Expression, Names
+from axioms.cat.syntax import Binders, Binding, Clause, Expression
 from axioms.cat.tokens import KEYWORDS, UNSUPPORTED, Token, quoted, unsupported
 from ptxcore.diagnostics import Span, fail, nearest
 from ptxcore.syntax.precedence import LEFT, RIGHT, Stacks, Waiting, levels
@@ -73,7 +73,7 @@ def once(what: str, names: list[tuple[str, Span]]) -> None:
         seen.add(name)
 
 
-def names_of(parts: list[Token], what: str) -> Names:
+def names_of(parts: list[Token], what: str) -> Binders:
     """The parts of a pattern."""
     once(what, [(p.text, p.span) for p in parts if p.text != "_"])
     return tuple(None if p.text == "_" else p.text for p in parts)
@@ -243,7 +243,7 @@ class Expressions(Cursor):
         kind, names = self.clause_head()
         return Clause(kind, names, self.expression())
 
-    def clause_head(self) -> tuple[str, Names]:
+    def clause_head(self) -> tuple[str, Binders]:
         """What a clause is for, up to behind its arrow."""
         if self.next.kind == "tag":
             tag = self.take().text[1:]

@@ -12,6 +12,7 @@ from axioms.cat.values import (
     EMPTY,
     UNIVERSE,
     Algebra,
+    CatValue,
     ClassRelation,
     Closure,
     Collection,
@@ -23,14 +24,13 @@ from axioms.cat.values import (
     Parts,
     Primitive,
     Tag,
-    Value,
     as_pair,
     kind_of,
 )
 from ptxcore.diagnostics import Span, fail
 
 #: What an evaluation asks for on its way: the value of an expression where it stands.
-Steps = Generator["tuple[Expression, Env]", "Value", "Value"]
+Steps = Generator["tuple[Expression, Env]", "CatValue", "CatValue"]
 HINT = "[S] makes a relation of a set S"
 _SIGN = {"union": "|", "intersection": "&", "difference": "\\"}
 _POSTFIX = {"plus": "'+'", "star": "'*'", "opt": "'?'", "inverse": "'^-1'"}
@@ -43,7 +43,7 @@ class Operators(ABC):
     algebra: Algebra
     size = 0
 
-    def collected(self, values: Sequence[Value], span: Span) -> Value:
+    def collected(self, values: Sequence[CatValue], span: Span) -> CatValue:
         """The set of some values. Events make a set of events, pairs of them a relation."""
         if all(isinstance(v, Event) for v in values):
             return Known(SET, sum({1 << v.number for v in values if isinstance(v, Event)}))
@@ -53,19 +53,19 @@ class Operators(ABC):
             raise fail(span, "a set holds values of one kind, and no functions")
         return self.collection(values)
 
-    def collection(self, values: Sequence[Value]) -> Collection:
+    def collection(self, values: Sequence[CatValue]) -> Collection:
         """A set of values, each once. What is nothing is of the kind of the others."""
         kind = next((v.kind for v in values if isinstance(v, (Node, Known))), None)
         alike = values if kind is None else [self.algebra.empty(kind) if v is EMPTY else v for v in values]
         return Collection(tuple(dict.fromkeys(alike)))
 
-    def undecided(self, values: Sequence[Value]) -> bool:
+    def undecided(self, values: Sequence[CatValue]) -> bool:
         """Whether only an execution says which of these are the same."""
         return any(
             isinstance(v, Node) or (isinstance(v, (Collection, Parts)) and self.undecided(v.items)) for v in values
         )
 
-    def operands(self, e: Expression, env: Env) -> Generator[tuple[Expression, Env], Value, list[Value]]:
+    def operands(self, e: Expression, env: Env) -> Generator[tuple[Expression, Env], CatValue, list[CatValue]]:
         """What a chain of operators is applied to."""
         values = []
         for operand in chain(e):
@@ -120,24 +120,24 @@ class Operators(ABC):
         x, y = self._alike(e, [a, b])
         return self.algebra.difference(x, y)
 
-    def _decided(self, e: Expression, value: Value) -> tuple[Value, ...]:
+    def _decided(self, e: Expression, value: CatValue) -> tuple[CatValue, ...]:
         if not isinstance(value, Collection):
             raise fail(e.span, f"'{_SIGN[e.op]}' between a set of values and {kind_of(value)}")
         if self.undecided(value.items):
             raise NeedsExecution(e.span, f"'{_SIGN[e.op]}' of sets of sets or relations")
         return value.items
 
-    def _classes(self, e: Expression, values: Sequence[Value], operation: Any) -> Value:
+    def _classes(self, e: Expression, values: Sequence[CatValue], operation: Any) -> CatValue:
         if not all(isinstance(v, ClassRelation) for v in values):
             raise fail(e.span, f"'{_SIGN[e.op]}' between {kind_of(values[0])} and {kind_of(values[-1])}")
         return ClassRelation(operation(*[v.pairs for v in values if isinstance(v, ClassRelation)]))
 
-    def _alike(self, e: Expression, values: list[Value]) -> list[Any]:
+    def _alike(self, e: Expression, values: list[CatValue]) -> list[Any]:
         """The operands of a union, an intersection or a difference: all sets, or all relations."""
         kind = self.common_kind(e, values)
         return [self.as_kind(v, kind, e.span) for v in values]
 
-    def common_kind(self, e: Expression, values: Sequence[Value]) -> str:
+    def common_kind(self, e: Expression, values: Sequence[CatValue]) -> str:
         """Whether the operands are sets or relations. Raises InputError where they are neither, or not the same."""
         found, first = "", None
         turns = turns_of(e) if e.op in _ASSOCIATIVE else []
@@ -154,7 +154,7 @@ class Operators(ABC):
             found, first = kind, first or v
         return found or next((v.kind for v in values if isinstance(v, (Node, Known))), RELATION)
 
-    def as_kind(self, value: Value, kind: str, span: Span) -> Any:
+    def as_kind(self, value: CatValue, kind: str, span: Span) -> Any:
         """A value as a set or as a relation: what takes the kind that is asked of it, events and pairs."""
         if value is EMPTY or op_of(value) == "empty":
             return self.algebra.empty(kind)
@@ -170,7 +170,7 @@ class Operators(ABC):
             return value
         return None
 
-    def relation(self, value: Value, span: Span, what: str) -> Any:
+    def relation(self, value: CatValue, span: Span, what: str) -> Any:
         """A value as the relation that `what` takes. Raises InputError."""
         found = self.as_kind(value, RELATION, span)
         if found is None:
@@ -179,7 +179,7 @@ class Operators(ABC):
             )
         return found
 
-    def set_of(self, value: Value, span: Span, what: str) -> Any:
+    def set_of(self, value: CatValue, span: Span, what: str) -> Any:
         """A value as the set that `what` takes. Raises InputError."""
         found = self.as_kind(value, SET, span)
         if found is None:
@@ -226,7 +226,7 @@ class Operators(ABC):
         """`~a`."""
         return self.complement(e, (yield e.operands[0], env))
 
-    def complement(self, e: Expression, value: Value) -> Value:
+    def complement(self, e: Expression, value: CatValue) -> CatValue:
         """What is not in a set or a relation, or which tags are not."""
         if value in (EMPTY, UNIVERSE):
             return UNIVERSE if value is EMPTY else EMPTY
@@ -238,7 +238,7 @@ class Operators(ABC):
         return self.algebra.difference(self.algebra.everything(value.kind), value)
 
     @abstractmethod
-    def tags(self, tag: Value) -> tuple[Value, ...]:
+    def tags(self, tag: CatValue) -> tuple[CatValue, ...]:
         """All tags of a tag's `enum`."""
 
     def read_add(self, e: Expression, env: Env) -> Steps:
@@ -262,11 +262,11 @@ class Operators(ABC):
         raise fail(e.span, f"'++' of {kind_of(a)} and {kind_of(b)}; use '|' between sets")
 
 
-def op_of(value: Value) -> str:
+def op_of(value: CatValue) -> str:
     return value.op if isinstance(value, Node) else ""
 
 
-def _kind(value: Value) -> str | None:
+def _kind(value: CatValue) -> str | None:
     """Whether something is a set or a relation; None for what is neither, or takes the kind that is asked of it."""
     if isinstance(value, Event):
         return SET
@@ -277,7 +277,7 @@ def _kind(value: Value) -> str | None:
     return None
 
 
-def _as_collection(value: Value) -> Value:
+def _as_collection(value: CatValue) -> CatValue:
     return Collection((value,)) if isinstance(value, Tag) else value
 
 

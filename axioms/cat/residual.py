@@ -16,9 +16,10 @@ from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.expand import Evaluator, matching, parameters, placed
 from axioms.cat.nodes import RELATION, SET, Node
 from axioms.cat.primitives import PRIMITIVES, simple
-from axioms.cat.syntax import Axiom, Binding, Call, Expression, Forall, If, Item, Let, Match, Names, Procedure, With
+from axioms.cat.syntax import Axiom, Binders, Binding, Call, Expression, Forall, If, Item, Let, Match, Procedure, With
 from axioms.cat.values import (
     EMPTY,
+    CatValue,
     Choice,
     Classes,
     ClassRelation,
@@ -35,7 +36,6 @@ from axioms.cat.values import (
     Parts,
     Routine,
     Tag,
-    Value,
     kind_of,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
@@ -71,7 +71,7 @@ class Facts(NamedTuple):
     place: Callable[[int], str | None]
 
 
-class Answer(NamedTuple):
+class CarriedOut(NamedTuple):
     """One way to carry everything out: the pairs of each flag that is raised, and the relations that are shown."""
 
     flags: Mapping[str, Rows]
@@ -100,7 +100,7 @@ class Residual:
         found = [u.item.name for u in self.units if isinstance(u.item, Axiom) and u.item.name]
         return found[0] if len(found) == 1 else "what the model asks of each execution"
 
-    def answers(self, facts: Facts) -> Iterator[Answer]:
+    def answers(self, facts: Facts) -> Iterator[CarriedOut]:
         """Every way in which all tests hold. Raises InputError for what has no meaning in this execution."""
         yield from Carried(self, facts).answers()
 
@@ -155,8 +155,8 @@ class Carried(Evaluator):
         self.algebra = Concrete(facts.size, alive, self._spend)
         self.left = _MOST_WORK
         self.evaluation = Evaluation.of(facts.size, facts.base)
-        self.chosen: dict[int, Value] = {}
-        self.settled: dict[tuple[int, int, int], dict[str, Value]] = {}
+        self.chosen: dict[int, CatValue] = {}
+        self.settled: dict[tuple[int, int, int], dict[str, CatValue]] = {}
         self.flags: dict[str, Rows] = {}
 
     def _spend(self, work: int) -> None:
@@ -166,10 +166,10 @@ class Carried(Evaluator):
                 [Diagnostic(Span(0, 0, 0), f"an execution takes more than {_MOST_WORK} operations to evaluate")]
             )
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Iterator[CarriedOut]:
         """See `Residual.answers`."""
         for _ in self.choices():
-            yield Answer(dict(self.flags), self._shown())
+            yield CarriedOut(dict(self.flags), self._shown())
 
     def choices(self) -> Iterator[None]:
         """Every way to take members of sets in which all tests hold; until the next, names mean what they mean in it."""
@@ -244,10 +244,10 @@ class Carried(Evaluator):
                 return
             yield
 
-    def _let_item(self, item: Let, env: Env) -> dict[str, Value]:
+    def _let_item(self, item: Let, env: Env) -> dict[str, CatValue]:
         if item.recursive:
             return self.recursive(item.bindings, env)
-        found: dict[str, Value] = {}
+        found: dict[str, CatValue] = {}
         for b in item.bindings:
             if b.parameters is not None:
                 found[b.name] = self.close(b.parameters, b.body, env, b.name)
@@ -256,7 +256,7 @@ class Carried(Evaluator):
                 found |= {b.name: value} if b.name else parameters(b.parts, value, b.span, "let")
         return found
 
-    def _forall(self, item: Forall, values: list[Value], env: Env) -> Iterator[None]:
+    def _forall(self, item: Forall, values: list[CatValue], env: Env) -> Iterator[None]:
         if not values:
             yield
             return
@@ -284,7 +284,7 @@ class Carried(Evaluator):
             self.flags[name] = [a | b for a, b in zip(before, told, strict=True)]
         return True
 
-    def _related(self, value: Value, item: Axiom) -> Rows:
+    def _related(self, value: CatValue, item: Axiom) -> Rows:
         """What a test is about, as rows; a relation between sets is one between their numbers."""
         if isinstance(value, ClassRelation):
             numbers = {c: i for i, c in enumerate(dict.fromkeys(c for pair in value.pairs for c in pair))}
@@ -298,7 +298,7 @@ class Carried(Evaluator):
             return rows(self.algebra.identity(self.as_kind(value, SET, item.span)))
         return rows(self.relation(value, item.body.span, f"'{item.kind}'"))
 
-    def members(self, e: Expression, env: Env) -> list[Value]:
+    def members(self, e: Expression, env: Env) -> list[CatValue]:
         """The members of a set of values."""
         value = self.value(e, env)
         if isinstance(value, Tag):
@@ -312,7 +312,7 @@ class Carried(Evaluator):
 
     # Values.
 
-    def named(self, e: Expression, env: Env) -> Value:
+    def named(self, e: Expression, env: Env) -> CatValue:
         if e.op == "tag":
             return self.compiler.named(e, env)
         value = self.compiler.meaning(e.name, env)
@@ -320,7 +320,7 @@ class Carried(Evaluator):
             return self.compiler.named(e, env)  # which says what is wrong
         return self.force(value, e.span)
 
-    def force(self, value: Value, span: Span) -> Value:
+    def force(self, value: CatValue, span: Span) -> CatValue:
         """What a value is in this execution."""
         if isinstance(value, Node):
             return known(self.evaluation.value(value))
@@ -336,7 +336,7 @@ class Carried(Evaluator):
             return Parts(tuple(self.force(i, span) for i in value.items))
         return value
 
-    def _later(self, later: Later) -> Value:
+    def _later(self, later: Later) -> CatValue:
         key = (id(later.bindings or later.expression), id(later.env.local), later.env.since)
         if key not in self.settled:
             if later.expression is None:
@@ -347,7 +347,7 @@ class Carried(Evaluator):
         if isinstance(later.part, str):
             return found[later.part]
         value = found[""]
-        items: tuple[Value, ...] = value.items if isinstance(value, Parts) else (value,)
+        items: tuple[CatValue, ...] = value.items if isinstance(value, Parts) else (value,)
         if isinstance(value, Pair):
             items = (Event(value.first), Event(value.second))
         assert later.expression is not None
@@ -355,7 +355,7 @@ class Carried(Evaluator):
             raise placed(fail(later.expression.span, f"there are {len(items)} value(s) here"), later.env)
         return items[later.part]
 
-    def expanded(self, value: Value, span: Span) -> Value:
+    def expanded(self, value: CatValue, span: Span) -> CatValue:
         """Sets that have a name of their own, with their members."""
         if isinstance(value, Classes):
             value = self.by_place(self.force(value.members, span))
@@ -367,7 +367,7 @@ class Carried(Evaluator):
             value = self.crossed(each) if value.crossed else each
         return value
 
-    def by_place(self, value: Value) -> Value:
+    def by_place(self, value: CatValue) -> CatValue:
         """The events of a set, location by location."""
         assert isinstance(value, Known)
         loc = self.facts.base["loc"]
@@ -380,11 +380,11 @@ class Carried(Evaluator):
             left &= ~together
         return Collection(tuple(found))
 
-    def orders(self, events: Known, before: Known, span: Span) -> Value:
+    def orders(self, events: Known, before: Known, span: Span) -> CatValue:
         """The strict total orders of some events that have the pairs of a relation among them."""
         among = members(events)
         wanted = [row & among for row in rows(before)]
-        found: list[Value] = []
+        found: list[CatValue] = []
 
         def extend(order: list[int], left: int) -> None:
             if len(found) > _MOST_ORDERS:
@@ -403,7 +403,7 @@ class Carried(Evaluator):
         extend([], among)
         return Collection(tuple(found))
 
-    def crossed(self, sets: Collection) -> Value:
+    def crossed(self, sets: Collection) -> CatValue:
         """All unions of one relation of each set."""
         parts = [s.items if isinstance(s, Collection) else () for s in sets.items]
         nothing = self.algebra.empty(RELATION)
@@ -413,28 +413,28 @@ class Carried(Evaluator):
         ]
         return self.collection(found)
 
-    def primitive(self, name: str, value: Value, span: Span) -> Value:
+    def primitive(self, name: str, value: CatValue, span: Span) -> CatValue:
         """A function of the language, applied."""
         return PRIMITIVES[name](self, value, span) if name in PRIMITIVES else simple(self, name, value, span)
 
-    def condition(self, e: Expression, a: Value, b: Value) -> Value | bool:
+    def condition(self, e: Expression, a: CatValue, b: CatValue) -> CatValue | bool:
         found = super().condition(e, self.expanded(a, e.span), self.expanded(b, e.span))
         if isinstance(found, Known):
             return not (members(found) if found.kind == SET else any(rows(found)))
         return found
 
-    def choose(self, e: Expression, empty: Value, then: Value, otherwise: Value) -> Value:
+    def choose(self, e: Expression, empty: CatValue, then: CatValue, otherwise: CatValue) -> CatValue:
         raise AssertionError("every condition is decided in an execution")
 
-    def split(self, e: Expression, value: Value) -> tuple[list[Value], Any] | None:
+    def split(self, e: Expression, value: CatValue) -> tuple[list[CatValue], Any] | None:
         value = self.expanded(value, e.span)
-        found: list[Value]
+        found: list[CatValue]
         if isinstance(value, Known):
             if value.kind == SET:
                 found = [Event(i) for i in bits(members(value))]
             else:
                 found = [Pair(i, j) for i, row in enumerate(rows(value)) for j in bits(row)]
-            empty: Value = self.algebra.empty(value.kind)
+            empty: CatValue = self.algebra.empty(value.kind)
         elif isinstance(value, Collection):
             found, empty = sorted(value.items, key=str), EMPTY
         elif value is EMPTY:
@@ -443,49 +443,49 @@ class Carried(Evaluator):
             raise fail(e.span, f"a match of a set, and this is {kind_of(value)}")
         return (found, lambda items: self.collected(items, e.span) if items else empty) if found else None
 
-    def function(self, function: Closure, argument: Value, span: Span) -> Value | None:
+    def function(self, function: Closure, argument: CatValue, span: Span) -> CatValue | None:
         return self.compiler.function(function, argument, span) if isinstance(argument, (Orders, Classes)) else None
 
-    def close(self, names: Names, body: Expression, env: Env, name: str) -> Closure:
+    def close(self, names: Binders, body: Expression, env: Env, name: str) -> Closure:
         self.compiler.functions += 1
         return Closure(names, body, env, name, self.compiler.functions)
 
     def is_option(self, name: str) -> bool:
         return self.compiler.is_option(name)
 
-    def tags(self, tag: Value) -> tuple[Value, ...]:
+    def tags(self, tag: CatValue) -> tuple[CatValue, ...]:
         return self.compiler.tags(tag)
 
     def recursion(self, e: Expression, env: Env) -> Env:
         return env.with_(self.recursive(e.bindings, env))
 
-    def recursive(self, bindings: tuple[Binding, ...], env: Env) -> dict[str, Value]:
+    def recursive(self, bindings: tuple[Binding, ...], env: Env) -> dict[str, CatValue]:
         """What `let rec` defines: least solutions from below, and functions that may call each other."""
         functions = [b for b in bindings if b.parameters is not None]
         values = [b for b in bindings if b.parameters is None]
-        current: dict[str, Value] = {n: EMPTY for b in values for n in (b.name, *b.parts) if n}
+        current: dict[str, CatValue] = {n: EMPTY for b in values for n in (b.name, *b.parts) if n}
         for _ in range(self.facts.size**2 * max(1, len(values)) + 2):
             before = dict(current)
             inside = env.with_({**current, **self._knot(functions, env, current)})
             for b in values:
                 value = self.value(b.body, inside)
-                found: dict[str, Value] = {b.name: value} if b.name else parameters(b.parts, value, b.span, "let")
+                found: dict[str, CatValue] = {b.name: value} if b.name else parameters(b.parts, value, b.span, "let")
                 current |= found
                 inside = inside.with_(found)
             if all(_same(current[n], before[n]) for n in current):
                 return {**current, **self._knot(functions, env, current)}
         raise fail(values[0].span, "the recursion has no least solution")
 
-    def _knot(self, functions: list[Binding], env: Env, inner: dict[str, Value]) -> dict[str, Value]:
-        local: dict[str, Value] = {**env.local, **inner}
-        made: dict[str, Value] = {}
+    def _knot(self, functions: list[Binding], env: Env, inner: dict[str, CatValue]) -> dict[str, CatValue]:
+        local: dict[str, CatValue] = {**env.local, **inner}
+        made: dict[str, CatValue] = {}
         for b in functions:
             closure = self.close(b.parameters or (), b.body, Env(local, env.since, env.source), b.name)
             made[b.name] = local[b.name] = closure
         return made
 
 
-def _same(a: Value, b: Value) -> bool:
+def _same(a: CatValue, b: CatValue) -> bool:
     if b is EMPTY and isinstance(a, Known):
         return not (members(a) if a.kind == SET else any(rows(a)))
     return a == b
@@ -496,4 +496,4 @@ def _inverse_row(reached: Rows, i: int, step: Rows) -> int:
     return sum(1 << j for j in bits(step[i]) if j == i or reached[j] >> i & 1)
 
 
-__all__ = ["Answer", "Facts", "NeedsExecution", "Residual", "Unit"]
+__all__ = ["CarriedOut", "Facts", "NeedsExecution", "Residual", "Unit"]

@@ -11,12 +11,12 @@ from axioms.cat.nodes import Node
 #: Operations whose operands may stand in any order.
 _ANY_ORDER = frozenset(("union", "intersection"))
 
-Shape = tuple[frozenset[object], tuple[object, ...]]
+RelationShape = tuple[frozenset[object], tuple[object, ...]]
 #: Every operation on operands that were seen has a number. There are some hundreds in the models that ship.
 _numbers: dict[tuple[object, ...], int] = {}
 
 
-def shape(model: Model) -> Shape:
+def shape(model: Model) -> RelationShape:
     """What a model consists of: its axioms, without their names, and its flags in their order."""
     numbered = _numbered(model)
     axioms = frozenset((a.kind, a.negated, numbered[a.node]) for a in model.axioms)

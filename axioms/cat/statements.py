@@ -40,6 +40,7 @@ from axioms.cat.syntax import (
 from axioms.cat.values import (
     EMPTY,
     UNIVERSE,
+    CatValue,
     Choice,
     Closure,
     Collection,
@@ -50,9 +51,8 @@ from axioms.cat.values import (
     NeedsExecution,
     Orders,
     Routine,
-    Source,
+    SourceFile,
     Tag,
-    Value,
     kind_of,
 )
 from ptxcore.diagnostics import InputError, Span, fail
@@ -77,7 +77,7 @@ class Frame:
     def env(self) -> Env:
         return self._env._replace(since=self.compiler.scope.size) if self.top else self._env
 
-    def define(self, name: str, value: Value) -> None:
+    def define(self, name: str, value: CatValue) -> None:
         """From here on the name means this."""
         if not self.top:
             self._env = self._env.with_({name: value})
@@ -88,7 +88,7 @@ class Frame:
         if isinstance(value, Node):
             self.compiler.model.names[name] = value
 
-    def inner(self, more: dict[str, Value]) -> Frame:
+    def inner(self, more: dict[str, CatValue]) -> Frame:
         """A body that sees more."""
         return Frame(self.compiler, self.env.with_(more), False, self.included)
 
@@ -112,7 +112,7 @@ class Compiler(Expressions):
         self.spend(2 * len(text))
         title, items = read(text)
         self.model.title = self.model.title or title
-        frame = Frame(self, Env({}, 0, Source(path, text)), True, bool(self.including))
+        frame = Frame(self, Env({}, 0, SourceFile(path, text)), True, bool(self.including))
         for item in items:
             self.execute(item, frame)
 
@@ -120,7 +120,7 @@ class Compiler(Expressions):
         """What whoever asks for the model wants to see besides: unlike in a file, where what has no meaning here is left out as
         herd has it, that is a mistake of the one who asks. Raises InputError."""
         text = f"show {words}"
-        source = Source("<show>", text)
+        source = SourceFile("<show>", text)
         frame = Frame(self, Env({}, 0, source), True)
         try:
             _, items = read(text)
@@ -162,7 +162,7 @@ class Compiler(Expressions):
         self.note_orders(item, frame.env)
         self.units.append(Unit(item, frame.env, number))
 
-    def lines_of(self, source: Source) -> list[str]:
+    def lines_of(self, source: SourceFile) -> list[str]:
         """The lines of a file."""
         if self.lines[0] is not source.text:
             self.lines = source.text, source.text.split("\n")
@@ -176,13 +176,13 @@ class Compiler(Expressions):
             return
         # All right-hand sides see the scope before the `let`: `let co = co+` rebinds `co`.
         env = frame.env
-        found: list[tuple[str, Value]] = []
+        found: list[tuple[str, CatValue]] = []
         for b in item.bindings:
             found += self.bound(b, env, frame)
         for name, value in found:
             frame.define(name, value)
 
-    def bound(self, b: Binding, env: Env, frame: Frame) -> list[tuple[str, Value]]:
+    def bound(self, b: Binding, env: Env, frame: Frame) -> list[tuple[str, CatValue]]:
         """What one binding defines."""
         try:
             if b.parameters is not None:
@@ -217,7 +217,7 @@ class Compiler(Expressions):
         if item.when is not None:
             self.test(item.when, frame)
 
-    def library_function(self, name: str) -> Value:
+    def library_function(self, name: str) -> CatValue:
         (item,) = read(FUNCTIONS[name])[1]
         frame = Frame(self, Env({}, 0, NOWHERE), False)
         self.execute(item, frame)
@@ -397,7 +397,7 @@ class Compiler(Expressions):
         recursions = any(n.op == "fixpoint" for n in reachable([node]))
         return recursions and any(n.op == "fixpoint" and not p for n, p in signed((node, positive)))
 
-    def tested(self, item: Test, value: Value) -> Node:
+    def tested(self, item: Test, value: CatValue) -> Node:
         """What a test is about, as a relation."""
         if isinstance(value, Closure):
             names = ", ".join(n or "_" for n in value.names)

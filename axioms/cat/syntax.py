@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ptxcore.diagnostics import Span
 
 #: What a function or a `let` takes apart: one name, or the parts of a tuple. None stands for `_`.
-Names = tuple["str | None", ...]
+Binders = tuple["str | None", ...]
 
 
 class Expression(NamedTuple):
@@ -24,7 +24,7 @@ class Expression(NamedTuple):
     operands: tuple[Expression, ...]
     span: Span
     name: str = ""
-    names: Names = ()
+    names: Binders = ()
     bindings: tuple[Binding, ...] = ()
     clauses: tuple[Clause, ...] = ()
 
@@ -34,7 +34,7 @@ class Clause(NamedTuple):
     (`before | x ++ after`). The body is an expression, or in a statement its statements."""
 
     kind: str
-    names: Names
+    names: Binders
     body: Expression | None
     items: tuple[Item, ...] = ()
 
@@ -44,10 +44,10 @@ class Binding(NamedTuple):
     so has `let _ = body`."""
 
     name: str
-    parameters: Names | None
+    parameters: Binders | None
     body: Expression
     span: Span
-    parts: Names = ()
+    parts: Binders = ()
 
 
 class Axiom(NamedTuple):
@@ -91,7 +91,7 @@ class Enum(NamedTuple):
 
 class Procedure(NamedTuple):
     name: str
-    parameters: Names
+    parameters: Binders
     items: tuple[Item, ...]
     recursive: bool
     span: Span
@@ -138,6 +138,21 @@ class Debug(NamedTuple):
 Item = Let | Axiom | Include | Show | Enum | Procedure | Call | Forall | With | Match | If | Debug
 
 __all__ = [
-    "Axiom", "Binding", "Call", "Clause", "Debug", "Enum", "Expression", "Forall", "If", "Include", "Item", "Let", "Match",
-    "Names", "Procedure", "Show", "With",
+    "Axiom",
+    "Binders",
+    "Binding",
+    "Call",
+    "Clause",
+    "Debug",
+    "Enum",
+    "Expression",
+    "Forall",
+    "If",
+    "Include",
+    "Item",
+    "Let",
+    "Match",
+    "Procedure",
+    "Show",
+    "With",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from axioms.cat.nodes import Node
-from axioms.cat.syntax import Binding, Expression, Item, Names
+from axioms.cat.syntax import Binders, Binding, Expression, Item
 from ptxcore.diagnostics import InputError, Span
 
 
@@ -55,16 +55,16 @@ class Tag(NamedTuple):
 class Collection(NamedTuple):
     """A set of what is no event and no pair of events: tags, sets, relations, tuples."""
 
-    items: tuple[Value, ...]
+    items: tuple[CatValue, ...]
 
 
 class Parts(NamedTuple):
     """A tuple."""
 
-    items: tuple[Value, ...]
+    items: tuple[CatValue, ...]
 
 
-class Source(NamedTuple):
+class SourceFile(NamedTuple):
     """The file that something stands in."""
 
     path: str
@@ -74,11 +74,11 @@ class Source(NamedTuple):
 class Env(NamedTuple):
     """Where an expression stands: what its parameters are, how many of the file's definitions it sees, and in which file."""
 
-    local: Mapping[str, Value]
+    local: Mapping[str, CatValue]
     since: int
-    source: Source
+    source: SourceFile
 
-    def with_(self, more: Mapping[str, Value]) -> Env:
+    def with_(self, more: Mapping[str, CatValue]) -> Env:
         """With more names, which hide those of the same name."""
         return Env({**self.local, **more}, self.since, self.source) if more else self
 
@@ -86,7 +86,7 @@ class Env(NamedTuple):
 class Closure:
     """A function of the model. `instead` computes the same on nodes, for a function that is known."""
 
-    def __init__(self, names: Names, body: Expression, env: Env, name: str, number: int) -> None:
+    def __init__(self, names: Binders, body: Expression, env: Env, name: str, number: int) -> None:
         self.names, self.body, self.env, self.name, self.number = names, body, env, name, number
         self.instead = ""
 
@@ -94,7 +94,7 @@ class Closure:
 class Routine:
     """A procedure of the model."""
 
-    def __init__(self, name: str, names: Names, items: tuple[Item, ...], env: Env) -> None:
+    def __init__(self, name: str, names: Binders, items: tuple[Item, ...], env: Env) -> None:
         self.name, self.names, self.items, self.env = name, names, items, env
 
 
@@ -138,7 +138,7 @@ class Failed(NamedTuple):
     error: InputError
 
 
-Value = (
+CatValue = (
     Node | Known | Event | Pair | ClassRelation | Tag | Collection | Parts | Closure | Routine | Primitive | Classes | Orders
     | Later | Choice | Failed | Anything
 )  # fmt: skip
@@ -171,7 +171,7 @@ class NeedsExecution(Exception):
         self.span, self.what = span, what
 
 
-def as_pair(value: Value) -> Value:
+def as_pair(value: CatValue) -> CatValue:
     """Two events are a pair of events where one is meant."""
     if isinstance(value, Parts) and len(value.items) == 2:
         a, b = value.items
@@ -195,7 +195,7 @@ _WORDS: dict[type, str] = {
 }
 
 
-def kind_of(value: Value) -> str:
+def kind_of(value: CatValue) -> str:
     """What people call a value, with its article."""
     if isinstance(value, (Node, Known)):
         return f"a {value.kind}"

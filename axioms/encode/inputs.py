@@ -105,9 +105,9 @@ def _valuations(questions: Sequence[Term], symbols: Sequence[Term]) -> list[tupl
     import z3
 
     from axioms.sat.backends import check_z3, new_z3_solver
-    from axioms.sat.smt import Text
+    from axioms.sat.smt import SmtText
 
-    text = Text()
+    text = SmtText()
     names = [text.define(question, 1) for question in questions]
     asked = [f"(declare-const q!{i} Bool)\n(assert (= q!{i} {name}))" for i, name in enumerate(names)]
     solver = new_z3_solver()

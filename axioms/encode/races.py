@@ -18,7 +18,7 @@ from axioms.program import Program
 from axioms.sat.formula import BOTH, FALSE, Formula
 from axioms.sat.relations import Relation
 from axioms.witness.candidate import Candidate
-from axioms.witness.races import Only, Pair, Tellings, pair_of, race, raised
+from axioms.witness.races import CellPair, Only, Tellings, pair_of, race, raised
 from axioms.witness.result import Race
 from ptxcore.values.terms import Value
 
@@ -67,9 +67,9 @@ class Flags:
                         told.add(pair)
                         yield race(flag.name, candidate, i, j)
 
-    def _literals(self, program: Program, at: int, value: Relation) -> dict[Pair, list[int]]:
+    def _literals(self, program: Program, at: int, value: Relation) -> dict[CellPair, list[int]]:
         """The literals of the pairs of a flag, by its number, by the pairs of instructions."""
-        found: dict[Pair, list[int]] = {}
+        found: dict[CellPair, list[int]] = {}
         for i, j, literal in value.pairs():
             if self._only is not None:
                 literal = self._where[at, i, j]

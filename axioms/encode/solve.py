@@ -20,7 +20,7 @@ from axioms.sat.formula import FALSE, TRUE
 from axioms.witness.asked import needed_to_forbid
 from axioms.witness.candidate import Candidate
 from axioms.witness.judge import Judge
-from axioms.witness.races import UNDEFINED, Asked, undefined
+from axioms.witness.races import UNDEFINED, RacesAsked, undefined
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
 from ptxcore.values import terms
@@ -163,7 +163,7 @@ class Session:
 
     def _asked(self, decision: Decision, all_kinds: bool) -> None:
         """The races of which executions tell when they are asked one by one: all are, one after another."""
-        asked, last = Asked(), self.encoding.formula.new()
+        asked, last = RacesAsked(), self.encoding.formula.new()
         while self.solve([last, *self._defined()]):
             true = partial(_holds, self.solver.model())
             asked.add(self._outcome()[1])

@@ -18,7 +18,7 @@ from axioms.errors import EngineDefect
 from axioms.program import Program
 from axioms.sat.backends import check_z3, new_z3_solver
 from axioms.sat.formula import FALSE
-from axioms.sat.smt import Text
+from axioms.sat.smt import SmtText
 from axioms.witness.asked import needed_to_forbid
 from axioms.witness.candidate import Candidate
 from axioms.witness.judge import Judge
@@ -77,7 +77,7 @@ class Symbolic:
         self.z3, self.encoding, self.program, self.deadline = z3, encoding, encoding.program, deadline
         program = self.program
         self.judge = Judge(program, encoding.model)
-        text = Text()
+        text = SmtText()
         condition = text.define(program.condition, 1)
         filter_ = text.define(program.filter, 1)
         self.outcome = [(o, text.define(o.value, o.width)) for o in program.observed]

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from axioms.events.copied import Part, copy_spans, parts, range_span, reductions
+from axioms.events.copied import CopiedPart, copy_spans, parts, range_span, reductions
 from axioms.events.event import MAKERS as ORDINARY
 from axioms.events.event import PROXY_TAGS, Collector, Event, Made, Maker, joined, split, tags_of
-from axioms.events.memory import Place
+from axioms.events.memory import GuardedLocation
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -79,7 +79,7 @@ class _Making:
     def _symbol(self, offset: int, size: int, what: str = "copied") -> Term:
         return terms.symbol((what, self.thread, self.effect.index, offset), 8 * size)
 
-    def _access(self, kind: str, tags: tuple[str, ...], at: Place, size: int) -> Event:
+    def _access(self, kind: str, tags: tuple[str, ...], at: GuardedLocation, size: int) -> Event:
         event = self.collector.access(self.thread, self.effect, kind, tags_of(kind, *tags), at.guard, at, size)
         self.events.append(event)
         return event
@@ -109,7 +109,7 @@ class _Making:
         for part in reductions(self.effect):
             self._reduced(part, places)
 
-    def _reduced(self, part: Part, places: Iterator[list[Place]]) -> None:
+    def _reduced(self, part: CopiedPart, places: Iterator[list[GuardedLocation]]) -> None:
         effect = self.effect
         assert effect.combine is not None
         element = effect.width // 8
@@ -169,7 +169,7 @@ SPANS = {"copy": copy_spans, "clear": range_span, "discard": range_span}
 # Relations.
 
 
-class Pair(NamedTuple):
+class GuardedPair(NamedTuple):
     """Two events by their numbers, and the condition, given that both are executed, under which they are related."""
 
     before: int
@@ -187,16 +187,16 @@ class Operations:
             if effect.agent >= 0:
                 self.agents.setdefault(effect.agent, []).append(effect)
 
-    def issue(self) -> Iterator[Pair]:
+    def issue(self) -> Iterator[GuardedPair]:
         """From an asynchronous instruction to its memory events and arrivals."""
         for number, agents in self.agents.items():
             for i in self.made[number]:
                 for effect in agents:
                     for e in self.made[effect.index]:
                         if e.kind != "F":
-                            yield Pair(i.index, e.index)
+                            yield GuardedPair(i.index, e.index)
 
-    def flow(self) -> Iterator[Pair]:
+    def flow(self) -> Iterator[GuardedPair]:
         """The flow of data inside copies."""
         for effect in self.effects:
             if effect.kind == "copy":
@@ -204,9 +204,9 @@ class Operations:
                 for r in events:
                     for w in events:
                         if r.kind == "R" and w.kind == "W" and r.partner in (None, w):
-                            yield Pair(r.index, w.index)
+                            yield GuardedPair(r.index, w.index)
 
-    def comp(self, end: Event | None) -> Iterator[Pair]:
+    def comp(self, end: Event | None) -> Iterator[GuardedPair]:
         """What tells of completion, step by step. `end` is the end of the thread's kernel, if there is one."""
         for agents in self.agents.values():
             operation: list[Event] = []
@@ -223,16 +223,16 @@ class Operations:
         yield from self._groups()
         yield from self._arrivals()
 
-    def _groups(self) -> Iterator[Pair]:
+    def _groups(self) -> Iterator[GuardedPair]:
         for done in completions(self):
             for effect in self.agents.get(done.issue, ()):
                 if effect.kind != "mbarrier":
                     events = self.made[effect.index]
                     for e in _reading(events) if done.reads else _writing(events):
                         for wait in self.made[done.wait]:
-                            yield Pair(e.index, wait.index, done.condition)
+                            yield GuardedPair(e.index, wait.index, done.condition)
 
-    def _arrivals(self) -> Iterator[Pair]:
+    def _arrivals(self) -> Iterator[GuardedPair]:
         """What `cp.async.mbarrier.arrive` tells of: all earlier copies of the thread by `cp.async`."""
         for effect in self.effects:
             if effect.kind == "issue" and effect.mechanism == "copies":
@@ -253,13 +253,13 @@ class Operations:
         return "reads" if wait.mechanism == "bulk_group" and mechanism == "mbarrier" and copies else ""
 
 
-def _all_pairs(before: Sequence[Event], after: Sequence[Event]) -> Iterator[Pair]:
+def _all_pairs(before: Sequence[Event], after: Sequence[Event]) -> Iterator[GuardedPair]:
     for a in before:
         for b in after:
-            yield Pair(a.index, b.index)
+            yield GuardedPair(a.index, b.index)
 
 
-def _inside(events: Sequence[Event]) -> Iterator[Pair]:
+def _inside(events: Sequence[Event]) -> Iterator[GuardedPair]:
     """R to W, and both to the fence that follows; where the reading has a fence of its own, R to that too."""
     reads, writes = [e for e in events if e.kind == "R"], [e for e in events if e.kind == "W"]
     fences = [e for e in events if e.kind == "F"]

@@ -22,7 +22,7 @@ from ptxcore.values.terms import Term, Value, any_of, conj, extract, implies, ne
 
 #: Where an effect is in a run: the instruction by its qualifiers and member mask (section 9.7.9.6), or by its place where it
 #: has no mask, and how often that was executed before.
-Site = tuple[Any, ...]
+MeetingSite = tuple[Any, ...]
 #: As many ways of bringing operands together are tried.
 _MOST_WAYS = 4096
 
@@ -60,9 +60,9 @@ class Meetings:
             if any(e.kind == "collective" for t in warp for e in threads[t].execution.effects)
         ]
         self.lanes = {t: lane_of(threads[t]) for warp in self.warps for t in warp}
-        self._known: dict[tuple[int, Site], set[int]] = {}
+        self._known: dict[tuple[int, MeetingSite], set[int]] = {}
 
-    def options(self, thread: int, site: Site) -> list[Value]:
+    def options(self, thread: int, site: MeetingSite) -> list[Value]:
         """What a thread may be told, as far as that is known by now."""
         return [*sorted(self._known.get((thread, site), ()))] or [0]
 
@@ -70,7 +70,7 @@ class Meetings:
         """Notes what threads may be told, given all their runs so far. True if that is news."""
         news = False
         for warp in self.warps:
-            brought: dict[Site, dict[int, set[tuple[Any, ...] | None]]] = {}
+            brought: dict[MeetingSite, dict[int, set[tuple[Any, ...] | None]]] = {}
             for t in warp:
                 for trace in traces[t]:
                     for site, effect in _meetings(trace.effects):
@@ -112,7 +112,7 @@ class Meetings:
     def agree(self, combination: Sequence[Trace]) -> bool:
         """Whether in these runs everybody was told what the others brought."""
         for warp in self.warps:
-            groups: dict[Site, dict[int, Effect]] = {}
+            groups: dict[MeetingSite, dict[int, Effect]] = {}
             for t in warp:
                 for site, effect in _meetings(combination[t].effects):
                     groups.setdefault(site, {})[t] = effect
@@ -258,19 +258,19 @@ class Sites:
     """Tells the executions of each instruction apart, in the order of a run."""
 
     def __init__(self) -> None:
-        self._counts: dict[Site, int] = {}
+        self._counts: dict[MeetingSite, int] = {}
 
-    def of(self, effect: Effect) -> Site:
+    def of(self, effect: Effect) -> MeetingSite:
         instruction = effect.instruction
         assert effect.how is not None
-        at: Site = (instruction.opcode, instruction.modifiers, effect.mask)
+        at: MeetingSite = (instruction.opcode, instruction.modifiers, effect.mask)
         if not effect.how.form.waits:
             at = instruction.span.line, instruction.span.column
         count = self._counts[at] = self._counts.get(at, -1) + 1
         return *at, count
 
 
-def _meetings(effects: Sequence[Effect]) -> Iterator[tuple[Site, Effect]]:
+def _meetings(effects: Sequence[Effect]) -> Iterator[tuple[MeetingSite, Effect]]:
     sites = Sites()
     for effect in effects:
         if effect.kind == "collective":

@@ -20,7 +20,7 @@ _CHUNK = 16
 _CLEARED = 8
 
 
-class Part(NamedTuple):
+class CopiedPart(NamedTuple):
     """A stretch of a copy under a condition: so many bytes, then others that come from nowhere, which are `filling`. `offset`
     tells it from others of the copy."""
 
@@ -37,7 +37,7 @@ class Part(NamedTuple):
         return self.size + self.fill
 
 
-def parts(effect: Effect) -> list[Part]:
+def parts(effect: Effect) -> list[CopiedPart]:
     """The stretches of a copy. A length that is not known is any of the few that it may be."""
     if effect.pieces:
         return _pieces(effect)
@@ -45,7 +45,7 @@ def parts(effect: Effect) -> list[Part]:
     if type(size) is int and type(fill) is int:
         return _selected(effect, 1, size, fill)
     assert size is not None
-    found: list[Part] = []
+    found: list[CopiedPart] = []
     for n in range(_OPEN_LENGTHS + 1):
         here = terms.eq(size, n)
         zeros = terms.substitute(fill, {size: n}) if type(size) is Term else fill
@@ -58,28 +58,28 @@ def parts(effect: Effect) -> list[Part]:
     return found
 
 
-def _pieces(effect: Effect) -> list[Part]:
+def _pieces(effect: Effect) -> list[CopiedPart]:
     found, offset = [], 0
     for to, source, size, filling in effect.pieces:
         inside = source is not None
-        found.append(Part(1, offset, to, source or 0, size if inside else 0, 0 if inside else size, filling))
+        found.append(CopiedPart(1, offset, to, source or 0, size if inside else 0, 0 if inside else size, filling))
         offset += size
     return found
 
 
-def _selected(effect: Effect, guard: Value, size: int, fill: int) -> list[Part]:
+def _selected(effect: Effect, guard: Value, size: int, fill: int) -> list[CopiedPart]:
     mask = effect.selected
     if mask == 0xFFFF:
-        return [Part(guard, 0, effect.address, effect.source, size, fill)] if size + fill else []
+        return [CopiedPart(guard, 0, effect.address, effect.source, size, fill)] if size + fill else []
     if type(mask) is not int:
         raise _unsupported(effect, "a copy whose byte mask is not known")
     chosen = [i for i in range(size) if mask >> i % _CHUNK & 1]
-    found: list[Part] = []
+    found: list[CopiedPart] = []
     for i in chosen:
         if found and found[-1].offset + found[-1].size == i:
             found[-1] = found[-1]._replace(size=found[-1].size + 1)
         else:
-            found.append(Part(guard, i, _after(effect.address, i), _after(effect.source, i), 1, 0))
+            found.append(CopiedPart(guard, i, _after(effect.address, i), _after(effect.source, i), 1, 0))
     return found
 
 
@@ -136,7 +136,7 @@ def _alignment(effect: Effect) -> int:
     return 1 if effect.pieces else MAX_ALIGNMENT
 
 
-def reductions(effect: Effect) -> list[Part]:
+def reductions(effect: Effect) -> list[CopiedPart]:
     if type(effect.size) is not int:
         raise _unsupported(effect, "a reduction whose size is not known")
     return [part for part in parts(effect) if part.size]

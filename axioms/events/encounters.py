@@ -24,7 +24,7 @@ Barrier = tuple[Hashable, ...]
 Instance = tuple[Barrier, int]
 
 
-class Meeting(NamedTuple):
+class BarrierMeeting(NamedTuple):
     """Who meets at a barrier in every instance of it. `warps` are those that a number of threads counts: of each, somebody
     must arrive."""
 
@@ -34,13 +34,13 @@ class Meeting(NamedTuple):
 
 def meeting_at(
     places: Sequence[Place], threads: Sequence[int], arrivals: Iterable[tuple[int, Value | None]]
-) -> Meeting | None:
+) -> BarrierMeeting | None:
     """The threads of a CTA that meet at a barrier at which these may arrive, each with the number of threads that it gives;
     None where that is not certain."""
     arrivals = list(arrivals)
     counts = {count for _, count in arrivals}
     if counts == {None}:
-        return Meeting(tuple(threads))
+        return BarrierMeeting(tuple(threads))
     arriving = {places[t].warp for t, _ in arrivals}
     warps: dict[int, list[int]] = {}
     for t in threads:
@@ -48,7 +48,9 @@ def meeting_at(
             warps.setdefault(places[t].warp, []).append(t)
     if counts != {WARP * len(warps)}:
         return None
-    return Meeting(tuple(t for mates in warps.values() for t in mates), tuple(tuple(mates) for mates in warps.values()))
+    return BarrierMeeting(
+        tuple(t for mates in warps.values() for t in mates), tuple(tuple(mates) for mates in warps.values())
+    )
 
 
 class Encounters:
@@ -58,7 +60,7 @@ class Encounters:
     def __init__(self, threads: Sequence[Thread]) -> None:
         self.threads = threads
         self.names: dict[tuple[int, int], Instance] = {}
-        self.meetings: dict[Barrier, Meeting] = {}
+        self.meetings: dict[Barrier, BarrierMeeting] = {}
         self.barriers: dict[tuple[int, int], Barrier] = {}
         self._find_barriers()
         for t in range(len(threads)):
@@ -92,14 +94,14 @@ class Encounters:
         barrier = "cluster", cluster
         if barrier not in self.meetings:
             places = ((t, thread.place) for t, thread in enumerate(self.threads))
-            self.meetings[barrier] = Meeting(tuple(t for t, p in places if p.cluster == cluster and not p.host))
+            self.meetings[barrier] = BarrierMeeting(tuple(t for t, p in places if p.cluster == cluster and not p.host))
         return barrier
 
     def _of_warp(self, warp: int, mask: int) -> Barrier:
         barrier = "warp", warp, mask
         if barrier not in self.meetings:
             mates = [t for t, thread in enumerate(self.threads) if thread.place.warp == warp]
-            self.meetings[barrier] = Meeting(tuple(t for lane, t in enumerate(mates) if mask >> lane & 1))
+            self.meetings[barrier] = BarrierMeeting(tuple(t for lane, t in enumerate(mates) if mask >> lane & 1))
         return barrier
 
     def _of_cta(self, cta: int, arrivals: Sequence[tuple[int, Effect]]) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.definitions import Definitions
-from axioms.events.memory import MAX_ALIGNMENT, AddressSpace, Layout, Place, TooManyPlaces
+from axioms.events.memory import MAX_ALIGNMENT, AddressSpace, CellLayout, GuardedLocation, TooManyPlaces
 from axioms.events.value_sets import Flow, Numbers
 from ptxcore.clock import tick
 from ptxcore.machine.ir.effects import ACCESSES, Effect, Requirement, ThreadExecution
@@ -107,7 +107,7 @@ def what_is_read(write: Event, cell: int, reader: int) -> Value:
     return write.value_at(cell)
 
 
-class Trouble(NamedTuple):
+class UndefinedBehaviour(NamedTuple):
     """What makes the behaviour undefined: a condition, whose doing, and the rule that is broken. `result` is what the access
     returns, of which nothing is known then; `address` where it goes, if that is known."""
 
@@ -187,19 +187,19 @@ class Collector:
         self._flow = flow
         self.events: list[Event] = []
         self.by_effect: list[dict[int, list[Event]]] = []
-        self.troubles: list[Trouble] = []
-        self.places: dict[tuple[int, int], list[list[Place]]] = {}
-        self.layout: Layout
+        self.troubles: list[UndefinedBehaviour] = []
+        self.places: dict[tuple[int, int], list[list[GuardedLocation]]] = {}
+        self.layout: CellLayout
 
     # Where accesses go.
 
-    def locate(self, thread: int, effect: Effect, spans: Sequence[Span]) -> list[list[Place]]:
+    def locate(self, thread: int, effect: Effect, spans: Sequence[Span]) -> list[list[GuardedLocation]]:
         """Where an effect may go, for each of its spans. What goes elsewhere is noted as trouble."""
         found = [self._places(thread, effect, span) for span in spans]
         self.places[thread, effect.index] = found
         return found
 
-    def _places(self, thread: int, effect: Effect, span: Span) -> list[Place]:
+    def _places(self, thread: int, effect: Effect, span: Span) -> list[GuardedLocation]:
         address, size, _, own, alignment = span
         guard = effect.guard if own == 1 else terms.conj(effect.guard, own)
         alignment = min(size & -size, alignment)
@@ -212,7 +212,7 @@ class Collector:
                 self._trouble(thread, effect, guard, WILD, address)
                 return []
             view, offset = at
-            return [Place(guard, view.object, offset, view.mapping)]
+            return [GuardedLocation(guard, view.object, offset, view.mapping)]
         assert type(address) is Term
         numbers = self._numbers(address)
         if numbers:
@@ -231,7 +231,7 @@ class Collector:
                 inside.append(here)
                 both = terms.conj(guard, here)
                 if both != 0:
-                    places.append(Place(both, view.object, offset, view.mapping))
+                    places.append(GuardedLocation(both, view.object, offset, view.mapping))
         if not possible.nowhere_else:
             self._elsewhere(thread, effect, guard, address, 1 if possible.aligned else alignment, inside)
         return places
@@ -241,7 +241,9 @@ class Collector:
         low, high, step = spread(address)
         return None if self._flow is None or high - low <= _FEW * step else self._flow().numbers(address)
 
-    def _listed(self, thread: int, effect: Effect, span: Span, guard: Value, numbers: Iterable[int]) -> list[Place]:
+    def _listed(
+        self, thread: int, effect: Effect, span: Span, guard: Value, numbers: Iterable[int]
+    ) -> list[GuardedLocation]:
         """Where an access goes whose address is one of a few numbers."""
         alignment = min(span.size & -span.size, span.alignment)
         places = []
@@ -253,7 +255,7 @@ class Collector:
             if at is None:
                 bad[MISALIGNED if a % alignment else WILD].append(here)
             elif (both := terms.conj(guard, here)) != 0:
-                places.append(Place(both, at[0].object, at[1], at[0].mapping))
+                places.append(GuardedLocation(both, at[0].object, at[1], at[0].mapping))
         for kind, conditions in bad.items():
             self._trouble(thread, effect, terms.conj(guard, terms.any_of(conditions)), kind)
         return places
@@ -271,7 +273,7 @@ class Collector:
     def _trouble(self, thread: int, effect: Effect, condition: Value, kind: str, address: int | None = None) -> None:
         if condition != 0:
             self.troubles.append(
-                Trouble(thread, condition, kind, _MESSAGES[kind], effect.instruction, effect.result, address)
+                UndefinedBehaviour(thread, condition, kind, _MESSAGES[kind], effect.instruction, effect.result, address)
             )
 
     def require(self, thread: int, requirement: Requirement) -> None:
@@ -279,7 +281,7 @@ class Collector:
         broken = terms.conj(requirement.guard, terms.negate(requirement.condition))
         if broken != 0:
             self.troubles.append(
-                Trouble(thread, broken, requirement.kind, requirement.message, requirement.instruction)
+                UndefinedBehaviour(thread, broken, requirement.kind, requirement.message, requirement.instruction)
             )
 
     def define(self, threads: Sequence[Thread], definitions: Definitions) -> None:
@@ -300,7 +302,7 @@ class Collector:
         return event
 
     def access(
-        self, thread: int, effect: Effect, kind: str, tags: frozenset[str], guard: Value, at: Place, size: int
+        self, thread: int, effect: Effect, kind: str, tags: frozenset[str], guard: Value, at: GuardedLocation, size: int
     ) -> Event:
         """A memory event on `size` bytes at a place. It has its cells; what it reads or writes there is still to be said."""
         event = self.new(thread, kind, tags, guard, effect)

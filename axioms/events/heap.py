@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from axioms.events.event import Collector, Event, Maker, Trouble, tags_of
+from axioms.events.event import Collector, Event, Maker, UndefinedBehaviour, tags_of
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
@@ -40,7 +40,7 @@ def _free(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     elsewhere = terms.conj(effect.guard, terms.negate(terms.any_of(known)))
     if elsewhere != 0:
         message = "a free of what malloc did not give"
-        collector.troubles.append(Trouble(thread, elsewhere, "bad-free", message, effect.instruction))
+        collector.troubles.append(UndefinedBehaviour(thread, elsewhere, "bad-free", message, effect.instruction))
     return events
 
 

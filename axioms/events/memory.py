@@ -96,7 +96,7 @@ class Cell(NamedTuple):
         return 8 * self.size
 
 
-class Place(NamedTuple):
+class GuardedLocation(NamedTuple):
     """Where an access may go, and the condition under which it does."""
 
     guard: Value
@@ -222,7 +222,7 @@ def contents(number: int, offset: int, size: int) -> Term:
 Bytes = tuple[int, int, int]
 
 
-class Layout:
+class CellLayout:
     """The cells of a program. Those of one object have successive numbers in the order of their bytes."""
 
     def __init__(
@@ -262,13 +262,13 @@ class Layout:
                 held = contents(number, offset, size) if thing.open else thing.number(offset, size)
                 self.cells.append(Cell(number, offset, size, thing.label(offset, size), held))
 
-    def of(self, objects: Sequence[Object]) -> Layout:
+    def of(self, objects: Sequence[Object]) -> CellLayout:
         """The same where the objects hold something else at first."""
-        return Layout(objects, self._accesses, self._alike, self._looked_at, self._cuts)
+        return CellLayout(objects, self._accesses, self._alike, self._looked_at, self._cuts)
 
-    def cut(self, cuts: Iterable[tuple[int, int]]) -> Layout:
+    def cut(self, cuts: Iterable[tuple[int, int]]) -> CellLayout:
         """The same with more cuts."""
-        return Layout(self._objects, self._accesses, self._alike, self._looked_at, self._cuts.union(cuts))
+        return CellLayout(self._objects, self._accesses, self._alike, self._looked_at, self._cuts.union(cuts))
 
     def covering(self, number: int, offset: int, size: int) -> range:
         """The cells that these bytes of an object are."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 
 from axioms.cat.evaluate import Rows, bits, closure
-from axioms.events.event import Collector, Trouble
-from axioms.events.memory import Object, Place
+from axioms.events.event import Collector, UndefinedBehaviour
+from axioms.events.memory import GuardedLocation, Object
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
@@ -18,7 +18,9 @@ _MISPLACED = "misplaced"
 _SPACES = ("global", "shared", "shared::cta", "shared::cluster")
 
 
-def obligations(collector: Collector, kinds: Container[str], relations: Mapping[str, Rows]) -> Iterator[Trouble]:
+def obligations(
+    collector: Collector, kinds: Container[str], relations: Mapping[str, Rows]
+) -> Iterator[UndefinedBehaviour]:
     """What is wrong with a program's accesses, each with its condition. `kinds` are those of its effects, `relations` are those
     known before any solving."""
     if "issue" in kinds:
@@ -29,7 +31,7 @@ def obligations(collector: Collector, kinds: Container[str], relations: Mapping[
     yield from _read_only(collector, relations)
 
 
-def _operations(collector: Collector) -> Iterator[Trouble]:
+def _operations(collector: Collector) -> Iterator[UndefinedBehaviour]:
     for t, thread in enumerate(collector.threads):
         agents: dict[int, list[Effect]] = {}
         for effect in thread.execution.effects:
@@ -47,7 +49,7 @@ class _Operands:
         self.place = collector.threads[thread].place
         self.clusters = {t.place.cta: t.place.cluster for t in collector.threads if not t.place.host}
 
-    def troubles(self) -> Iterator[Trouble]:
+    def troubles(self) -> Iterator[UndefinedBehaviour]:
         first = self.effects[0]
         opcode = first.instruction.opcode
         barriers = [e for e in self.effects if e.kind == "mbarrier"]
@@ -60,14 +62,14 @@ class _Operands:
                 if copy.kind == "copy":
                     yield from self._copied(copy)
 
-    def _release(self, opcode: str) -> Iterator[Trouble]:
+    def _release(self, opcode: str) -> Iterator[UndefinedBehaviour]:
         """Sections 9.7.9.12 and 9.7.13.7: with `.release`, in global memory."""
         for effect in self.effects:
             for at in self._at(effect):
                 if self._object(at).space != "global":
                     yield self._wrong(effect, at.guard, f"{opcode}.async.release to memory that is not global")
 
-    def _in_cluster(self, opcode: str, barriers: list[Effect]) -> Iterator[Trouble]:
+    def _in_cluster(self, opcode: str, barriers: list[Effect]) -> Iterator[UndefinedBehaviour]:
         """Without it, destination and object are in the shared memory of one CTA of the thread's cluster, which has several;
         of a reduction, not that of the thread."""
         ctas = sum(cluster == self.place.cluster for cluster in self.clusters.values())
@@ -88,7 +90,7 @@ class _Operands:
                             message = f"{opcode}.async whose mbarrier object is in another CTA than its destination"
                             yield self._wrong(effect, both, message)
 
-    def _copied(self, copy: Effect) -> Iterator[Trouble]:
+    def _copied(self, copy: Effect) -> Iterator[UndefinedBehaviour]:
         """Sections 9.7.9.25.3.1, 9.7.9.25.4.1 and 9.7.9.25.4.2: both ends lie in the spaces that the instruction names, and a
         copy from shared memory to that of the cluster goes to another CTA. Of reductions nothing of that kind is said."""
         from axioms.events.copied import ends
@@ -107,35 +109,35 @@ class _Operands:
                 message = "a bulk copy from shared memory to that of the same CTA: it must go to that of another one"
                 yield self._wrong(copy, at.guard, message)
 
-    def _lies_in(self, at: Place, space: str, part: str) -> bool:
+    def _lies_in(self, at: GuardedLocation, space: str, part: str) -> bool:
         if space == "global":
             return self._object(at).space == "global"
         owner = self._owner(at)
         return owner is not None and (part == "cluster" or owner == self.place.cta)
 
-    def _at(self, effect: Effect) -> list[Place]:
+    def _at(self, effect: Effect) -> list[GuardedLocation]:
         """Where an effect writes."""
         spans = self.collector.places.get((self.thread, effect.index))
         return spans[0] if spans else []
 
-    def _object(self, at: Place) -> Object:
+    def _object(self, at: GuardedLocation) -> Object:
         return self.collector.space.objects[at.object]
 
-    def _owner(self, at: Place) -> int | None:
+    def _owner(self, at: GuardedLocation) -> int | None:
         """The CTA of the thread's cluster in whose shared memory a place is."""
         thing = self._object(at)
         inside = thing.space == "shared" and thing.cta is not None
         return thing.cta if inside and self.clusters.get(thing.cta or 0) == self.place.cluster else None
 
-    def _wrong(self, effect: Effect, guard: Value, message: str) -> Trouble:
-        return Trouble(self.thread, guard, _MISPLACED, message, effect.instruction)
+    def _wrong(self, effect: Effect, guard: Value, message: str) -> UndefinedBehaviour:
+        return UndefinedBehaviour(self.thread, guard, _MISPLACED, message, effect.instruction)
 
 
 #: What threads of other CTAs may do to an mbarrier object (section 9.7.13.15.8).
 _REMOTE = ("arrive", "arrive_drop", "expect_tx", "complete_tx")
 
 
-def _barrier_objects(collector: Collector) -> Iterator[Trouble]:
+def _barrier_objects(collector: Collector) -> Iterator[UndefinedBehaviour]:
     """mbarrier objects are in shared memory. Those of other CTAs only count arrivals and transactions; they return nothing."""
     from axioms.events.barrier_events import returns
 
@@ -148,22 +150,22 @@ def _barrier_objects(collector: Collector) -> Iterator[Trouble]:
                 name = effect.instruction.name
                 if thing.space != "shared":
                     message = f"{name} on an object that is not in shared memory"
-                    yield Trouble(t, at.guard, _MISPLACED, message, effect.instruction)
+                    yield UndefinedBehaviour(t, at.guard, _MISPLACED, message, effect.instruction)
                 elif thing.cta not in (None, thread.place.cta) and (effect.operation not in _REMOTE or returns(effect)):
                     message = f"{name} on an mbarrier object of another CTA"
-                    yield Trouble(t, at.guard, _MISPLACED, message, effect.instruction)
+                    yield UndefinedBehaviour(t, at.guard, _MISPLACED, message, effect.instruction)
 
 
-def _constants(collector: Collector) -> Iterator[Trouble]:
+def _constants(collector: Collector) -> Iterator[UndefinedBehaviour]:
     """No thread writes constant memory (section 5.1.3)."""
     if not any(thing.space == "const" for thing in collector.space.objects):
         return
     for w in collector.events:
         if w.kind == "W" and w.effect is not None and collector.space.objects[w.object].space == "const":
-            yield Trouble(w.thread, w.guard, _MISPLACED, "a write to constant memory", w.effect.instruction)
+            yield UndefinedBehaviour(w.thread, w.guard, _MISPLACED, "a write to constant memory", w.effect.instruction)
 
 
-def _read_only(collector: Collector, relations: Mapping[str, Rows]) -> Iterator[Trouble]:
+def _read_only(collector: Collector, relations: Mapping[str, Rows]) -> Iterator[UndefinedBehaviour]:
     """What `ldu` reads is written by nobody, unless behind it in its thread or in a kernel before or after (section
     9.7.9.10)."""
     reads = [e for e in collector.events if e.kind == "R" and e.effect is not None and e.effect.fixed]
@@ -178,7 +180,7 @@ def _read_only(collector: Collector, relations: Mapping[str, Rows]) -> Iterator[
             if w.kind == "W" and w.thread >= 0 and both != 0 and not after[i] >> r.index & 1:
                 assert r.effect is not None
                 message = "ldu reads what the same grid writes"
-                yield Trouble(r.thread, both, _MISPLACED, message, r.effect.instruction)
+                yield UndefinedBehaviour(r.thread, both, _MISPLACED, message, r.effect.instruction)
 
 
 def _reached(collector: Collector, relations: Mapping[str, Rows]) -> Rows:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from axioms.cat.names import BASE
 from axioms.explain.linearisation import STEPS, Linearisation
-from axioms.witness.checker import Pair, reached, successors
+from axioms.witness.checker import EventPair, reached, successors
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import includes
 
@@ -69,7 +69,7 @@ class Ground:
         self.places = [place for _, place in execution.threads]
 
     @functools.cached_property
-    def depending(self) -> frozenset[Pair]:
+    def depending(self) -> frozenset[EventPair]:
         """Dependencies of all kinds, also through what a thread wrote and read again itself."""
         within = {(w, r) for w, r in self.judged.base("rf") if self.events[w].thread == self.events[r].thread}
         after = successors(within.union(*map(self.judged.base, DEPENDENCIES)))

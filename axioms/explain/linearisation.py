@@ -13,7 +13,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from axioms.witness.checker import Pair, reached, successors
+from axioms.witness.checker import EventPair, reached, successors
 from axioms.witness.execution import Execution
 
 #: Base relations whose events happen in this order.
@@ -35,7 +35,7 @@ class Linearisation:
         self.position = {index: i for i, index in enumerate(self.order)}
 
     @functools.cached_property
-    def steps(self) -> Mapping[str, frozenset[Pair]]:
+    def steps(self) -> Mapping[str, frozenset[EventPair]]:
         """What happens in this order, by the names of base relations; and `syncbar`: who is through a barrier of a CTA has
         waited for those who came."""
         found = {name: frozenset(self.execution.relations.get(name, ())) for name in STEPS}
@@ -57,14 +57,14 @@ class Linearisation:
         low, high = self.position[w], self.position[r]
         return [x for x in self.writers.get(cell, ()) if low < self.position[x] < high]
 
-    def ahead(self) -> Iterator[Pair]:
+    def ahead(self) -> Iterator[EventPair]:
         """Reads that stand before a write that they read from, with that write."""
         for r in self.order:
             for w in dict.fromkeys(self.sources.get(r, {}).values()):
                 if self.position[w] > self.position[r]:
                     yield r, w
 
-    def stale(self) -> Iterator[Pair]:
+    def stale(self) -> Iterator[EventPair]:
         """Reads that miss a write which stands before them, and which coherence puts behind what they read; with the last
         such write."""
         for r in self.order:
@@ -77,7 +77,7 @@ class Linearisation:
             if missed:
                 yield r, max(missed, key=self.position.__getitem__)
 
-    def passed(self) -> Iterator[Pair]:
+    def passed(self) -> Iterator[EventPair]:
         """Reads that miss a write which stands between them and what they read, and which coherence does not relate to it."""
         for r in self.order:
             between = {
@@ -89,7 +89,7 @@ class Linearisation:
             if between:
                 yield r, max(between, key=self.position.__getitem__)
 
-    def kept(self) -> Iterator[Pair]:
+    def kept(self) -> Iterator[EventPair]:
         """Writes whose values memory keeps, each with the last write of the same byte that stands behind it."""
         found: dict[int, int] = {}
         for c, w in self.finals.items():

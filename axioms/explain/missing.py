@@ -27,7 +27,7 @@ from axioms.explain.claims import (
     scope_of,
     waits_for,
 )
-from axioms.witness.checker import Pair, successors
+from axioms.witness.checker import EventPair, successors
 from axioms.witness.execution import ExecutedEvent
 from ptxcore.places import includes
 
@@ -53,7 +53,7 @@ class Leap(NamedTuple):
     after: int
 
 
-class Way(NamedTuple):
+class Connection(NamedTuple):
     """How news of one event may have come to another: the leaps, and what they lack."""
 
     leaps: tuple[Leap, ...]
@@ -156,7 +156,7 @@ class Missing:
 
     # Ways from one event to another.
 
-    def way(self, before: int, after: int, *, everything: bool = False) -> Way | None:
+    def way(self, before: int, after: int, *, everything: bool = False) -> Connection | None:
         """How news of one event may have come to another: what lacks least, and of that the shortest. With `everything`, as
         though the completion of an asynchronous operation published what its thread did before."""
         queue: list[tuple[int, int, int, tuple[Leap, ...]]] = [(0, 0, before, ())]
@@ -166,7 +166,9 @@ class Missing:
             cost, length, at, leaps = heappop(queue)
             if at == after:
                 return (
-                    Way(leaps, tuple(self._lacks(before, leaps, after))) if self._tells(before, leaps, after) else None
+                    Connection(leaps, tuple(self._lacks(before, leaps, after)))
+                    if self._tells(before, leaps, after)
+                    else None
                 )
             if at in seen:
                 continue
@@ -304,7 +306,7 @@ class Missing:
             if elsewhere is not None:
                 yield Lack(elsewhere.events[1], elsewhere)
 
-    def _ignored(self, way: Way, before: int, after: int) -> Iterator[Lack]:
+    def _ignored(self, way: Connection, before: int, after: int) -> Iterator[Lack]:
         """What leads from one event to another, and the model makes nothing of for these: fences about others, kernels,
         completions, program order alone."""
         for leap in way.leaps:
@@ -434,7 +436,7 @@ class Missing:
     def torn(self) -> Reason | None:
         """A vector access that is seen in part: each of its elements is an access of its own."""
         vector = self._vectors()
-        missed: dict[Pair, list[Pair]] = {}
+        missed: dict[EventPair, list[EventPair]] = {}
         later = successors((a, b) for a, b in self.ground.judged.base("co") if b in vector)
         for w, r in sorted(self.rf):
             for b in later.get(w, ()) if r in vector else ():

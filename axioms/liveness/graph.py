@@ -16,7 +16,7 @@ from typing import NamedTuple
 from axioms.events.event import Thread
 from axioms.events.memory import AddressSpace
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.explore.engine import Thread as Machine
+from ptxcore.machine.explore.engine import Exploration as Machine
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.symbolic import thread_type
 from ptxcore.machine.ir.effects import ACCESSES, NO_DEPENDENCIES, Effect
@@ -36,7 +36,7 @@ class Unsuited(Exception):
     """The thread does what graphs do not know, or has too many nodes."""
 
 
-class Place(NamedTuple):
+class MemoryRange(NamedTuple):
     """Bytes of memory: object, offset, size."""
 
     object: int
@@ -44,17 +44,17 @@ class Place(NamedTuple):
     size: int
 
 
-class Access(NamedTuple):
+class NextAccess(NamedTuple):
     """What a thread does next: where, whether that returns what is found there, the effect, and how many fences stand before it
     (behind the access before)."""
 
-    place: Place
+    place: MemoryRange
     reads: bool
     effect: Effect
     fences: int
 
 
-class Edge(NamedTuple):
+class AccessEdge(NamedTuple):
     """What comes of an access: the node behind it, and the number that it writes; None where it writes nothing."""
 
     to: int
@@ -87,17 +87,17 @@ class Graph:
         """Raises Unsuited."""
         self.number, self.code, self.space = number, thread.code, space
         self._numbers: dict[_Key, int] = {}
-        self.accesses: list[Access] = []  # of each node
+        self.accesses: list[NextAccess] = []  # of each node
         self._keys: list[_Key] = []
         self._states: dict[tuple[int, tuple[tuple[Value, Value], ...], Hashable], State] = {}
-        self._edges: dict[tuple[int, int], Edge] = {}
+        self._edges: dict[tuple[int, int], AccessEdge] = {}
         self.start = self._first()
 
-    def access(self, node: int) -> Access:
+    def access(self, node: int) -> NextAccess:
         """What the thread does next at a node."""
         return self.accesses[node]
 
-    def edge(self, node: int, found: int) -> Edge:
+    def edge(self, node: int, found: int) -> AccessEdge:
         """What comes of the access at a node, where it finds a number. Raises Unsuited."""
         key = node, found if self.access(node).reads else 0
         edge = self._edges.get(key)
@@ -111,7 +111,7 @@ class Graph:
         state = first_state(self.code)
         return self._settle(0, state, fresh=True)
 
-    def _new_edge(self, node: int, found: int) -> Edge:
+    def _new_edge(self, node: int, found: int) -> AccessEdge:
         access, key = self.access(node), self._keys[node]
         answers = (*key.answers, found) if access.reads else key.answers
         state = self._states[key[:3]]
@@ -121,11 +121,11 @@ class Graph:
         if following is not None:
             rest = next((i for i in range(key.done + 1, len(effects)) if effects[i].kind in ACCESSES), None)
             if rest is None:
-                return Edge(self._settle(following, after, _fences(effects[key.done :])), written)
+                return AccessEdge(self._settle(following, after, _fences(effects[key.done :])), written)
         else:
             rest = next(i for i in range(key.done + 1, len(effects)) if effects[i].kind in ACCESSES)
         between = _fences(effects[key.done : rest])
-        return Edge(self._node(key._replace(answers=answers, done=rest, fences=between), effects[rest]), written)
+        return AccessEdge(self._node(key._replace(answers=answers, done=rest, fences=between), effects[rest]), written)
 
     def _settle(self, number: int, state: State, fences: int = 0, fresh: bool = False) -> int:
         """The node that a thread comes to that enters a block, some fences behind its last access."""
@@ -165,7 +165,7 @@ class Graph:
                 self._numbers[key] = known
         return known
 
-    def _access(self, effect: Effect, fences: int) -> Access:
+    def _access(self, effect: Effect, fences: int) -> NextAccess:
         if type(effect.address) is not int or effect.proxy != "generic" or effect.agent >= 0 or effect.width % 8:
             raise Unsuited
         size = effect.width // 8
@@ -173,7 +173,7 @@ class Graph:
         if at is None or effect.address % size:
             raise Unsuited
         view, offset = at
-        return Access(Place(view.object, offset, size), effect.kind != "store", effect, fences)
+        return NextAccess(MemoryRange(view.object, offset, size), effect.kind != "store", effect, fences)
 
     def _run(self, number: int, state: State, answers: Sequence[int]) -> tuple[list[Effect], int | None, State]:
         """The effects of a block, up to the access that asks for more than `answers` have; the block behind it, None

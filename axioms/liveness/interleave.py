@@ -19,11 +19,11 @@ from weakref import WeakKeyDictionary
 
 from axioms.analysis.constant_reads import follows_causality
 from axioms.cat.model import Model
-from axioms.liveness.graph import END, IDLE, Access, Graph, Place, Unsuited
+from axioms.liveness.graph import END, IDLE, Graph, MemoryRange, NextAccess, Unsuited
 from axioms.liveness.limits import Limits
 from axioms.liveness.parts import strongly_connected
 from axioms.liveness.progress import Progress, Schedule
-from axioms.liveness.repeat import PLAIN, Part, Periodic, Point, breaks, written_out
+from axioms.liveness.repeat import PLAIN, Periodic, Point, ThreadPart, breaks, written_out
 from axioms.program import Program
 from axioms.witness.result import Decision
 from axioms.witness.stalls import Stall, Wait, repeated
@@ -34,19 +34,19 @@ from ptxcore.places import includes
 _MOST_STATES = 30_000
 
 #: Where each thread is, and what each place of memory holds.
-State = tuple[tuple[int, ...], tuple[int, ...]]
+ThreadsState = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 #: What is looked for: a state, and the step that led there.
-_Wanted = Callable[[State, "Step | None"], bool]
+_Wanted = Callable[[ThreadsState, "AccessStep | None"], bool]
 
 
-class Step(NamedTuple):
+class AccessStep(NamedTuple):
     """One access of a thread: what it found (None for a store), what it wrote (None for nothing). A step that goes
     round without any access has none."""
 
     thread: int
-    access: Access | None
+    access: NextAccess | None
     found: int | None
     written: int | None
 
@@ -56,8 +56,8 @@ class Round(NamedTuple):
     `stays` are the threads that have not ended and do nothing in it, `late` those whose kernel never begins, each with the
     kernels that it waits for."""
 
-    before: tuple[Step, ...]
-    again: tuple[Step, ...]
+    before: tuple[AccessStep, ...]
+    again: tuple[AccessStep, ...]
     stays: tuple[int, ...] = ()
     late: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
@@ -148,11 +148,11 @@ def periodic(program: Program, found: Round) -> Periodic | None:
         if step.written is not None:
             for c in cells:
                 writes.setdefault(c, []).append(point)
-    parts = tuple(Part(tuple(some), a) for some, a in zip(said, again, strict=True))
+    parts = tuple(ThreadPart(tuple(some), a) for some, a in zip(said, again, strict=True))
     return Periodic(parts, sources, writes, fences)
 
 
-def _address(access: Access) -> int:
+def _address(access: NextAccess) -> int:
     assert type(access.effect.address) is int
     return access.effect.address
 
@@ -182,15 +182,15 @@ class Interleavings:
         self.program, self.deadline = program, deadline
         self.graphs = [Graph(t, thread, program.space) for t, thread in enumerate(program.threads)]
         self.schedule = Schedule([t.place for t in program.threads], resident, _first_to_end(program))
-        self.places: dict[Place, int] = {}
+        self.places: dict[MemoryRange, int] = {}
         self.initial: list[int] = []
-        self._steps: dict[State, list[tuple[Step, State]]] = {}
+        self._steps: dict[ThreadsState, list[tuple[AccessStep, ThreadsState]]] = {}
 
-        self.first: State = tuple(g.start for g in self.graphs), ()
+        self.first: ThreadsState = tuple(g.start for g in self.graphs), ()
         self.states = self._reach(self.first)
 
     @cached_property
-    def _parts(self) -> list[tuple[set[State], State, set[int]]]:
+    def _parts(self) -> list[tuple[set[ThreadsState], ThreadsState, set[int]]]:
         """The strongly connected parts in which somebody goes on, each with one of its states and those who do."""
         found = []
         for part in strongly_connected(self.states, lambda s: [to for _, to in self._steps[s]]):
@@ -237,14 +237,14 @@ class Interleavings:
             held.pop()
         return tuple(held)
 
-    def _place(self, place: Place) -> int:
+    def _place(self, place: MemoryRange) -> int:
         at = self.places.get(place)
         if at is None:
             self._add(place)
             at = self.places[place]
         return at
 
-    def _add(self, place: Place) -> None:
+    def _add(self, place: MemoryRange) -> None:
         for other in self.places:
             if (
                 other.object == place.object
@@ -263,7 +263,7 @@ class Interleavings:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise OutOfTime
 
-    def _reach(self, first: State) -> list[State]:
+    def _reach(self, first: ThreadsState) -> list[ThreadsState]:
         """All states, in the order in which they are found."""
         waiting, order = [first], [first]
         self._steps[first] = []
@@ -280,13 +280,13 @@ class Interleavings:
                 raise Unsuited
         return order
 
-    def _next(self, state: State) -> Sequence[tuple[Step, State]]:
+    def _next(self, state: ThreadsState) -> Sequence[tuple[AccessStep, ThreadsState]]:
         nodes, memory = state
-        found: list[tuple[Step, State]] = []
+        found: list[tuple[AccessStep, ThreadsState]] = []
         for t in self.schedule.may_move(*self._status(nodes)):
             node = nodes[t]
             if node == IDLE:
-                found.append((Step(t, None, None, None), state))
+                found.append((AccessStep(t, None, None, None), state))
                 continue
             graph = self.graphs[t]
             access = graph.access(node)
@@ -294,7 +294,7 @@ class Interleavings:
             seen = self._held(memory, at)
             to, written = graph.edge(node, seen)
             held = memory if written is None else self._written(memory, at, written)
-            step = Step(t, access, seen if access.reads else None, written)
+            step = AccessStep(t, access, seen if access.reads else None, written)
             found.append((step, ((*nodes[:t], to, *nodes[t + 1 :]), held)))
         return found
 
@@ -319,7 +319,7 @@ class Interleavings:
         initial = {place: self.initial[at] for place, at in self.places.items()}
         return Limits(self.graphs, self.schedule, self._shared, initial, self._tick)
 
-    def _shared(self) -> list[Place]:
+    def _shared(self) -> list[MemoryRange]:
         """The places that several threads access, and some write."""
         return [place for place, users in self._users().items() if len(users) > 1 and self._is_written(place)]
 
@@ -328,20 +328,20 @@ class Interleavings:
         known = follows_causality(model) and (self.schedule.waits is None or model.uses("api"))
         return known and all(map(self._is_strong, self._shared()))
 
-    def _users(self) -> dict[Place, set[int]]:
-        users: dict[Place, set[int]] = {}
+    def _users(self) -> dict[MemoryRange, set[int]]:
+        users: dict[MemoryRange, set[int]] = {}
         for graph in self.graphs:
             for access in graph.accesses:
                 users.setdefault(access.place, set()).add(graph.number)
         return users
 
-    def _accesses(self, place: Place) -> list[tuple[int, Access]]:
+    def _accesses(self, place: MemoryRange) -> list[tuple[int, NextAccess]]:
         return [(g.number, a) for g in self.graphs for a in g.accesses if a.place == place]
 
-    def _is_written(self, place: Place) -> bool:
+    def _is_written(self, place: MemoryRange) -> bool:
         return any(a.effect.kind != "load" for _, a in self._accesses(place))
 
-    def _is_strong(self, place: Place) -> bool:
+    def _is_strong(self, place: MemoryRange) -> bool:
         some = {(t, a.effect.semantics, a.effect.scope) for t, a in self._accesses(place)}
         places = [t.place for t in self.program.threads]
         return all(
@@ -352,9 +352,9 @@ class Interleavings:
 
     # The way there, and the way round.
 
-    def _round(self, first: State, into: State, inside: set[State], moving: set[int]) -> Round:
+    def _round(self, first: ThreadsState, into: ThreadsState, inside: set[ThreadsState], moving: set[int]) -> Round:
         before, at = self._way(first, lambda s, _: s in inside, None)
-        again: list[Step] = []
+        again: list[AccessStep] = []
         begin = at
         left = set(moving)
         while left:
@@ -371,11 +371,13 @@ class Interleavings:
     def _kernels_of(self, threads: Sequence[int]) -> tuple[str, ...]:
         return tuple(k.name for k in self.program.kernels if not k.threads.isdisjoint(threads))
 
-    def _way(self, begin: State, wanted: _Wanted, inside: set[State] | None) -> tuple[list[Step], State]:
+    def _way(
+        self, begin: ThreadsState, wanted: _Wanted, inside: set[ThreadsState] | None
+    ) -> tuple[list[AccessStep], ThreadsState]:
         """The shortest way to a state, or by a step, that is wanted."""
         if wanted(begin, None):
             return [], begin
-        came: dict[State, tuple[State, Step]] = {}
+        came: dict[ThreadsState, tuple[ThreadsState, AccessStep]] = {}
         waiting = [begin]
         for state in waiting:
             for step, to in self._steps[state]:
@@ -405,5 +407,5 @@ def _first_to_end(program: Program) -> list[list[int]] | None:
     return [sorted(t for k in some for t in program.kernels[k].threads) for some in before]
 
 
-def _is_of(threads: frozenset[int], state: State, step: Step | None) -> bool:
+def _is_of(threads: frozenset[int], state: ThreadsState, step: AccessStep | None) -> bool:
     return step is not None and step.thread in threads

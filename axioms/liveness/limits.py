@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.liveness.graph import END, IDLE, Graph, Place, Unsuited
+from axioms.liveness.graph import END, IDLE, Graph, MemoryRange, Unsuited
 from axioms.liveness.parts import strongly_connected
 from axioms.liveness.progress import Progress, Schedule
 
@@ -33,9 +33,9 @@ _MOST_VALUES = 8
 _MOST_STATES = 5_000
 
 #: An edge of a thread's graph: the thread, the node, what the access finds.
-Edge = tuple[int, int, int]
+StateEdge = tuple[int, int, int]
 #: Where each thread is, and what the place holds.
-State = tuple[tuple[int, ...], int]
+PlacesState = tuple[tuple[int, ...], int]
 
 
 class Profile(NamedTuple):
@@ -52,9 +52,13 @@ class Limits:
     """The views of all places that threads share and write."""
 
     def __init__(
-        self, graphs: Sequence[Graph], schedule: Schedule, shared: Callable[[], Sequence[Place]], initial: Mapping[Place, int],
+        self,
+        graphs: Sequence[Graph],
+        schedule: Schedule,
+        shared: Callable[[], Sequence[MemoryRange]],
+        initial: Mapping[MemoryRange, int],
         tick: Callable[[], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Raises Unsuited where there is too much to look at."""
         self.graphs, self.schedule, self.tick = graphs, schedule, tick
         self.values = _values(graphs, initial)
@@ -65,7 +69,7 @@ class Limits:
         found = [view.profiles(progress) for view in self.views]
         return not any(self._may_be(profile, found) for profile in found[0])
 
-    def _may_be(self, profile: Profile, found: Sequence[Mapping[Profile, frozenset[Edge]]]) -> bool:
+    def _may_be(self, profile: Profile, found: Sequence[Mapping[Profile, frozenset[StateEdge]]]) -> bool:
         """Whether threads may go on for ever like that, as far as this is seen."""
         if any(profile not in some for some in found):
             return False
@@ -80,9 +84,9 @@ class Limits:
                 return True
 
 
-def _values(graphs: Sequence[Graph], initial: Mapping[Place, int]) -> dict[Place, tuple[int, ...]]:
+def _values(graphs: Sequence[Graph], initial: Mapping[MemoryRange, int]) -> dict[MemoryRange, tuple[int, ...]]:
     """What each place may hold: what stood there at first, and whatever threads write that find such numbers."""
-    known: dict[Place, dict[int, None]] = {place: {number: None} for place, number in initial.items()}
+    known: dict[MemoryRange, dict[int, None]] = {place: {number: None} for place, number in initial.items()}
     size = -1
     while size != (size := sum(map(len, known.values())) + sum(len(g.accesses) for g in graphs)):
         for graph in graphs:
@@ -105,10 +109,10 @@ def _values(graphs: Sequence[Graph], initial: Mapping[Place, int]) -> dict[Place
 class _View:
     """The interleavings that one place allows."""
 
-    def __init__(self, limits: Limits, place: Place, initial: int) -> None:
+    def __init__(self, limits: Limits, place: MemoryRange, initial: int) -> None:
         self.limits, self.place = limits, place
-        first: State = tuple(g.start for g in limits.graphs), initial
-        self.steps: dict[State, list[tuple[Edge, State]]] = {first: []}
+        first: PlacesState = tuple(g.start for g in limits.graphs), initial
+        self.steps: dict[PlacesState, list[tuple[StateEdge, PlacesState]]] = {first: []}
         waiting = [first]
         while waiting:
             limits.tick()
@@ -121,7 +125,7 @@ class _View:
             if len(self.steps) > _MOST_STATES:
                 raise Unsuited
 
-    def _next(self, state: State) -> Iterator[tuple[Edge, State]]:
+    def _next(self, state: PlacesState) -> Iterator[tuple[StateEdge, PlacesState]]:
         nodes, held = state
         limits = self.limits
         for t in limits.schedule.may_move([n != 0 for n in nodes], [n == END for n in nodes]):
@@ -139,14 +143,14 @@ class _View:
                 yield (t, node, found if access.reads else 0), ((*nodes[:t], to, *nodes[t + 1 :]), after)
 
     @cached_property
-    def _parts(self) -> list[tuple[Profile, State, frozenset[Edge]]]:
+    def _parts(self) -> list[tuple[Profile, PlacesState, frozenset[StateEdge]]]:
         """The strongly connected parts, each with the edges in it, for each choice of who goes on in it."""
         return list(self._of(None, None))
 
     def _of(
-        self, profile: Profile | None, allowed: frozenset[Edge] | None
-    ) -> Iterator[tuple[Profile, State, frozenset[Edge]]]:
-        def following(state: State) -> list[State]:
+        self, profile: Profile | None, allowed: frozenset[StateEdge] | None
+    ) -> Iterator[tuple[Profile, PlacesState, frozenset[StateEdge]]]:
+        def following(state: PlacesState) -> list[PlacesState]:
             return [to for edge, to in self.steps[state] if allowed is None or edge in allowed]
 
         states = [s for s in self.steps if profile is None or _is_at(s[0], profile)]
@@ -164,9 +168,9 @@ class _View:
                 found = Profile(moving, tuple(_MOVES if t in moving else n for t, n in enumerate(nodes)))
                 yield found, part[0], edges
 
-    def profiles(self, progress: Progress) -> dict[Profile, frozenset[Edge]]:
+    def profiles(self, progress: Progress) -> dict[Profile, frozenset[StateEdge]]:
         """Who may go on for ever, as far as this place knows, with the edges that may be taken for ever then."""
-        found: dict[Profile, frozenset[Edge]] = {}
+        found: dict[Profile, frozenset[StateEdge]] = {}
         for most, state, edges in self._parts:
             status = [n != 0 for n in state[0]], [n == END for n in state[0]]
             must = self.limits.schedule.must_move(progress, *status)
@@ -177,7 +181,7 @@ class _View:
                 found[profile] = found.get(profile, frozenset()) | chosen
         return found
 
-    def _choices(self, most: Profile, edges: frozenset[Edge], must: frozenset[int]) -> Iterator[Profile]:
+    def _choices(self, most: Profile, edges: frozenset[StateEdge], must: frozenset[int]) -> Iterator[Profile]:
         """Those who must go on do, and perhaps others; who need not may have stopped anywhere on the way."""
         free = sorted(most.moving - must)
         if not must <= most.moving:
@@ -195,9 +199,9 @@ class _View:
                     tuple(_MOVES if t in moving else at.get(t, n) for t, n in enumerate(most.nodes)),
                 )
 
-    def recurring(self, profile: Profile, allowed: frozenset[Edge]) -> frozenset[Edge]:
+    def recurring(self, profile: Profile, allowed: frozenset[StateEdge]) -> frozenset[StateEdge]:
         """The edges that may be taken for ever, of some."""
-        found: frozenset[Edge] = frozenset()
+        found: frozenset[StateEdge] = frozenset()
         for other, _, edges in self._of(profile, allowed):
             if other == profile:
                 found |= edges

@@ -11,7 +11,7 @@ from axioms.liveness.blocking import Blocking, Stop, is_arrival
 from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sync.arrivals import EARLY
 from axioms.sync.numbered_barriers import Instances
-from axioms.sync.rounds import Part, Rounds
+from axioms.sync.rounds import RoundPart, Rounds
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 
@@ -144,7 +144,7 @@ class Reasons:
             known = self._known[key] = self.formula.conj_all([*rounds.present(k), *arrived], BOTH)
         return known
 
-    def _waiting(self, rounds: Rounds) -> Iterator[tuple[Part, int, int]]:
+    def _waiting(self, rounds: Rounds) -> Iterator[tuple[RoundPart, int, int]]:
         """Each part that may wait, with each round that it may be in and the literal of "it is"."""
         for k, arrivals in enumerate(rounds.arrivals):
             yield from ((part, k, literal) for part, literal in arrivals if part.wait is not None)

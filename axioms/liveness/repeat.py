@@ -28,7 +28,7 @@ PLAIN = ACCESSES | FENCES
 COPIES = 3
 
 
-class Part(NamedTuple):
+class ThreadPart(NamedTuple):
     """What a thread does: what each of its accesses and fences found (None where it reads nothing), the last `again` of
     them for ever."""
 
@@ -44,7 +44,7 @@ class Periodic(NamedTuple):
     """An execution without an end. `sources` has for each read the write of each cell, `writes` the order of writes to
     each cell (but for the first), `fences` that of all fences."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ThreadPart, ...]
     sources: dict[Point, tuple[Point, ...]]
     writes: dict[int, list[Point]]
     fences: list[Point]
@@ -67,7 +67,7 @@ def breaks(program: Program, model: Model, execution: Periodic) -> list[str]:
     return ["the program"] if candidate is None else candidate.defects()
 
 
-def _times(part: Part, copies: int) -> list[int | None]:
+def _times(part: ThreadPart, copies: int) -> list[int | None]:
     begin = len(part.found) - part.again
     return [*part.found[:begin], *copies * part.found[begin:]]
 

@@ -85,7 +85,7 @@ def find(
     Raises UnsupportedProgram and OutOfTime as the engine does.
     """
     refuse(program, model)
-    asked = Asked(program, model, tuple(kinds), progress, resident, backend, deadline)
+    asked = LivenessQuestion(program, model, tuple(kinds), progress, resident, backend, deadline)
     if not asked.aborts and (found := _interleaved(asked)) is not False:
         return found
     stall = _given_up(asked, rounds=False)
@@ -97,7 +97,7 @@ def find(
     return stall
 
 
-class Asked(NamedTuple):
+class LivenessQuestion(NamedTuple):
     """A question of `find`."""
 
     program: Program
@@ -122,7 +122,7 @@ class Asked(NamedTuple):
 _MOST_EVENTS = 1500
 
 
-def _interleaved(asked: Asked) -> Stall | Literal[False] | None:
+def _interleaved(asked: LivenessQuestion) -> Stall | Literal[False] | None:
     """An execution that is an interleaving; None where that proves that there is none; False where it does not say."""
     if {"loop", "livelock"}.isdisjoint(asked.kinds) or not (asked.program.is_bounded or asked.stops):
         return False
@@ -161,7 +161,7 @@ def _loops(program: Program) -> tuple[tuple[Cut, tuple[int, ...]], ...]:
     return tuple((cut, tuple(threads)) for cut, threads in found.values())
 
 
-def _given_up(asked: Asked, *, rounds: bool) -> Stall | None:
+def _given_up(asked: LivenessQuestion, *, rounds: bool) -> Stall | None:
     """An execution in which threads block; with `rounds`, also in iterations of loops that a bound may stop."""
     blocking = Blocking(
         with_tearing(asked.program, asked.model),
@@ -186,7 +186,7 @@ def _given_up(asked: Asked, *, rounds: bool) -> Stall | None:
 class _Search:
     """The formula of the executions in which somebody blocks in one of these ways, and has to."""
 
-    def __init__(self, asked: Asked, blocking: Blocking, model: Model, *, finite: bool) -> None:
+    def __init__(self, asked: LivenessQuestion, blocking: Blocking, model: Model, *, finite: bool) -> None:
         self.asked, self.giving, self.model, self.deadline = asked, blocking, model, asked.deadline
         self.encoding = Encoding(
             blocking.program, model, finite=finite, alike=blocking.alike(), deadline=asked.deadline

@@ -18,7 +18,7 @@ from axioms.oracle import contents
 from axioms.oracle.barriers import BarrierChoice
 from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
-from axioms.oracle.liveness import Search, Way, ways_of
+from axioms.oracle.liveness import Search, ThreadEnd, ways_of
 from axioms.oracle.schedules import Plays
 from axioms.program import Event, Program
 from axioms.witness.fitted import fitted
@@ -76,12 +76,12 @@ class _Search(Search):
                         break
                     self.seen.add(candidate, partial(self._has_ended, chosen))
 
-    def _arranged(self, program: Program, chosen: Sequence[Way]) -> Iterator[BarrierChoice]:
+    def _arranged(self, program: Program, chosen: Sequence[ThreadEnd]) -> Iterator[BarrierChoice]:
         plays = Plays(self.program.threads, [way.part for way in chosen], False, self.spend)
         yield from (play.choice(program) for play in plays)
         yield from (replace(play.choice(program), misuse=_MISUSE) for play in plays.misused)
 
-    def _has_ended(self, chosen: Sequence[Way], flag: str, event: Event, _: Event) -> int:
+    def _has_ended(self, chosen: Sequence[ThreadEnd], flag: str, event: Event, _: Event) -> int:
         """The truth value of "an end has come by which nobody did what the flag is raised for"."""
         if flag not in BY_THE_END:
             return 1
@@ -95,12 +95,12 @@ class _Search(Search):
         return int(all(chosen[t].kind == "end" for t in mine))
 
 
-def _ways(traces: Sequence[Trace]) -> Iterator[Way]:
+def _ways(traces: Sequence[Trace]) -> Iterator[ThreadEnd]:
     """How far a thread comes. Where a warp executes something together, it has come there and is told, or has not come."""
     for way in ways_of(traces, aborts=False):
         if way.kind == "barrier" and way.trace.effects[-1].kind == "collective":
-            yield Way("on", replace(way.trace, effects=way.trace.effects[:-1]))
+            yield ThreadEnd("on", replace(way.trace, effects=way.trace.effects[:-1]))
         elif way.kind in ("end", "barrier"):
             yield way
     yield from (way for way in ways_of(traces, aborts=True) if way.kind in ABORTS)
-    yield from (Way("on", trace) for trace in traces if trace.status in ("waits", "cut"))
+    yield from (ThreadEnd("on", trace) for trace in traces if trace.status in ("waits", "cut"))

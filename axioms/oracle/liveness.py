@@ -25,7 +25,7 @@ from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
 from axioms.oracle.provenance import TooLarge
 from axioms.oracle.runs import Runs
-from axioms.oracle.schedules import Part, Play, Plays
+from axioms.oracle.schedules import Play, Plays, ThreadPrefix
 from axioms.program import Event, Program
 from axioms.witness.asked import refuse
 from axioms.witness.candidate import Candidate
@@ -43,7 +43,7 @@ from ptxcore.syntax.tree import Instruction
 _UNSEEN = frozenset(("load", "fence", "proxy_fence", "input", "collective"))
 
 
-class Way(NamedTuple):
+class ThreadEnd(NamedTuple):
     """How far a thread comes: `kind` is `end`, a kind of `Wait`, or `on` for a thread that is somewhere. `looks` are the
     effects by which an iteration that goes round sees the world."""
 
@@ -56,8 +56,8 @@ class Way(NamedTuple):
     awaits: tuple[int, ...] = ()
 
     @property
-    def part(self) -> Part:
-        return Part(self.trace.effects, self.kind == "barrier", self.kind == "end")
+    def part(self) -> ThreadPrefix:
+        return ThreadPrefix(self.trace.effects, self.kind == "barrier", self.kind == "end")
 
 
 def find(
@@ -119,13 +119,13 @@ class Search:
                     return Stall(waits, execution.execution({}))
         return None
 
-    def go_together(self, chosen: Sequence[Way]) -> bool:
+    def go_together(self, chosen: Sequence[ThreadEnd]) -> bool:
         """Whether threads may have gone these ways: kernels have begun that may, and warps agree on what they were told."""
         if self.streams is not None and not Begun(self.streams, chosen, self.aborts).is_right():
             return False
         return self.runs.meetings.agree([_told(way) for way in chosen])
 
-    def before_kernels(self, t: int, traces: Sequence[Trace]) -> Iterator[Way]:
+    def before_kernels(self, t: int, traces: Sequence[Trace]) -> Iterator[ThreadEnd]:
         """The ways of a thread that end where it waits for kernels, and where it does not begin."""
         if self.streams is None:
             return
@@ -133,17 +133,17 @@ class Search:
         if k is not None:
             awaits = tuple(self.streams.before(k))
             if awaits or k in self.streams.launches:
-                yield Way("launch", _up_to(traces[0], 0), awaits=awaits)
-        found: dict[object, Way] = {}
+                yield ThreadEnd("launch", _up_to(traces[0], 0), awaits=awaits)
+        found: dict[object, ThreadEnd] = {}
         for trace in traces:
             for i, effect in enumerate(trace.effects):
                 awaited = self.streams.awaited(t, effect, trace.effects[:i])
                 if awaited:
                     key = tuple(str(e.answer) for e in trace.effects[:i])
-                    found.setdefault(key, Way("kernel", _before(trace, i), effect.instruction, awaits=awaited))
+                    found.setdefault(key, ThreadEnd("kernel", _before(trace, i), effect.instruction, awaits=awaited))
         yield from found.values()
 
-    def _unended(self, t: int, way: Way, chosen: Sequence[Way]) -> tuple[str, ...]:
+    def _unended(self, t: int, way: ThreadEnd, chosen: Sequence[ThreadEnd]) -> tuple[str, ...]:
         if self.streams is None:
             return ()
         begun = Begun(self.streams, chosen, self.aborts)
@@ -158,11 +158,11 @@ class Search:
         more = [replace(e, guard=0, index=i) for i, e in enumerate(missing, len(trace.effects))]
         return replace(trace, effects=[*trace.effects, *more]) if more else trace
 
-    def assembled(self, chosen: Sequence[Way]) -> Program:
+    def assembled(self, chosen: Sequence[ThreadEnd]) -> Program:
         """The program in which each thread has gone one way."""
         return assembled(self.program, [self._with_launches(t, way.trace) for t, way in enumerate(chosen)])
 
-    def _standing(self, chosen: Sequence[Way], plays: Iterable[Play]) -> Iterator[Candidate]:
+    def _standing(self, chosen: Sequence[ThreadEnd], plays: Iterable[Play]) -> Iterator[Candidate]:
         """The consistent executions in which threads come so far and no further."""
         program = self.assembled(chosen)
         if program.troubles:
@@ -183,7 +183,7 @@ class Search:
 class Begun:
     """Which kernels have begun, where each thread has gone one way."""
 
-    def __init__(self, streams: Streams, chosen: Sequence[Way], aborts: bool) -> None:
+    def __init__(self, streams: Streams, chosen: Sequence[ThreadEnd], aborts: bool) -> None:
         self.streams, self.chosen, self.aborts = streams, chosen, aborts
 
     def has_ended(self, k: int) -> bool:
@@ -218,7 +218,7 @@ class Begun:
         """Whether a kernel lets the next one begin early: all its CTAs say so, or have ended."""
         if k is None:
             return True
-        ctas: dict[int, list[Way]] = {}
+        ctas: dict[int, list[ThreadEnd]] = {}
         for t in self.streams.kernels[k].threads:
             ctas.setdefault(self.streams.threads[t].place.cta, []).append(self.chosen[t])
         lets = [
@@ -227,7 +227,7 @@ class Begun:
         ended = [all(w.kind == "end" for w in some) for some in ctas.values()]
         return any(lets) and all(a or b for a, b in zip(lets, ended, strict=True))
 
-    def _waits_rightly(self, t: int, way: Way) -> bool:
+    def _waits_rightly(self, t: int, way: ThreadEnd) -> bool:
         passed = (self.streams.awaited(t, e, way.trace.effects[:i]) for i, e in enumerate(way.trace.effects))
         if not all(self.has_ended(k) for awaited in passed for k in awaited or ()):
             return False
@@ -237,11 +237,11 @@ class Begun:
 # How far threads come.
 
 
-def ways_of(traces: Sequence[Trace], aborts: bool) -> list[Way]:
+def ways_of(traces: Sequence[Trace], aborts: bool) -> list[ThreadEnd]:
     """All ways of a thread, given its runs."""
-    found: dict[object, Way] = {}
+    found: dict[object, ThreadEnd] = {}
 
-    def note(way: Way) -> None:
+    def note(way: ThreadEnd) -> None:
         effects = way.trace.effects
         answers = tuple(str(e.answer) for e in effects)
         if way.kind == "barrier":
@@ -251,22 +251,22 @@ def ways_of(traces: Sequence[Trace], aborts: bool) -> list[Way]:
     for trace in traces:
         last = trace.effects[-1] if trace.effects else None
         if trace.status == "finished":
-            note(Way("end", trace))
+            note(ThreadEnd("end", trace))
         if last is not None and last.kind == "stop" and aborts:
             kind = "trap" if last.operation in ("trap", "brkpt") else "assertion"
-            note(Way(kind, trace, last.instruction, says=last.operation if kind == "assertion" else ""))
+            note(ThreadEnd(kind, trace, last.instruction, says=last.operation if kind == "assertion" else ""))
         if trace.turn >= 0 and not aborts and _goes_on_for_ever(trace, traces):
             looked = [trace.effects[i] for i in trace.looks]
             kind = "mbarrier" if any(e.kind == "mbarrier" for e in looked) else "loop"
-            note(Way(kind, trace, looked[0].instruction if looked else trace.goes_round, trace.looks))
+            note(ThreadEnd(kind, trace, looked[0].instruction if looked else trace.goes_round, trace.looks))
         for i, effect in enumerate(trace.effects):
             if aborts:
                 if effect.kind not in _UNSEEN or _waits(effect):
-                    note(Way("on", _up_to(trace, i + 1)))
+                    note(ThreadEnd("on", _up_to(trace, i + 1)))
             elif _waits(effect):
-                note(Way("barrier", _up_to(trace, i + 1), effect.instruction))
+                note(ThreadEnd("barrier", _up_to(trace, i + 1), effect.instruction))
         if aborts:
-            note(Way("on", _up_to(trace, 0)))
+            note(ThreadEnd("on", _up_to(trace, 0)))
     return list(found.values())
 
 
@@ -289,7 +289,7 @@ def _up_to(trace: Trace, count: int) -> Trace:
     return Trace(effects, {}, "stopped", [r for r in trace.requirements if r.place < count])
 
 
-def _told(way: Way) -> Trace:
+def _told(way: ThreadEnd) -> Trace:
     """What a thread was told by its warp on the way."""
     effects = way.trace.effects
     if way.kind == "barrier" and effects[-1].kind == "collective":
@@ -319,7 +319,7 @@ def _leaves(other: Trace, trace: Trace, clocks: set[int]) -> bool:
 # Seeing the same for ever.
 
 
-def _stays(program: Program, thread: int, way: Way, candidate: Candidate, chosen: Sequence[Way]) -> bool:
+def _stays(program: Program, thread: int, way: ThreadEnd, candidate: Candidate, chosen: Sequence[ThreadEnd]) -> bool:
     """Whether nothing comes after what an iteration sees that goes round."""
     return all(
         _sees_last(program, event, candidate, chosen)
@@ -329,7 +329,7 @@ def _stays(program: Program, thread: int, way: Way, candidate: Candidate, chosen
     )
 
 
-def _sees_last(program: Program, event: Event, candidate: Candidate, chosen: Sequence[Way]) -> bool:
+def _sees_last(program: Program, event: Event, candidate: Candidate, chosen: Sequence[ThreadEnd]) -> bool:
     if event.kind == "X":
         sequence = next(s for s in candidate.sequences if event.index in s)
         return all(_only_looks(program.events[i], chosen) for i in sequence[sequence.index(event.index) + 1 :])
@@ -340,7 +340,7 @@ def _sees_last(program: Program, event: Event, candidate: Candidate, chosen: Seq
     return True
 
 
-def _only_looks(event: Event, chosen: Sequence[Way]) -> bool:
+def _only_looks(event: Event, chosen: Sequence[ThreadEnd]) -> bool:
     """Whether it is part of an iteration that goes round, so that it leaves what it found; or a wait."""
     assert event.effect is not None
     waits = event.effect.kind == "mbarrier" and event.effect.operation == "wait"

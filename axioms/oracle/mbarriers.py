@@ -17,7 +17,7 @@ from axioms.events.barrier_events import COUNTED, OBJECT_SIZE, early_no, returns
 from axioms.events.event import Event
 from axioms.oracle.provenance import TooLarge
 from axioms.program import Program
-from axioms.sync.mbarrier_states import ARRIVALS, START, WRECKS, State, Step, next_state, steps
+from axioms.sync.mbarrier_states import ARRIVALS, START, WRECKS, ObjectState, Transition, next_state, steps
 from ptxcore.machine.explore.concrete import Trace, run
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
@@ -34,7 +34,7 @@ class Order:
     """Operations and waits on one object in their order, with the state that each finds (None: the object is misused)."""
 
     events: tuple[Event, ...]
-    states: tuple[State | None, ...]
+    states: tuple[ObjectState | None, ...]
     misuse: str = ""
 
 
@@ -77,7 +77,7 @@ def rows(program: Program, orders: Iterable[Order]) -> tuple[Rows, Rows, Rows]:
     return mbo, mbrf, denied
 
 
-def _denials(program: Program, found: Sequence[tuple[Event, State | None]]) -> Iterator[tuple[Event, Event]]:
+def _denials(program: Program, found: Sequence[tuple[Event, ObjectState | None]]) -> Iterator[tuple[Event, Event]]:
     """Each wait that says no to a phase that is over, with the operation before which that was not over yet."""
     for x, (wait, then) in enumerate(found):
         assert wait.effect is not None
@@ -106,13 +106,13 @@ def _counts(event: Event) -> bool:
     return _effect_operation(event) in COUNTED
 
 
-def _orders(members: Sequence[Step], wrong: Wrong, tick: Callable[[], None]) -> Iterator[Order]:
-    queues: dict[object, list[Step]] = {}
+def _orders(members: Sequence[Transition], wrong: Wrong, tick: Callable[[], None]) -> Iterator[Order]:
+    queues: dict[object, list[Transition]] = {}
     for step in members:
         e = step.event
         queues.setdefault(e.thread if e.in_po else ("agent", e.index), []).append(step)
 
-    def play(state: State | None, misuse: str, done: list[tuple[Event, State | None]]) -> Iterator[Order]:
+    def play(state: ObjectState | None, misuse: str, done: list[tuple[Event, ObjectState | None]]) -> Iterator[Order]:
         tick()
         ready = [key for key, queue in queues.items() if queue]
         if not ready:
@@ -127,7 +127,7 @@ def _orders(members: Sequence[Step], wrong: Wrong, tick: Callable[[], None]) -> 
     return play(START, "", [])
 
 
-def _played(step: Step, state: State | None, wrong: Wrong) -> Iterator[tuple[State | None, str]]:
+def _played(step: Transition, state: ObjectState | None, wrong: Wrong) -> Iterator[tuple[ObjectState | None, str]]:
     """What becomes of the object, if the operation can have returned what it did."""
     returned = step.event.value
     if state is None:
@@ -142,7 +142,7 @@ def _played(step: Step, state: State | None, wrong: Wrong) -> Iterator[tuple[Sta
         yield (state if step.waits else after), reason
 
 
-def _moved(step: Step, state: State) -> State:
+def _moved(step: Transition, state: ObjectState) -> ObjectState:
     effect = step.event.effect
     assert effect is not None
     if effect.value is None:
@@ -151,7 +151,7 @@ def _moved(step: Step, state: State) -> State:
     return next_state(state, effect.operation, effect.value)
 
 
-def _unseen(done: Sequence[tuple[Event, State | None]]) -> str:
+def _unseen(done: Sequence[tuple[Event, ObjectState | None]]) -> str:
     """Whether somebody arrived in a phase before any wait had said that the phase before is over."""
     seen: set[tuple[int, int]] = set()
     for event, state in done:
@@ -170,7 +170,7 @@ def _unseen(done: Sequence[tuple[Event, State | None]]) -> str:
 _MOST_STATES = 5000
 
 
-class Operation(NamedTuple):
+class RunOperation(NamedTuple):
     """An operation of some run: whose it is, where it stands among the thread's effects, whether it is in program order, and
     the contents that it leaves given those that it finds (None where it cannot take place)."""
 
@@ -181,10 +181,10 @@ class Operation(NamedTuple):
 
 
 def contents_of(
-    operations: Iterable[Operation], begin: Iterable[int], limit: int, tick: Callable[[], None]
+    operations: Iterable[RunOperation], begin: Iterable[int], limit: int, tick: Callable[[], None]
 ) -> set[int]:
     """All contents that an object can come to have, from some that it begins with, each operation taking place at most once."""
-    by_key: dict[tuple[int, int, bool], list[Operation]] = {}
+    by_key: dict[tuple[int, int, bool], list[RunOperation]] = {}
     for o in operations:
         by_key.setdefault((o.thread, o.number, o.in_po), []).append(o)
     known: set[tuple[int, frozenset[tuple[int, int, bool]]]] = {(content, frozenset()) for content in begin}
@@ -211,9 +211,9 @@ class Contents:
     def __init__(self, program: Program, tick: Callable[[], None]) -> None:
         self.program, self.tick = program, tick
         self.known: dict[tuple[int, int], set[int]] = {}
-        self._operations: dict[tuple[int, int], dict[object, Operation]] = {}
+        self._operations: dict[tuple[int, int], dict[object, RunOperation]] = {}
         self._meanwhile: dict[tuple[int, tuple[int, int], frozenset[int]], frozenset[int]] = {}
-        self._asked: dict[int, Asked] = {}
+        self._asked: dict[int, AnsweredEffect] = {}
         self._wrong: dict[tuple[int, int], str] = {}
 
     def place(self, thread: int, effect: Effect) -> tuple[int, int] | None:
@@ -232,11 +232,11 @@ class Contents:
 
     def ask(self, thread: int, effect: Effect, answers: Sequence[Value]) -> None:
         """Notes with which answers before it a run came to an effect."""
-        self._asked[id(effect)] = Asked(thread, effect, tuple(answers))
+        self._asked[id(effect)] = AnsweredEffect(thread, effect, tuple(answers))
 
     def learn(self, traces: Sequence[Sequence[Trace]]) -> bool:
         """Takes in what the operations of runs may leave. True if there is news."""
-        by_place: dict[tuple[int, int], dict[object, Operation]] = {}
+        by_place: dict[tuple[int, int], dict[object, RunOperation]] = {}
         for t, runs in enumerate(traces):
             for trace in runs:
                 broken = {r.effect for r in trace.requirements if r.condition == 0}
@@ -245,7 +245,7 @@ class Contents:
                         place = self.place(t, effect)
                         if place is not None:
                             key, leaves = _leaves(effect)
-                            operation = Operation(t, effect.index, effect.agent < 0, leaves)
+                            operation = RunOperation(t, effect.index, effect.agent < 0, leaves)
                             by_place.setdefault(place, {}).setdefault((t, effect.index, *key), operation)
         known = {place: some.keys() for place, some in self._operations.items()}
         grown = known != {place: some.keys() for place, some in by_place.items()}
@@ -265,7 +265,7 @@ class Contents:
             self._wrong[key] = self._probe(self._asked[id(event.effect)], content)
         return self._wrong[key]
 
-    def _probe(self, asked: Asked, content: int) -> str:
+    def _probe(self, asked: AnsweredEffect, content: int) -> str:
         answers = [*asked.answers, content]
         found: list[Effect] = []
 
@@ -320,7 +320,7 @@ class Looks:
         return None if present is None else self.contents.meanwhile(self.thread, place, present)
 
 
-class Asked(NamedTuple):
+class AnsweredEffect(NamedTuple):
     """An effect of a run, and what was answered before it."""
 
     thread: int

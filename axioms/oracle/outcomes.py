@@ -23,7 +23,7 @@ from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
 from axioms.oracle.provenance import TooLarge, number_of
 from axioms.oracle.runs import Runs
-from axioms.oracle.schedules import Part, Plays, may_circle
+from axioms.oracle.schedules import Plays, ThreadPrefix, may_circle
 from axioms.program import Program
 from axioms.witness.candidate import Candidate
 from axioms.witness.concrete import assembled
@@ -151,7 +151,7 @@ class _Search:
         if cut or not may_circle(program.threads):
             yield from choices
             return
-        parts = [Part(thread.execution.effects, waits=False, ends=True) for thread in program.threads]
+        parts = [ThreadPrefix(thread.execution.effects, waits=False, ends=True) for thread in program.threads]
         plays = Plays(program.threads, parts, False, self.spend)
         ways = {frozenset(play.choice(program).pairs) for play in plays}
         broken = {frozenset(play.choice(program).pairs) for play in plays.broken}

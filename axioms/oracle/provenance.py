@@ -18,7 +18,7 @@ _MAX_WAYS = 32
 #: A read: its thread, and its effect's index there.
 ReadKey = tuple[int, int]
 #: What a value is computed from: a read, its cells, and what it returned.
-Source = tuple[ReadKey, Sequence[int], int]
+ReadSource = tuple[ReadKey, Sequence[int], int]
 
 
 class TooLarge(OutOfTime):
@@ -48,7 +48,7 @@ class Origins:
         sizes = [self.sizes[c] for c in cells]
         return sorted((_joined(found, sizes) for found in itertools.product(*pieces)), reverse=True)
 
-    def add(self, cells: Sequence[int], value: int, sources: list[Source]) -> bool:
+    def add(self, cells: Sequence[int], value: int, sources: list[ReadSource]) -> bool:
         """Notes that `value` may be written to some cells, computed from what `sources` returned. True if that is news."""
         ways: set[frozenset[ReadKey]] = {frozenset()}
         for read, source, answer in sources:

@@ -15,7 +15,7 @@ from axioms.encode.inputs import samples
 from axioms.events.collectives import Meetings, Sites
 from axioms.events.copied import moves
 from axioms.oracle.mbarriers import Contents, Looks
-from axioms.oracle.provenance import MAX_VALUES, Origins, Source, TooLarge, number_of
+from axioms.oracle.provenance import MAX_VALUES, Origins, ReadSource, TooLarge, number_of
 from axioms.program import Program, Thread
 from ptxcore.machine.explore.concrete import Trace, run
 from ptxcore.machine.ir.effects import Effect
@@ -108,7 +108,7 @@ class Runs:
         at = self.program.space.at(t, number_of(address), size)
         return () if at is None else self.program.layout.covering(at[0].object, at[1], size)
 
-    def _sources(self, t: int, trace: Trace, effect: Effect) -> list[Source]:
+    def _sources(self, t: int, trace: Trace, effect: Effect) -> list[ReadSource]:
         """The reads that a written value is computed from: which, of what cells, returning what."""
         found = []
         by_index = {e.index: e for e in trace.effects}

@@ -26,7 +26,7 @@ from ptxcore.machine.ir.effects import Effect
 _WARP = 32
 
 
-class Part(NamedTuple):
+class ThreadPrefix(NamedTuple):
     """What a thread does. `waits`: whether it is stopped at the last of its effects, a barrier or a collective instruction;
     `ends`: whether it comes to its end. Who does neither stays where it is."""
 
@@ -135,7 +135,7 @@ class Plays:
     barrier are left out. `tick` is called now and then, so that a caller can stop."""
 
     def __init__(
-        self, threads: Sequence[Thread], parts: Sequence[Part], strict: bool, tick: Callable[[], None]
+        self, threads: Sequence[Thread], parts: Sequence[ThreadPrefix], strict: bool, tick: Callable[[], None]
     ) -> None:
         self.threads, self.parts, self.strict, self.tick = threads, parts, strict, tick
         self.steps = [[e for e in part.effects if _stops(e)] for part in parts]

@@ -9,13 +9,13 @@ Nothing in a program changes. Whoever needs another one makes it, by `changes` o
 """
 
 from axioms.errors import UnsupportedProgram
-from axioms.events.event import Event, Thread, Trouble
+from axioms.events.event import Event, Thread, UndefinedBehaviour
 from axioms.events.memory import Object, View
 from axioms.program.building import build
 from axioms.program.changes import asking, cut_at, settled, showing, with_threads
 from axioms.program.dependencies import carries_all, dependency_pairs, ends_by
 from axioms.program.program import Program, members_by_tag, numbers_written
-from axioms.program.source import Asked, Observable, Source, final_symbol
+from axioms.program.source import Asked, Observable, ProgramSource, final_symbol
 
 __all__ = [
     "Asked",
@@ -23,9 +23,9 @@ __all__ = [
     "Object",
     "Observable",
     "Program",
-    "Source",
+    "ProgramSource",
     "Thread",
-    "Trouble",
+    "UndefinedBehaviour",
     "UnsupportedProgram",
     "View",
     "asking",

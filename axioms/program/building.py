@@ -16,12 +16,12 @@ from axioms.events import event as making
 from axioms.events.definitions import Definitions
 from axioms.events.event import Collector, Event, Thread
 from axioms.events.kinds import ALL_ACCESSES, maker_of, spans_of
-from axioms.events.memory import AddressSpace, Bytes, Layout
+from axioms.events.memory import AddressSpace, Bytes, CellLayout
 from axioms.events.preconditions import obligations
 from axioms.events.static import known_relations
 from axioms.events.value_sets import LaterFlow
 from axioms.program.program import Program, final_of
-from axioms.program.source import Asked, Source, bytes_of, finals_in
+from axioms.program.source import Asked, ProgramSource, bytes_of, finals_in
 from ptxcore.clock import tick
 from ptxcore.machine.ir.effects import Effect, Requirement
 from ptxcore.values import terms
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Accesses = Sequence[tuple[int, Effect]]
 
 
-def build(source: Source) -> Program:
+def build(source: ProgramSource) -> Program:
     """The program of a source. Raises UnsupportedProgram for what is not decided."""
     kinds = frozenset([e.kind for t in source.threads for e in t.execution.effects])
     body, undetermined, left_open = _defined(source, kinds)
@@ -100,7 +100,7 @@ class _Body(NamedTuple):
         return _Body(threads, Asked(observed, definitions(self.asked.condition), definitions(self.asked.filter)))
 
 
-def _defined(source: Source, kinds: frozenset[str]) -> tuple[_Body, tuple[Term, ...], tuple[Term, ...]]:
+def _defined(source: ProgramSource, kinds: frozenset[str]) -> tuple[_Body, tuple[Term, ...], tuple[Term, ...]]:
     """Threads and question with all that is known of values put in; values that nothing says anything of, and those of them
     that have no number."""
     body = _Body(tuple(source.threads), source.ask(source.threads))
@@ -169,10 +169,10 @@ def _is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:
     return is_of_state(requirement, effects)
 
 
-def _layout(source: Source, accesses: list[list[Bytes]], finals: list[Term]) -> Layout:
+def _layout(source: ProgramSource, accesses: list[list[Bytes]], finals: list[Term]) -> CellLayout:
     whole = {b: None for places in accesses for b in places}
     alike = [places for places in accesses if len(places) > 1]
-    return Layout(tuple(source.objects), whole, alike, map(bytes_of, finals))
+    return CellLayout(tuple(source.objects), whole, alike, map(bytes_of, finals))
 
 
 def _pieces(collector: Collector, accesses: Accesses, finals: list[Term], kinds: frozenset[str]) -> dict[Term, Value]:
@@ -204,7 +204,7 @@ def _pieces(collector: Collector, accesses: Accesses, finals: list[Term], kinds:
     return found
 
 
-def _final_cells(layout: Layout, finals: list[Term]) -> list[tuple[int, Term]]:
+def _final_cells(layout: CellLayout, finals: list[Term]) -> list[tuple[int, Term]]:
     cells = dict.fromkeys(c for s in finals for c, _, _ in layout.parts(*bytes_of(s)))
     return [(c, final_of(layout, c)) for c in cells]
 
@@ -227,7 +227,7 @@ def _make_events(collector: Collector) -> None:
             made[effect.index] = maker(collector, t, effect)
 
 
-def _grids(collector: Collector, source: Source, kinds: frozenset[str]) -> Grids | None:
+def _grids(collector: Collector, source: ProgramSource, kinds: frozenset[str]) -> Grids | None:
     if not source.kernels and kinds.isdisjoint(("grid", "host")):
         return None
     from axioms.events.launches import Grids

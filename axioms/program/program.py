@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from axioms.events.event import Event, Thread, Trouble
-from axioms.events.memory import AddressSpace, Cell, Layout, Object, Place
+from axioms.events.event import Event, Thread, UndefinedBehaviour
+from axioms.events.memory import AddressSpace, Cell, CellLayout, GuardedLocation, Object
 from axioms.models.options import passes_off
-from axioms.program.source import Observable, Source, final_symbol
+from axioms.program.source import Observable, ProgramSource, final_symbol
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Program:
     these in: for values of `uncut` that somebody asks this program about. `well_used`: executions that misuse a barrier are
     not looked at."""
 
-    source: Source
+    source: ProgramSource
     threads: tuple[Thread, ...]
     observed: tuple[Observable, ...]
     condition: Value
@@ -48,14 +48,14 @@ class Program:
     kinds: frozenset[str]
     objects: tuple[Object, ...]
     space: AddressSpace
-    layout: Layout
+    layout: CellLayout
     cells: Sequence[Cell]
     flow: LaterFlow
-    places: Mapping[tuple[int, int], list[list[Place]]]
+    places: Mapping[tuple[int, int], list[list[GuardedLocation]]]
     events: Sequence[Event]
     size: int
     by_effect: Sequence[Mapping[int, list[Event]]]
-    troubles: Sequence[Trouble]
+    troubles: Sequence[UndefinedBehaviour]
     relations: Mapping[str, list[int]]
     grids: Grids | None
     finals: Sequence[tuple[int, Term]]
@@ -101,7 +101,7 @@ class Program:
         return final_of(self.layout, cell)
 
 
-def final_of(layout: Layout, cell: int) -> Term:
+def final_of(layout: CellLayout, cell: int) -> Term:
     """The symbol for a cell's value when all threads have ended."""
     c = layout.cells[cell]
     return final_symbol(c.object, c.offset, c.width)

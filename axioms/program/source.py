@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.events.memory import Bytes, Layout, Object, View
+from axioms.events.memory import Bytes, CellLayout, Object, View
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class ProgramSource:
     """What a program is built of. `ask` says what is asked where threads end so: of the same threads on numbers it is the same
     question. Loop bodies ran at most `unroll` times. `definitions` are symbols that stand for other values, as what a shuffle
     returns does. Without `kernels` all threads are one launch. `options` are of `axioms.models.options`. With a `layout` the
@@ -50,7 +50,7 @@ class Source:
     definitions: Mapping[Term, Value] = field(default_factory=dict)
     kernels: tuple[Kernel, ...] = ()
     options: frozenset[str] = frozenset()
-    layout: Layout | None = None
+    layout: CellLayout | None = None
     settlement: Settlement | None = None
 
 

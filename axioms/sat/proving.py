@@ -15,9 +15,9 @@ def impossible(condition: Value) -> bool:
     import z3
 
     from axioms.sat.backends import new_z3_solver
-    from axioms.sat.smt import Text
+    from axioms.sat.smt import SmtText
 
-    text = Text()
+    text = SmtText()
     name = text.define(condition, 1)
     solver = new_z3_solver()
     solver.set("timeout", _PATIENCE)

@@ -32,7 +32,7 @@ _OPERATORS = {
 }
 
 
-class Text:
+class SmtText:
     """SMT-LIB text over the variables of a formula (`k!N`) and the symbols of terms, each term defined once."""
 
     def __init__(self) -> None:

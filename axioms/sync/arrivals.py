@@ -27,7 +27,7 @@ NO_BARRIER = "a barrier whose number is not one of 0 to 15"
 BAD_COUNT = "a barrier of a number of threads that is 0 or no multiple of 32"
 
 #: Pairs of events, each with literals any of which relates them.
-Rows = dict[int, dict[int, list[int]]]
+LiteralRows = dict[int, dict[int, list[int]]]
 
 
 class Arrival(NamedTuple):
@@ -62,10 +62,10 @@ class Gathered:
     ) -> None:
         self.by_warps = by_warps
         self.program, self.executed, self.lowering, self.formula = program, executed, lowering, formula
-        self.rows: Rows = {}
-        self.order: Rows = {}
-        self.renewed: Rows = {}
-        self.ended: Rows = {}
+        self.rows: LiteralRows = {}
+        self.order: LiteralRows = {}
+        self.renewed: LiteralRows = {}
+        self.ended: LiteralRows = {}
         self._ends: dict[int, list[tuple[int, Value]]] = {}
         self.together: dict[tuple[int, int], int] = {}
         self.at_once: dict[int, int] = {}
@@ -88,7 +88,7 @@ class Gathered:
             return TRUE if x is y else FALSE
         return self.lowering.condition(terms.eq(x, y))
 
-    def relate(self, rows: Rows, a: Event, b: Event, literal: int) -> None:
+    def relate(self, rows: LiteralRows, a: Event, b: Event, literal: int) -> None:
         """Relates two events where both are executed and the literal holds."""
         tick()
         if literal != FALSE:

@@ -25,17 +25,17 @@ from collections.abc import Iterator, Sequence
 
 from axioms.cat.evaluate import bits
 from axioms.errors import UnsupportedProgram
-from axioms.events.encounters import Meeting, meeting_at
+from axioms.events.encounters import BarrierMeeting, meeting_at
 from axioms.events.event import Event, Misuse
 from axioms.program import Program
 from axioms.sat.acyclicity import cycles, edges
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, Relation, filled, merged, union
 from axioms.sat.values import Lowering
-from axioms.sync.arrivals import DIVERGENT, EARLY, Arrival, Gathered, Rows, mixed
+from axioms.sync.arrivals import DIVERGENT, EARLY, Arrival, Gathered, LiteralRows, mixed
 from axioms.sync.named_barriers import NamedBarriers
 from axioms.sync.numbered_barriers import Instances
-from axioms.sync.rounds import Part, Rounds
+from axioms.sync.rounds import RoundPart, Rounds
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -52,8 +52,8 @@ class Barriers(Gathered):
         self, program: Program, executed: Executed, lowering: Lowering, formula: Formula, by_warps: bool
     ) -> None:
         super().__init__(program, executed, lowering, formula, by_warps)
-        self._cluster_rows: Rows = {}
-        self._cluster_order: Rows = {}
+        self._cluster_rows: LiteralRows = {}
+        self._cluster_order: LiteralRows = {}
         self._barriers = 0
         self.meetings: list[Rounds] = []
         self.counted: list[Instances] = []
@@ -74,7 +74,7 @@ class Barriers(Gathered):
         named: dict[tuple[int, int], list[Arrival]] = {}
         of_ctas: dict[int, list[Arrival]] = {}
         of_warps: dict[tuple[int, int], list[Arrival]] = {}
-        of_clusters: dict[int, list[Part]] = {}
+        of_clusters: dict[int, list[RoundPart]] = {}
         places = [t.place for t in self.program.threads]
         for t, first, events in self._barrier_events():
             effect = first.effect
@@ -129,11 +129,11 @@ class Barriers(Gathered):
             executed, passes = conj(arrival.executed, this, BOTH), conj(arrival.passes, this, BOTH)
             yield number, arrival._replace(executed=executed, passes=passes)
 
-    def _cluster_part(self, thread: int, event: Event) -> Part:
+    def _cluster_part(self, thread: int, event: Event) -> RoundPart:
         literal = self.executed.literals[event.index]
         if "MA" in event.tags:
-            return Part(thread, event, None, literal, FALSE)
-        return Part(thread, None, event, FALSE, literal)
+            return RoundPart(thread, event, None, literal, FALSE)
+        return RoundPart(thread, None, event, FALSE, literal)
 
     # Barriers at which everybody meets.
 
@@ -145,7 +145,7 @@ class Barriers(Gathered):
         self.misuse += [Misuse(m.executed, reason, (m.arrive,)) for m in strange]
         named = [m for m in members if m.arrive.thread in meeting]
         if named:
-            self._meet(Meeting(tuple(meeting)), named, meeting)
+            self._meet(BarrierMeeting(tuple(meeting)), named, meeting)
 
     def _of_cta(self, threads: list[int], members: list[Arrival]) -> None:
         self.strange(members)
@@ -170,10 +170,10 @@ class Barriers(Gathered):
         arriving = collections.Counter(m.arrive.thread for m in members)
         return len(set(arriving.values())) > 1 or any(m.executed != TRUE for m in members)
 
-    def _meet(self, meeting: Meeting, members: list[Arrival], threads: Sequence[int]) -> None:
+    def _meet(self, meeting: BarrierMeeting, members: list[Arrival], threads: Sequence[int]) -> None:
         """The barrier of threads that all meet, with their arrivals and waits there. `threads` might come there."""
         self._barriers += 1
-        parts = [Part(m.arrive.thread, m.arrive, m.wait, m.executed, m.passes) for m in members]
+        parts = [RoundPart(m.arrive.thread, m.arrive, m.wait, m.executed, m.passes) for m in members]
         rounds = Rounds(meeting, parts, self.formula)
         self.meetings.append(rounds)
         by_event = {m.arrive.index: m for m in members}
@@ -226,9 +226,9 @@ class Barriers(Gathered):
                     if early != FALSE:
                         self.early.append(Misuse(early, EARLY, (a.event, b.event)))
 
-    def _divergent(self, arrivals: list[tuple[Part, int]]) -> None:
+    def _divergent(self, arrivals: list[tuple[RoundPart, int]]) -> None:
         """Threads of one warp come to an aligned barrier by one instruction."""
-        by_instruction: dict[int, list[tuple[Part, int]]] = {}
+        by_instruction: dict[int, list[tuple[RoundPart, int]]] = {}
         for part, literal in arrivals:
             effect = part.event.effect
             assert effect is not None
@@ -250,16 +250,16 @@ class Barriers(Gathered):
             if both != FALSE:
                 self.misuse.append(Misuse(both, why, (a.arrive, b.arrive)))
 
-    def _of_cluster(self, threads: list[int], parts: list[Part]) -> None:
+    def _of_cluster(self, threads: list[int], parts: list[RoundPart]) -> None:
         self._barriers += 1
-        rounds = Rounds(Meeting(tuple(threads)), parts, self.formula)
+        rounds = Rounds(BarrierMeeting(tuple(threads)), parts, self.formula)
         self.meetings.append(rounds)
         self.misuse += rounds.unpaired
         self._waits(rounds, self._cluster_rows)
         for arrivals in rounds.arrivals:
             self._divergent(arrivals)
         # What happens in a phase comes before what happens in later ones.
-        steps: list[list[tuple[Part, int]]] = []
+        steps: list[list[tuple[RoundPart, int]]] = []
         for k in range(max(len(rounds.arrivals), len(rounds.waits))):
             steps += [some[k] if k < len(some) else [] for some in (rounds.arrivals, rounds.waits)]
         for earlier, later in itertools.combinations(steps, 2):
@@ -267,7 +267,7 @@ class Barriers(Gathered):
                 well = [rounds.well_until(part.thread, part.event) for part in (a, b)]
                 self.relate(self._cluster_order, a.event, b.event, self.formula.conj_all((x, y, *well), BOTH))
 
-    def _waits(self, rounds: Rounds, rows: Rows) -> None:
+    def _waits(self, rounds: Rounds, rows: LiteralRows) -> None:
         """Who waits in a round waits for all who arrive in it, and for the exits of those who never do. Who misuses the barrier
         is in no round."""
         conj_all = self.formula.conj_all

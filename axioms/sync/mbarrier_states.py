@@ -25,7 +25,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 
-class State(NamedTuple):
+class ObjectState(NamedTuple):
     """`content` are the 64 bits of the object, `life` counts its initialisations, `phase` the phases completed since."""
 
     content: int
@@ -42,7 +42,7 @@ class State(NamedTuple):
 
 
 #: Memory that no `init` has made an object of.
-START = State(0, 0, 0)
+START = ObjectState(0, 0, 0)
 
 
 def _number(value: Value) -> int:
@@ -58,15 +58,15 @@ WRECKS = tuple(_number(packed(Contents(1, 1, 0, phase, 1))) for phase in range(4
 ARRIVALS = ("arrive", "arrive_drop")
 
 
-def next_state(state: State, operation: str, content: int) -> State:
+def next_state(state: ObjectState, operation: str, content: int) -> ObjectState:
     """The state after an operation that left `content`."""
     if operation == "init":
-        return State(content, state.life + 1, 0)
+        return ObjectState(content, state.life + 1, 0)
     old, new = contents(state.content), contents(content)
-    return State(content, state.life, state.phase + (bool(new.valid) and old.phase != new.phase))
+    return ObjectState(content, state.life, state.phase + (bool(new.valid) and old.phase != new.phase))
 
 
-class Step:
+class Transition:
     """What one operation, or one wait, makes of the states of its object. `checks` are what it requires of them. A count that
     comes from memory is one of several numbers: each is a case."""
 
@@ -77,8 +77,8 @@ class Step:
         self.operation = effect.operation
         self.result, self.value = effect.result, effect.value
         self._cases = self._numbers(numbers)
-        self._wrong: dict[State, str] = {}
-        self._next: dict[State, list[tuple[Value, State]]] = {}
+        self._wrong: dict[ObjectState, str] = {}
+        self._next: dict[ObjectState, list[tuple[Value, ObjectState]]] = {}
 
     def _numbers(self, numbers: Callable[[Value], Numbers]) -> list[dict[Term, int]]:
         """The values of all symbols but the result."""
@@ -97,23 +97,23 @@ class Step:
     def waits(self) -> bool:
         return self.operation == "wait"
 
-    def wrong(self, state: State) -> str:
+    def wrong(self, state: ObjectState) -> str:
         """What is wrong with it in this state; nothing: ""."""
         found = self._wrong.get(state)
         if found is None:
             found = self._wrong[state] = self._checked(state)
         return found
 
-    def _checked(self, state: State) -> str:
+    def _checked(self, state: ObjectState) -> str:
         if self.operation == "init" and state.is_valid:
             return "mbarrier.init on a valid mbarrier object"
         seen = self._seen(state)
         return next((c.message for c in self.checks if not terms.evaluate(c.condition, seen)), "")
 
-    def _seen(self, state: State) -> dict[Term, int]:
+    def _seen(self, state: ObjectState) -> dict[Term, int]:
         return {} if self.result is None else {self.result: state.content}
 
-    def following(self, state: State) -> list[tuple[Value, State]]:
+    def following(self, state: ObjectState) -> list[tuple[Value, ObjectState]]:
         """The states that it may leave, each with the truth value of "this one"."""
         if self.value is None:
             return [(1, state)]
@@ -128,7 +128,7 @@ class Step:
             ]
         return found
 
-    def after(self, state: State) -> tuple[State | None, str]:
+    def after(self, state: ObjectState) -> tuple[ObjectState | None, str]:
         """Of an operation on numbers: the next state, or None and what is wrong."""
         reason = self.wrong(state)
         return (None, reason) if reason else (self.following(state)[0][1], "")
@@ -145,9 +145,9 @@ class Step:
         )
 
 
-def steps(program: Program, numbers: Callable[[Value], Numbers]) -> dict[object, list[Step]]:
+def steps(program: Program, numbers: Callable[[Value], Numbers]) -> dict[object, list[Transition]]:
     """The operations and waits on each object of a program, by its place. `numbers` says what a count may be."""
-    found: dict[object, list[Step]] = {}
+    found: dict[object, list[Transition]] = {}
     checks: dict[tuple[int, int], list[Requirement]] = {}
     for t, thread in enumerate(program.threads):
         for requirement in thread.execution.requirements:
@@ -156,7 +156,7 @@ def steps(program: Program, numbers: Callable[[Value], Numbers]) -> dict[object,
     for e in program.events:
         if e.effect is not None and e.effect.kind == "mbarrier":
             mine = checks.get((e.thread, e.effect.index), ())
-            found.setdefault(place(e), []).append(Step(e, mine, numbers))
+            found.setdefault(place(e), []).append(Transition(e, mine, numbers))
     return found
 
 
@@ -178,12 +178,12 @@ class Reach:
     """`after[p]` are the states after p operations, `found_by[i][p]` those that operation i can find if it is the p-th one."""
 
     def __init__(self, size: int) -> None:
-        self.after: list[set[State | None]] = [set() for _ in range(size + 1)]
-        self.found_by: list[dict[int, set[State | None]]] = [{} for _ in range(size)]
+        self.after: list[set[ObjectState | None]] = [set() for _ in range(size + 1)]
+        self.found_by: list[dict[int, set[ObjectState | None]]] = [{} for _ in range(size)]
 
 
 def reachable(
-    operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int], windows: Sequence[tuple[int, int]]
+    operations: Sequence[Transition], certain: Sequence[bool], before: Sequence[int], windows: Sequence[tuple[int, int]]
 ) -> Reach:
     """The states that an object can be in after 0, 1, 2, ... operations, and those that each operation can find.
 
@@ -193,10 +193,12 @@ def reachable(
     precede them, and if need be by what they do alone: that only adds states.
     """
     reach = Reach(len(operations))
-    level: dict[tuple[int, int], set[State | None]] = {(0, 0): {START}}  # (operations dealt with, executed) -> states
+    level: dict[tuple[int, int], set[ObjectState | None]] = {
+        (0, 0): {START}
+    }  # (operations dealt with, executed) -> states
     sets = 0
     while level:
-        following: dict[tuple[int, int], set[State | None]] = {}
+        following: dict[tuple[int, int], set[ObjectState | None]] = {}
         for (done, executed), states in level.items():
             reach.after[executed] |= states
             sets += 1
@@ -215,8 +217,8 @@ def reachable(
     return reach
 
 
-def _following(step: Step, states: set[State | None]) -> set[State | None]:
-    found: set[State | None] = set()
+def _following(step: Transition, states: set[ObjectState | None]) -> set[ObjectState | None]:
+    found: set[ObjectState | None] = set()
     for state in states:
         if state is None or step.wrong(state):
             found.add(None)
@@ -226,7 +228,7 @@ def _following(step: Step, states: set[State | None]) -> set[State | None]:
 
 
 def _counted(
-    operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int], windows: Sequence[tuple[int, int]]
+    operations: Sequence[Transition], certain: Sequence[bool], before: Sequence[int], windows: Sequence[tuple[int, int]]
 ) -> Reach:
     """As `reachable`, by how many operations of each class were executed. Each one at a position where it can stand."""
     known = sum(1 << i for i, c in enumerate(certain) if c)
@@ -258,7 +260,7 @@ def _alike(classes: list[list[int]], before: Sequence[int]) -> list[list[int]]:
 
 
 def _by_counts(
-    operations: Sequence[Step],
+    operations: Sequence[Transition],
     classes: list[list[int]],
     before: Sequence[int],
     windows: Sequence[tuple[int, int]],
@@ -268,12 +270,12 @@ def _by_counts(
     position. `before` are those that certainly are executed before each operation."""
     needs = [_needs(members, classes, before) for members in classes]
     reach = Reach(len(operations))
-    level: dict[tuple[int, ...], set[State | None]] = {(0,) * len(classes): {START}}
+    level: dict[tuple[int, ...], set[ObjectState | None]] = {(0,) * len(classes): {START}}
     for position in range(len(operations) + 1):
         able = [sum(1 for i in members if windows[i][0] <= position + 1) for members in classes]
         here = [any(windows[i][0] <= position + 1 <= windows[i][1] for i in members) for members in classes]
-        finds: list[set[State | None]] = [set() for _ in classes]
-        following: dict[tuple[int, ...], set[State | None]] = {}
+        finds: list[set[ObjectState | None]] = [set() for _ in classes]
+        following: dict[tuple[int, ...], set[ObjectState | None]] = {}
         for counts, states in level.items():
             reach.after[position] |= states
             for k, members in enumerate(classes):

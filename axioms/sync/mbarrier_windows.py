@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 from axioms.cat.evaluate import bits
-from axioms.sync.mbarrier_states import State, Step, reachable
+from axioms.sync.mbarrier_states import ObjectState, Transition, reachable
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -23,7 +23,7 @@ class Windows:
     at position p."""
 
     def __init__(
-        self, operations: Sequence[Step], waits: Sequence[Step], certain: set[int], precedes: Sequence[int]
+        self, operations: Sequence[Transition], waits: Sequence[Transition], certain: set[int], precedes: Sequence[int]
     ) -> None:
         """`certain` are the events that are executed in any case; `precedes` says which come before which, by their numbers."""
         self.operations, self.waits, self.precedes = operations, waits, precedes
@@ -38,12 +38,12 @@ class Windows:
         self.last = [n - sum(row >> i & 1 for row in self.before) for i in range(n)]
         self.low, self.high = [0] * len(waits), [n] * len(waits)
         self.able: list[list[int]] = [[] for _ in waits]
-        self.possible: list[set[State | None]] = []
-        self.found_by: list[dict[int, set[State | None]]] = []
+        self.possible: list[set[ObjectState | None]] = []
+        self.found_by: list[dict[int, set[ObjectState | None]]] = []
         self._answers = _Answers(operations)
         self._narrow()
 
-    def _precedes(self, a: Step, b: Step) -> bool:
+    def _precedes(self, a: Transition, b: Transition) -> bool:
         return bool(self.precedes[a.event.index] >> b.event.index & 1)
 
     def _narrow(self) -> None:
@@ -101,27 +101,27 @@ _STATE, _TOKEN = terms.symbol("state", 64), terms.symbol("token", 64)
 class _Answers:
     """Which states let waits return what their events say. A token is the state that an operation on the object found."""
 
-    def __init__(self, operations: Sequence[Step]) -> None:
+    def __init__(self, operations: Sequence[Transition]) -> None:
         self.operations = operations
         self._source = {s.result: i for i, s in enumerate(operations) if s.result is not None}
         self._known: dict[tuple[Value, Term, int], Value] = {}
 
     def fitting(
-        self, wait: Step, found_by: Sequence[Mapping[int, set[State | None]]]
-    ) -> Callable[[State | None], bool]:
+        self, wait: Transition, found_by: Sequence[Mapping[int, set[ObjectState | None]]]
+    ) -> Callable[[ObjectState | None], bool]:
         """Whether a wait that finds a state may be the one that returns true, or false, as its event says."""
         conditions = self._conditions(wait, found_by)
         unwanted = "MW" not in wait.event.tags
 
         @functools.cache
-        def fits(state: State | None) -> bool:
+        def fits(state: ObjectState | None) -> bool:
             if state is None or wait.wrong(state):
                 return True
             return any(self._put(c, _STATE, state.content) != unwanted for c in conditions)
 
         return fits
 
-    def _conditions(self, wait: Step, found_by: Sequence[Mapping[int, set[State | None]]]) -> set[Value]:
+    def _conditions(self, wait: Transition, found_by: Sequence[Mapping[int, set[ObjectState | None]]]) -> set[Value]:
         """The truth value of "it returns true", as terms of the state: one for each token that it may have."""
         assert wait.event.effect is not None
         complete = wait.event.effect.complete
@@ -131,7 +131,7 @@ class _Answers:
             return {terms.substitute(complete, common)}
         token = tokens[0]
         source = self._source[token]
-        found = set[State | None]().union(*found_by[source].values())
+        found = set[ObjectState | None]().union(*found_by[source].values())
         if any(s is None or self.operations[source].wrong(s) for s in found):
             return {terms.substitute(complete, common)}  # behaviour is undefined, the token any
         common[token] = _TOKEN

@@ -25,7 +25,7 @@ from axioms.program import Program
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 from axioms.sat.relations import Executed, filled
 from axioms.sat.values import Lowering
-from axioms.sync.mbarrier_states import ARRIVALS, WRECKS, State, Step
+from axioms.sync.mbarrier_states import ARRIVALS, WRECKS, ObjectState, Transition
 from axioms.sync.mbarrier_windows import Windows
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -33,8 +33,8 @@ from ptxcore.values.terms import Term, Value
 #: Section 9.7.13.15.4.
 UNSEEN = "an arrival in a phase of an mbarrier object before any wait said that the phase before is over"
 
-Rows = dict[int, dict[int, list[int]]]
-Found = list[dict[State | None, int]]
+LiteralRows = dict[int, dict[int, list[int]]]
+StateLiterals = list[dict[ObjectState | None, int]]
 
 
 class Mbarriers:
@@ -48,7 +48,7 @@ class Mbarriers:
         lowering: Lowering,
         formula: Formula,
         known: Sequence[list[int]],
-        found: Mapping[object, list[Step]],
+        found: Mapping[object, list[Transition]],
         tick: Callable[[], None],
     ) -> None:
         """`known` are relations, as rows, that the order of operations certainly agrees with; `found` are the operations and
@@ -57,7 +57,7 @@ class Mbarriers:
         self.flows: list[tuple[int, Term, Value]] = []
         self.misuse: list[Misuse] = []
         self.objects: list[_Object] = []
-        order, source, denied = Rows(), Rows(), Rows()
+        order, source, denied = LiteralRows(), LiteralRows(), LiteralRows()
         #: What anything looks at of what operations return: no number where an operation can be nowhere.
         self.results: list[Term] = []
         if found:
@@ -73,7 +73,7 @@ class Mbarriers:
         self.mbrf = filled(source, [0] * program.size, formula, BOTH)
         self.denied = filled(denied, [0] * program.size, formula, BOTH)
 
-    def over(self, wait: Step) -> int:
+    def over(self, wait: Transition) -> int:
         """The literal of "the phase is over that a `try_wait` asks for"."""
         event = wait.event
         assert event.effect is not None
@@ -143,7 +143,13 @@ class _Object:
     `found[i][p]` those of the states that operation i can find at position p."""
 
     def __init__(
-        self, whole: Mbarriers, members: list[Step], precedes: list[int], needed: set[Term], order: Rows, source: Rows
+        self,
+        whole: Mbarriers,
+        members: list[Transition],
+        precedes: list[int],
+        needed: set[Term],
+        order: LiteralRows,
+        source: LiteralRows,
     ) -> None:
         self.formula, self.literals, self.pair = whole.formula, whole.executed.literals, whole.executed.pair
         self.whole, self.precedes, self.needed = whole, precedes, needed
@@ -169,7 +175,7 @@ class _Object:
         self._order(order)
         self._phases(source)
 
-    def _literal(self, step: Step) -> int:
+    def _literal(self, step: Transition) -> int:
         return self.literals[step.event.index]
 
     # Positions.
@@ -199,7 +205,7 @@ class _Object:
             formula.add([-self.filled[p], self.filled[p - 1]])
         return at
 
-    def _ladder(self, row: list[int], step: Step) -> list[int]:
+    def _ladder(self, row: list[int], step: Transition) -> list[int]:
         """For each position the literal of "executed, and at this position or before it"."""
         formula = self.formula
         upto, some = [], FALSE
@@ -218,7 +224,7 @@ class _Object:
                     if here != FALSE:
                         self.formula.add([-here, -executed, self.upto[i][p - 1]])
 
-    def _place_wait(self, wait: Step, able: Sequence[int]) -> list[int]:
+    def _place_wait(self, wait: Transition, able: Sequence[int]) -> list[int]:
         """A wait stands behind the operations that certainly precede it, and before those that certainly follow."""
         formula, precedes = self.formula, self.precedes
         me, executed = wait.event.index, self._literal(wait)
@@ -252,15 +258,15 @@ class _Object:
 
     # States.
 
-    def _states(self) -> Found:
+    def _states(self) -> StateLiterals:
         formula = self.formula
-        states: Found = []
+        states: StateLiterals = []
         for possible in self.possible:
             ordered = sorted(possible, key=lambda s: (s is None, s or ()))
             if len(ordered) == 1:
                 states.append({ordered[0]: TRUE})
                 continue
-            row: dict[State | None, int] = {s: formula.new() for s in ordered}
+            row: dict[ObjectState | None, int] = {s: formula.new() for s in ordered}
             formula.at_most_one(list(row.values()))
             states.append(row)
         for p in range(1, len(states)):
@@ -280,7 +286,7 @@ class _Object:
                             formula.add([-here, -literal, -holds, states[p].get(after, FALSE)])
         return states
 
-    def _found(self, i: int) -> Found:
+    def _found(self, i: int) -> StateLiterals:
         """The states that an operation can find, for each of its positions."""
         finds = self.windows.found_by[i]
         return [
@@ -311,19 +317,19 @@ class _Object:
             for reason, literals in reasons.items():
                 self.whole.misuse.append(Misuse(self.formula.disj(literals, BOTH), reason, (step.event,)))
 
-    def _placed(self) -> Iterator[tuple[Step, list[int], Found]]:
+    def _placed(self) -> Iterator[tuple[Transition, list[int], StateLiterals]]:
         """Operations and waits with their positions, and the states that they can find there."""
         yield from zip(self.operations, self.at, self.found, strict=True)
         for step, row in zip(self.waits, self.behind, strict=True):
             yield step, row, self.states
 
-    def _flow(self, step: Step, here: int, literal: int, content: int) -> None:
+    def _flow(self, step: Transition, here: int, literal: int, content: int) -> None:
         if step.result is not None and step.result in self.needed:
             both = self.formula.conj(here, literal)
             if both != FALSE:
                 self.whole.flows.append((both, step.result, content))
 
-    def _wreck(self, step: Step, cases: list[tuple[int, int]]) -> None:
+    def _wreck(self, step: Transition, cases: list[tuple[int, int]]) -> None:
         """In these cases, behaviour is undefined and the result any of `WRECKS`."""
         if not cases or step.result is None or step.result not in self.needed:
             return
@@ -334,7 +340,7 @@ class _Object:
 
     # Relations.
 
-    def _order(self, rows: Rows) -> None:
+    def _order(self, rows: LiteralRows) -> None:
         n = len(self.operations)
         for i, j in itertools.combinations(range(n), 2):
             first = self._first(i, j)
@@ -348,7 +354,7 @@ class _Object:
         for v, w in itertools.permutations(range(len(self.waits)), 2):
             self._relate(rows, self.waits[v], self.waits[w], self._sees_less(v, w))
 
-    def _relate(self, rows: Rows, a: Step, b: Step, literal: int) -> None:
+    def _relate(self, rows: LiteralRows, a: Transition, b: Transition, literal: int) -> None:
         if literal != FALSE:
             both = self.formula.conj(literal, self.pair(a.event.index, b.event.index), BOTH)
             if both != FALSE:
@@ -398,7 +404,7 @@ class _Object:
         ]
         return self.formula.disj(cases, BOTH)
 
-    def _phases(self, rows: Rows) -> None:
+    def _phases(self, rows: LiteralRows) -> None:
         """Which waits say that the phase of which arrival is over, and arrivals in a phase although nobody waited for the end
         of the one before."""
         formula = self.formula
@@ -422,7 +428,7 @@ class _Object:
                     if unseen != FALSE:
                         self.whole.misuse.append(Misuse(unseen, UNSEEN, (step.event,)))
 
-    def denials(self, rows: Rows) -> None:
+    def denials(self, rows: LiteralRows) -> None:
         """Which operations ended the phase that a wait asks for, where it says no although the phase is over."""
         for w, wait in enumerate(self.waits):
             over = self.whole.over(wait) if "REFUSED" in wait.event.tags else FALSE
@@ -449,7 +455,7 @@ class _Object:
             known = self._beginning[i, epoch] = self.formula.disj(cases, BOTH)
         return known
 
-    def _epochs(self, step: Step, row: list[int], found: Found) -> dict[tuple[int, int], int]:
+    def _epochs(self, step: Transition, row: list[int], found: StateLiterals) -> dict[tuple[int, int], int]:
         """For each phase that the object may be in when a step takes place, the literal of "it is". Where there is one only,
         it is whenever the step takes place: an executed step has a position, and every position a state."""
         cases: dict[tuple[int, int] | None, list[tuple[int, int]]] = {}

@@ -15,12 +15,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from axioms.events.encounters import Meeting
+from axioms.events.encounters import BarrierMeeting
 from axioms.events.event import Event, Misuse
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 
 
-class Part(NamedTuple):
+class RoundPart(NamedTuple):
     """A thread's arrival at such a barrier, or its wait, or both. `arrives` and `passes` are the literals of that they
     happen (FALSE for the half that is missing)."""
 
@@ -43,20 +43,20 @@ class Rounds:
     `arrivals[k]` and `waits[k]` are the events of round k, each with its literal.
     """
 
-    def __init__(self, meeting: Meeting, parts: Sequence[Part], formula: Formula) -> None:
+    def __init__(self, meeting: BarrierMeeting, parts: Sequence[RoundPart], formula: Formula) -> None:
         self.threads, self.warps, self.formula = meeting.threads, meeting.warps, formula
         self.parts = list(parts)
         self.apart = all(part.arrive is None or part.wait is None for part in parts)
-        self.arrivals: list[list[tuple[Part, int]]] = []
-        self.waits: list[list[tuple[Part, int]]] = []
+        self.arrivals: list[list[tuple[RoundPart, int]]] = []
+        self.waits: list[list[tuple[RoundPart, int]]] = []
         self.unpaired: list[Misuse] = []  # a wait without an arrival, an arrival before the wait
-        by_thread: dict[int, list[Part]] = {}
+        by_thread: dict[int, list[RoundPart]] = {}
         for part in self.parts:
             by_thread.setdefault(part.thread, []).append(part)
         for mine in by_thread.values():
             self._number(mine)
 
-    def _number(self, mine: list[Part]) -> None:
+    def _number(self, mine: list[RoundPart]) -> None:
         """Numbers what one thread does: a literal of "so many arrivals, so many waits before" for each that is possible."""
         formula = self.formula
         arrived, waited = [TRUE], [TRUE]  # the literal of "at least that many"; index 0 always holds
@@ -92,7 +92,7 @@ class Rounds:
             self.unpaired.append(Misuse(wrong, reason, (event,)))
 
     @staticmethod
-    def _add(rounds: list[list[tuple[Part, int]]], k: int, part: Part, literal: int) -> None:
+    def _add(rounds: list[list[tuple[RoundPart, int]]], k: int, part: RoundPart, literal: int) -> None:
         if literal != FALSE:
             while len(rounds) <= k:
                 rounds.append([])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axioms.events.encounters import Encounters, Instance, Meeting
+from axioms.events.encounters import BarrierMeeting, Encounters, Instance
 from axioms.events.event import Thread
 from ptxcore.machine.ir.effects import Effect
 
@@ -50,7 +50,7 @@ class SharedWaits(Encounters):
                     mates = [(u, some[0][0].index if some else -1) for u, some, _ in awaited]
                     barrier = "together", *sorted([(t, effect.index), *mates])
                     self.names[t, effect.index] = barrier, 0
-                    self.meetings[barrier] = Meeting(tuple(u for u, _ in (*mates, (t, 0))))
+                    self.meetings[barrier] = BarrierMeeting(tuple(u for u, _ in (*mates, (t, 0))))
 
     def _certainly_over(self) -> None:
         """Lets every thread go on as long as nothing in its way is uncertain."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from axioms.cat.model import Model
-from axioms.cat.shapes import Shape, shape
+from axioms.cat.shapes import RelationShape, shape
 from axioms.events.event import Event
 from axioms.program import Program
 from axioms.witness.fitted import fitted
@@ -27,13 +27,13 @@ def alike(asked: Sequence[tuple[Program, Model]], *, races: bool = False) -> boo
     return all(_same(first, cut) and left == _left(m, cut, races) for cut, m in others)
 
 
-def _left(model: Model, program: Program, races: bool) -> Shape:
+def _left(model: Model, program: Program, races: bool) -> RelationShape:
     """What is left of a model for a program."""
     return _shape(fitted(model, program, wanted_flags(model, races)))
 
 
 @lru_cache(maxsize=4096)
-def _shape(model: Model) -> Shape:
+def _shape(model: Model) -> RelationShape:
     return shape(model)
 
 

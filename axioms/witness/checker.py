@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from axioms.cat.model import Model
     from axioms.witness.candidate import Candidate
 
-Pair = tuple[int, int]
+EventPair = tuple[int, int]
 
 
 class Judged:
@@ -24,7 +24,7 @@ class Judged:
         self._candidate = candidate
         self._base: Mapping[str, int | Rows] | None = None
         self._number: dict[int, int] | None = None
-        self._found: dict[tuple[str, bool], frozenset[Pair] | None] = {}
+        self._found: dict[tuple[str, bool], frozenset[EventPair] | None] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
         return _nothing, ()
@@ -45,7 +45,7 @@ class Judged:
             self._number = self._candidate.numbers()
         return self._number
 
-    def base(self, name: str) -> frozenset[Pair]:
+    def base(self, name: str) -> frozenset[EventPair]:
         """A relation that every model may use without defining it."""
         assert BASE[name].kind == "relation"
         if (name, False) not in self._found:
@@ -56,7 +56,7 @@ class Judged:
             self._found[name, False] = self._pairs(value)
         return self._found[name, False] or frozenset()
 
-    def defined(self, name: str) -> frozenset[Pair] | None:
+    def defined(self, name: str) -> frozenset[EventPair] | None:
         """A relation that the model defines under a name; None where it defines none."""
         if (name, True) not in self._found:
             node = self.model.names.get(name)
@@ -64,7 +64,7 @@ class Judged:
             self._found[name, True] = self._pairs(self.evaluation.rows(node)) if known and node is not None else None
         return self._found[name, True]
 
-    def value(self, expression: str) -> tuple[int, ...] | tuple[Pair, ...]:
+    def value(self, expression: str) -> tuple[int, ...] | tuple[EventPair, ...]:
         """What an expression of the model's language is here: events of a set, pairs of a relation. Raises InputError."""
         from axioms.witness.asked import value_of
 
@@ -73,7 +73,7 @@ class Judged:
             return tuple(sorted({self.number[i] for i in bits(found) if i in self.number}))
         return tuple(sorted(self._pairs(found)))
 
-    def _pairs(self, rows: Rows) -> frozenset[Pair]:
+    def _pairs(self, rows: Rows) -> frozenset[EventPair]:
         number = self.number
         return frozenset(
             (number[i], number[j])
@@ -113,7 +113,7 @@ def _nothing() -> None:
     return None
 
 
-def successors(pairs: Iterable[Pair]) -> dict[int, list[int]]:
+def successors(pairs: Iterable[EventPair]) -> dict[int, list[int]]:
     """Of each event those that a relation leads to."""
     found: dict[int, list[int]] = {}
     for a, b in sorted(pairs):

@@ -54,7 +54,7 @@ ONE_OF = frozenset(("async", "war", "mixed-size", "proxy", "data"))
 _OF_BEGINNINGS = ONE_OF | frozenset(UNDEFINED) | {UNSET}
 
 #: A pair of instructions: thread, line and effect of each.
-Pair = tuple[tuple[int, int, int], tuple[int, int, int]]
+CellPair = tuple[tuple[int, int, int], tuple[int, int, int]]
 #: Under which condition a pair of events may raise a flag, by its name.
 Only = Callable[[str, Event, Event], Value]
 
@@ -86,13 +86,13 @@ class Tellings:
     """The pairs of instructions that were told of, by what must not be told of them again."""
 
     def __init__(self) -> None:
-        self._told: dict[str, set[Pair]] = {}
+        self._told: dict[str, set[CellPair]] = {}
 
-    def of(self, name: str) -> set[Pair]:
+    def of(self, name: str) -> set[CellPair]:
         return self._told.setdefault("" if name in ONE_OF else name, set())
 
 
-def raised(flag: Axiom, candidate: Candidate, only: Only | None = None) -> Iterator[tuple[Pair, int, int]]:
+def raised(flag: Axiom, candidate: Candidate, only: Only | None = None) -> Iterator[tuple[CellPair, int, int]]:
     """The pairs of events of one execution that raise a flag, of those that count."""
     events = candidate.program.events
     symbols = collections.defaultdict(int, candidate.symbols)  # what was not executed has no value, and decides nothing
@@ -118,7 +118,7 @@ def _site(program: Program, event: Event) -> Site:
     return site_of(program.threads, event.thread, event.effect.instruction)
 
 
-def pair_of(a: Event, b: Event) -> Pair:
+def pair_of(a: Event, b: Event) -> CellPair:
     """The pair of instructions that two events are of."""
     first, second = sorted((_place(a), _place(b)))
     return first, second
@@ -136,8 +136,8 @@ class Seen:
 
     def __init__(self, model: Model) -> None:
         self.flags = model.flags
-        self.first: list[dict[Pair, Race]] = [{} for _ in self.flags]
-        self.asked = Asked()
+        self.first: list[dict[CellPair, Race]] = [{} for _ in self.flags]
+        self.asked = RacesAsked()
 
     def add(self, candidate: Candidate, only: Only | None = None) -> None:
         for flag, known in zip(self.flags, self.first, strict=True):
@@ -156,12 +156,12 @@ class Seen:
         return races + self.asked.races
 
 
-class Asked:
+class RacesAsked:
     """The races of which executions tell when they are asked one by one, see `axioms.cat.residual`."""
 
     def __init__(self) -> None:
         self.races: list[Race] = []
-        self._told: set[tuple[str, Pair]] = set()
+        self._told: set[tuple[str, CellPair]] = set()
 
     def add(self, candidate: Candidate) -> None:
         """Takes those of one more execution."""

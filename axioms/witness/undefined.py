@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from axioms.events.event import WILD, Trouble
+from axioms.events.event import WILD, UndefinedBehaviour
 from axioms.program import Program
 from axioms.witness.result import Undefined
 
@@ -19,7 +19,7 @@ def located(program: Program, undefined: Undefined) -> Undefined:
     return undefined
 
 
-def _size(program: Program, trouble: Trouble) -> int:
+def _size(program: Program, trouble: UndefinedBehaviour) -> int:
     """The bytes of the access that a trouble is about; 0 where it is none."""
     effects = program.threads[trouble.thread].execution.effects
     found = (e for e in effects if e.instruction is trouble.instruction and e.address == trouble.address)

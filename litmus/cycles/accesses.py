@@ -17,7 +17,7 @@ _ORDERS = ("weak", "relaxed", "acquire", "release", "acq_rel", "volatile")
 _MEMBAR = {"cta": "sc.cta", "gl": "sc.gpu", "sys": "sc.sys"}
 _EXCHANGES = ("exch", "cas", "add", "inc", "dec", "and", "or", "xor", "min", "max")
 #: A location is a name and how many bytes behind it.
-Cell = tuple[str, int]
+ElementCell = tuple[str, int]
 
 
 class Unread(ValueError):
@@ -25,7 +25,7 @@ class Unread(ValueError):
 
 
 @dataclass(eq=False, slots=True)
-class Access:
+class CycleAccess:
     """A read or a write.
 
     `value` is a number that a write writes, None where that is not known; else `adds` may be what it adds to what the read
@@ -37,16 +37,16 @@ class Access:
 
     thread: int
     direction: str
-    cell: Cell
+    cell: ElementCell
     annotation: Annotation
     register: str | None = None
     value: int | None = None
     adds: int | None = None
-    source: Access | None = None
+    source: CycleAccess | None = None
     paired: bool = False
     before: tuple[str, ...] = ()
-    result: Cell | None = None
-    depends: dict[Access, str] = field(default_factory=dict)
+    result: ElementCell | None = None
+    depends: dict[CycleAccess, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Walk:
     """A thread: its accesses, and the marks of what synchronises it with others, before the first (`enters`) and after the
     last (`leaves`)."""
 
-    accesses: list[Access] = field(default_factory=list)
+    accesses: list[CycleAccess] = field(default_factory=list)
     enters: set[str] = field(default_factory=set)
     leaves: set[str] = field(default_factory=set)
 
@@ -62,12 +62,12 @@ class Walk:
 class _Sum(NamedTuple):
     """What a read returns, and a number."""
 
-    read: Access
+    read: CycleAccess
     adds: int
 
 
 #: What a register holds: a number, the address of a cell, a sum, or what is not known.
-_Value = int | Cell | _Sum | None
+_Value = int | ElementCell | _Sum | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class _Known:
     """What is known of a register, and the reads that it depends on."""
 
     value: _Value = None
-    reads: frozenset[Access] = frozenset()
+    reads: frozenset[CycleAccess] = frozenset()
 
 
 _NOTHING = _Known()
@@ -122,7 +122,7 @@ class _Walker:
         self.registers: dict[str, _Known] = {}
         self.result = Walk()
         self.fences: list[str] = []
-        self.controls: frozenset[Access] = frozenset()
+        self.controls: frozenset[CycleAccess] = frozenset()
         self.marks: set[str] = set()  # of what synchronises, since the last access
         self.mapped: dict[str, str] = {}  # locations by the registers with their addresses in another CTA
         self.ungrouped = {"CpAsync": 0, "Bulk": 0}  # copies that no group has yet
@@ -244,7 +244,7 @@ class _Walker:
         name, offset = address.value
         base, proxy = self.ways.get(name, (None, ""))
         way = {"generic": "alias", "constant": "const"}.get(proxy, "")
-        cell: Cell = (base or name, offset + where.offset)
+        cell: ElementCell = (base or name, offset + where.offset)
         at = one.operands.index(where)
         operands = one.operands[at + 1 :]
         for access in self._accesses(one, cell, way, operands):
@@ -295,11 +295,11 @@ class _Walker:
         to, origin = _cell_of(target), _cell_of(source)
         # Where nothing else names either end, who copies a 0 does not write: nothing tells it from what is there.
         if operation == "reduce" and origin[0] in self.ends:
-            access, address = Access(self.thread, "W", to, annotation, adds=self.ends[origin[0]]), target
+            access, address = CycleAccess(self.thread, "W", to, annotation, adds=self.ends[origin[0]]), target
         elif self.ends.get(origin[0], 0) or (origin[0] in self.ends and to[0] not in self.ends):
-            access, address = Access(self.thread, "W", to, annotation, value=self.ends[origin[0]]), target
+            access, address = CycleAccess(self.thread, "W", to, annotation, value=self.ends[origin[0]]), target
         elif to[0] in self.ends and operation != "reduce":
-            access, address = Access(self.thread, "R", origin, annotation, result=to), source
+            access, address = CycleAccess(self.thread, "R", origin, annotation, result=to), source
         else:
             raise Unread("copies between locations that are accessed elsewhere, which no edge is")
         self._add(access, address, ())
@@ -309,47 +309,49 @@ class _Walker:
             multicast = "multicast::cluster" in one.modifiers
             self.marks.add(f"{'multicast' if multicast else 'bulk'} {_cell_of(cells[2])[0]}")
 
-    def _accesses(self, one: Instruction, cell: Cell, way: str, operands: Sequence[Operand]) -> Iterator[Access]:
+    def _accesses(
+        self, one: Instruction, cell: ElementCell, way: str, operands: Sequence[Operand]
+    ) -> Iterator[CycleAccess]:
         register = _plain(one.operands[0].name) if isinstance(one.operands[0], Name) else None
         known = self._of(operands[-1]).value if operands else None
         value = known if isinstance(known, int) else None
         if one.opcode == "ld":
-            yield Access(self.thread, "R", cell, _annotation(one, "R", "", way), register)
+            yield CycleAccess(self.thread, "R", cell, _annotation(one, "R", "", way), register)
         elif one.opcode == "st":
             read, plus = (known.read, known.adds) if isinstance(known, _Sum) else (None, None)
             stored = "stasync" if "async" in one.modifiers else ""
             annotation = Annotation(operation=stored) if stored else _annotation(one, "W", "", way)
-            yield Access(self.thread, "W", cell, annotation, None, value, plus, read)
+            yield CycleAccess(self.thread, "W", cell, annotation, None, value, plus, read)
         elif one.opcode == "red":
             adds = value if "add" in one.modifiers else None
-            yield Access(self.thread, "W", cell, _annotation(one, "W", "red", way), adds=adds)
+            yield CycleAccess(self.thread, "W", cell, _annotation(one, "W", "red", way), adds=adds)
         else:
             yield from self._atomic(one, cell, way, operands, register, value)
 
     def _atomic(
         self,
         one: Instruction,
-        cell: Cell,
+        cell: ElementCell,
         way: str,
         operands: Sequence[Operand],
         register: str | None,
         value: int | None,
-    ) -> Iterator[Access]:
+    ) -> Iterator[CycleAccess]:
         what = next((w for w in one.modifiers if w in _EXCHANGES), "")
         if what == "cas" and len(operands) == 2 and operands[0] == operands[1]:
             # It writes what is there, if anything: no other access sees that.
-            yield Access(self.thread, "R", cell, _annotation(one, "R", "atom", way), register)
+            yield CycleAccess(self.thread, "R", cell, _annotation(one, "R", "atom", way), register)
         elif what == "exch" and isinstance(one.operands[0], Sink):
-            yield Access(self.thread, "W", cell, _annotation(one, "W", "atom", way), value=value)
+            yield CycleAccess(self.thread, "W", cell, _annotation(one, "W", "atom", way), value=value)
         else:
             annotation = _annotation(one, "RW", "", way)
-            read = Access(self.thread, "R", cell, annotation, register)
+            read = CycleAccess(self.thread, "R", cell, annotation, register)
             yield read
             writes = value if what in ("exch", "cas") else None
             adds = value if what == "add" else None
-            yield Access(self.thread, "W", cell, annotation, None, writes, adds, read, paired=True)
+            yield CycleAccess(self.thread, "W", cell, annotation, None, writes, adds, read, paired=True)
 
-    def _add(self, access: Access, address: _Known, operands: Sequence[Operand]) -> None:
+    def _add(self, access: CycleAccess, address: _Known, operands: Sequence[Operand]) -> None:
         found = self.result.accesses
         if not found:
             self.result.enters = self.marks
@@ -370,7 +372,7 @@ def _base(operand: Operand) -> str:
     return operand.base.name if isinstance(operand, Address) and isinstance(operand.base, Name) else ""
 
 
-def _cell_of(known: _Known) -> Cell:
+def _cell_of(known: _Known) -> ElementCell:
     assert isinstance(known.value, tuple) and not isinstance(known.value, _Sum)
     return known.value
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from litmus.cycles import copies
-from litmus.cycles.code import Column, columns, location_name
-from litmus.cycles.cycle import Layout, Outcome, Refused
+from litmus.cycles.code import WrittenThread, columns, location_name
+from litmus.cycles.cycle import CycleLayout, Outcome, Refused
 from litmus.cycles.edges import Edge, shown
 from litmus.cycles.normal import least_rotation
 from litmus.cycles.places import Placement, label, places
-from litmus.cycles.synchronisation import Meeting, is_synchronised, synchronise
+from litmus.cycles.synchronisation import Synchronisation, is_synchronised, synchronise
 from litmus.test import (
     And,
     Compare,
@@ -31,7 +31,7 @@ from ptxcore.syntax.tree import AnyStatement
 _Parts = tuple[tuple[tuple[AnyStatement, ...], ...], tuple[Location, ...], tuple[Kernel, ...], Proposition]
 
 
-def builder(layout: Layout, name: str) -> Callable[[Placement], Test]:
+def builder(layout: CycleLayout, name: str) -> Callable[[Placement], Test]:
     """What makes the test of a cycle with its threads at the places that it is given, with the cycle as its comment. It raises
     `Refused` where they cannot stand so."""
     cycle, meta = written(layout.edges), information(layout)
@@ -56,16 +56,16 @@ def builder(layout: Layout, name: str) -> Callable[[Placement], Test]:
     return build
 
 
-def _parts(layout: Layout, placement: Placement | None) -> _Parts:
+def _parts(layout: CycleLayout, placement: Placement | None) -> _Parts:
     """What a test is made of beside its places; a placement is needed where threads synchronise."""
     cells = columns(layout)
-    meeting = Meeting() if placement is None else synchronise(layout, cells, placement)
+    meeting = Synchronisation() if placement is None else synchronise(layout, cells, placement)
     statements = tuple(tuple(column.statements) for column in cells)
     locations = (*_locations(layout), *copies.ends(layout), *meeting.locations)
     return statements, locations, meeting.kernels, _proposition(layout, cells)
 
 
-def information(layout: Layout) -> tuple[tuple[str, str], ...]:
+def information(layout: CycleLayout) -> tuple[tuple[str, str], ...]:
     """The lines `Cycle=` and `Com=`: the cycle, and how each thread leads to the next."""
     com = " ".join(edge.kind for edge in layout.edges if edge.external)
     return ("Cycle", written(least_rotation(layout.edges))), ("Com", com)
@@ -91,7 +91,7 @@ def _location(name: str) -> Location:
     return Location(name)
 
 
-def _locations(layout: Layout) -> list[Location]:
+def _locations(layout: CycleLayout) -> list[Location]:
     spaces, wide = copies.spaces(layout), copies.wide(layout)
     found = [
         copies.location(location_name(n), spaces[n], n in wide) if n in spaces else _location(location_name(n))
@@ -105,12 +105,12 @@ def _locations(layout: Layout) -> list[Location]:
     return found
 
 
-def _proposition(layout: Layout, written: Sequence[Column]) -> Proposition:
+def _proposition(layout: CycleLayout, written: Sequence[WrittenThread]) -> Proposition:
     ways = [_one(layout, written, outcome) for outcome in layout.outcomes]
     return ways[0] if len(ways) == 1 else Or(tuple(ways))
 
 
-def _one(layout: Layout, written: Sequence[Column], outcome: Outcome) -> Proposition:
+def _one(layout: CycleLayout, written: Sequence[WrittenThread], outcome: Outcome) -> Proposition:
     wide, copied = copies.wide(layout), copies.copied(layout)
     named = sorted((location_name(n), value, n in wide) for n, value in outcome.finals)
     reads = dict(outcome.reads)
@@ -126,12 +126,12 @@ def _one(layout: Layout, written: Sequence[Column], outcome: Outcome) -> Proposi
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
-def _copied(layout: Layout, i: int, value: int) -> Compare:
+def _copied(layout: CycleLayout, i: int, value: int) -> Compare:
     """What a copy has read."""
     return _final(copies.other_end(layout, i), value, layout.events[i].annotation.operation == "bulk")
 
 
-def refuse_hidden_order(layout: Layout) -> None:
+def refuse_hidden_order(layout: CycleLayout) -> None:
     """Raises `Refused` where nothing tells in which order accesses of one location come: two reductions, or a copy and an
     access of its own thread; and for other copies that there are not."""
     copies.refuse(layout)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from litmus.cycles import copies
 from litmus.cycles.annotations import Annotation
-from litmus.cycles.cycle import Layout
+from litmus.cycles.cycle import CycleLayout
 from litmus.cycles.edges import WAITING, Edge
 from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, Label, Name, Operand, Sink
 
@@ -23,7 +23,7 @@ def location_name(number: int) -> str:
 
 
 @dataclass(slots=True)
-class Column:
+class WrittenThread:
     """A thread while it is written: its statements, and the registers of the reads, by the numbers of their events."""
 
     statements: list[AnyStatement] = field(default_factory=list)
@@ -55,13 +55,13 @@ def _cell(name: str) -> Address:
     return Address(Name(name))
 
 
-def columns(layout: Layout) -> list[Column]:
+def columns(layout: CycleLayout) -> list[WrittenThread]:
     """The threads of a cycle, without what synchronises them with each other."""
     return [_column(layout, events) for events in layout.threads]
 
 
-def _column(layout: Layout, events: Sequence[int]) -> Column:
-    column = Column()
+def _column(layout: CycleLayout, events: Sequence[int]) -> WrittenThread:
+    column = WrittenThread()
     edges = layout.edges
     for i in events:
         before = edges[i - 1]
@@ -81,7 +81,7 @@ def _fence(edge: Edge) -> str:
     return f"fence.proxy.{edge.detail}" if edge.kind == "Proxy" else f"fence.{edge.detail or 'sc.sys'}"
 
 
-def _access(column: Column, layout: Layout, i: int, before: Edge | None) -> None:
+def _access(column: WrittenThread, layout: CycleLayout, i: int, before: Edge | None) -> None:
     event = layout.events[i]
     name = location_name(event.location) + (event.annotation.way and "1")
     address = _cell(name)
@@ -119,7 +119,7 @@ def _access(column: Column, layout: Layout, i: int, before: Edge | None) -> None
         column.add(f"st{_order(event.annotation)}.u32", address, operand)
 
 
-def _result(column: Column, i: int) -> Name:
+def _result(column: WrittenThread, i: int) -> Name:
     register = f"r{len(column.registers)}"
     column.registers[i] = register
     return _name(f"%{register}")
@@ -132,14 +132,14 @@ def _order(annotation: Annotation) -> str:
     return f".{annotation.semantics}" + (f".{annotation.scope}" if annotation.scope else "")
 
 
-def _zero(column: Column, source: str, i: int) -> Name:
+def _zero(column: WrittenThread, source: str, i: int) -> Name:
     """A register that is 0 and depends on another."""
     zero = _name(f"%t{i}")
     column.add("xor.b32", zero, _name(f"%{source}"), _name(f"%{source}"))
     return zero
 
 
-def _dependent_address(column: Column, source: str, name: str, i: int) -> Address:
+def _dependent_address(column: WrittenThread, source: str, name: str, i: int) -> Address:
     zero = _zero(column, source, i)
     wide, base, address = _name(f"%o{i}"), _name(f"%b{i}"), f"%a{i}"
     column.add("cvt.u64.u32", wide, zero)
@@ -148,13 +148,13 @@ def _dependent_address(column: Column, source: str, name: str, i: int) -> Addres
     return _cell(address)
 
 
-def _dependent_value(column: Column, source: str, value: int, i: int) -> Name:
+def _dependent_value(column: WrittenThread, source: str, value: int, i: int) -> Name:
     zero, result = _zero(column, source, i), _name(f"%v{i}")
     column.add("add.u32", result, zero, Immediate(value))
     return result
 
 
-def _branch(column: Column, source: str) -> None:
+def _branch(column: WrittenThread, source: str) -> None:
     """A branch on what was read that leads to the next statement either way."""
     register, predicate, label = _name(f"%{source}"), _name(f"%p{column.labels}"), f"L{column.labels}"
     column.labels += 1

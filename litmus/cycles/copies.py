@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from litmus.cycles.annotations import COPIES
-from litmus.cycles.cycle import Event, Layout, Refused
+from litmus.cycles.cycle import CycleEvent, CycleLayout, Refused
 from litmus.cycles.edges import COPIED, COPYING, REMOTE, WAITING, Edge
 from litmus.test import Location
 from ptxcore.syntax.tree import Address, Immediate, Name, Operand
@@ -31,21 +31,21 @@ _READ = "read"
 _WORDS = 4
 
 
-def is_copy(event: Event) -> bool:
+def is_copy(event: CycleEvent) -> bool:
     """Whether an access is made by a copy."""
     return event.annotation.operation in _WAITS
 
 
-def _is_wide(event: Event) -> bool:
+def _is_wide(event: CycleEvent) -> bool:
     return event.annotation.operation in ("bulk", "reduce")
 
 
-def copied(layout: Layout) -> list[int]:
+def copied(layout: CycleLayout) -> list[int]:
     """The events that copies make."""
     return [i for i, event in enumerate(layout.events) if is_copy(event)]
 
 
-def _spaces(layout: Layout, i: int) -> tuple[str, str]:
+def _spaces(layout: CycleLayout, i: int) -> tuple[str, str]:
     """The state spaces of the location that the copy of event `i` accesses, and of its other end."""
     event = layout.events[i]
     if event.annotation.operation == "stasync":
@@ -55,14 +55,14 @@ def _spaces(layout: Layout, i: int) -> tuple[str, str]:
     return (target, source) if event.direction == "W" else (source, target)
 
 
-def handed(layout: Layout) -> Iterator[tuple[int, int]]:
+def handed(layout: CycleLayout) -> Iterator[tuple[int, int]]:
     """The events that such operations make, each with the thread that waits for it."""
     for t, events in enumerate(layout.threads):
         if layout.edges[events[-1]].kind in REMOTE:
             yield events[-1], (t + 1) % len(layout.threads)
 
 
-def spaces(layout: Layout) -> dict[int, str]:
+def spaces(layout: CycleLayout) -> dict[int, str]:
     """The state spaces of the locations that copies access. Raises `Refused` where one copy needs another than the next."""
     found: dict[int, str] = {}
     for i, event in enumerate(layout.events):
@@ -78,12 +78,12 @@ def spaces(layout: Layout) -> dict[int, str]:
     return found
 
 
-def wide(layout: Layout) -> set[int]:
+def wide(layout: CycleLayout) -> set[int]:
     """The locations of as many bytes as a bulk copy copies."""
     return {layout.events[i].location for i in copied(layout) if _is_wide(layout.events[i])}
 
 
-def together(layout: Layout) -> list[tuple[int, int, str]]:
+def together(layout: CycleLayout) -> list[tuple[int, int, str]]:
     """Pairs of threads that access one location in shared memory, or wait for what is written there from elsewhere."""
     found = []
     waiting = dict(handed(layout))
@@ -97,7 +97,7 @@ def together(layout: Layout) -> list[tuple[int, int, str]]:
     return found
 
 
-def ends(layout: Layout) -> Iterator[Location]:
+def ends(layout: CycleLayout) -> Iterator[Location]:
     """The other ends of copies."""
     for i in copied(layout):
         event = layout.events[i]
@@ -115,12 +115,12 @@ def location(name: str, space: str, wide: bool, value: int = 0) -> Location:
     return Location(name, space=space, elements=_WORDS, initial=(value,) * _WORDS, align=4 * _WORDS)
 
 
-def other_end(layout: Layout, i: int) -> str:
+def other_end(layout: CycleLayout, i: int) -> str:
     """The name of the other end of the copy of event `i`."""
     return f"{'from' if layout.events[i].direction == 'W' else 'to'}{i}"
 
 
-def issue(layout: Layout, i: int, address: Address) -> tuple[str, tuple[Operand, ...]]:
+def issue(layout: CycleLayout, i: int, address: Address) -> tuple[str, tuple[Operand, ...]]:
     """The instruction that makes the access of event `i`: its opcode and operands. One that tells an mbarrier object of its end
     lacks that as its last operand."""
     event = layout.events[i]
@@ -142,21 +142,21 @@ def _leaves(edge: Edge) -> int:
     return int(edge.detail) if edge.kind in WAITING and edge.detail.isdigit() else 0
 
 
-def _alone(layout: Layout, i: int) -> bool:
+def _alone(layout: CycleLayout, i: int) -> bool:
     """Whether copies like that of event `i` are each a group of its own: where a wait of the thread leaves some."""
     commit = _COMMITS[layout.events[i].annotation.operation]
     waits = (layout.edges[j] for j in layout.threads[layout.events[i].thread])
     return any(_leaves(edge) and _COMMITS[COPYING[edge.kind]] == commit for edge in waits)
 
 
-def commit(layout: Layout, i: int) -> list[str]:
+def commit(layout: CycleLayout, i: int) -> list[str]:
     """What stands behind the access of event `i` to make its copy a group of its own, if it is to be one."""
     if not is_copy(layout.events[i]) or layout.edges[i].kind in COPIED or not _alone(layout, i):
         return []
     return [_COMMITS[layout.events[i].annotation.operation]]
 
 
-def wait(layout: Layout, i: int) -> list[tuple[str, tuple[Operand, ...]]]:
+def wait(layout: CycleLayout, i: int) -> list[tuple[str, tuple[Operand, ...]]]:
     """The instructions by which a thread waits for its copies behind event `i`."""
     edge = layout.edges[i]
     left = Immediate(_leaves(edge))
@@ -167,7 +167,7 @@ def wait(layout: Layout, i: int) -> list[tuple[str, tuple[Operand, ...]]]:
     return [*grouped, (opcode, (left,))]
 
 
-def _is_over(layout: Layout, a: int, b: int) -> bool:
+def _is_over(layout: CycleLayout, a: int, b: int) -> bool:
     """Whether a thread waits for the copy of its event `a` before its event `b`."""
     first = layout.events[a]
     mechanism = _COMMITS[first.annotation.operation]
@@ -181,7 +181,7 @@ def _is_over(layout: Layout, a: int, b: int) -> bool:
     return False
 
 
-def _refuse_remote(layout: Layout) -> None:
+def _refuse_remote(layout: CycleLayout) -> None:
     """Raises `Refused` for operations that there are not: reads, addresses that depend on a read."""
     for i, _ in handed(layout):
         kind, before = layout.edges[i].kind, layout.edges[i - 1]
@@ -194,7 +194,7 @@ def _refuse_remote(layout: Layout) -> None:
             raise Refused(i, "who stores with st.async tells an mbarrier object of it", "as in StAsyncMbardWR")
 
 
-def refuse(layout: Layout) -> None:
+def refuse(layout: CycleLayout) -> None:
     """Raises `Refused` for copies of which there is no test: nothing would tell in which order they and other accesses of their
     thread come, no register has what they read."""
     _refuse_remote(layout)
@@ -218,7 +218,7 @@ def refuse(layout: Layout) -> None:
                 _refuse_unordered(layout, a, b)
 
 
-def _refuse_unordered(layout: Layout, a: int, b: int) -> None:
+def _refuse_unordered(layout: CycleLayout, a: int, b: int) -> None:
     """Two accesses of a thread to one location."""
     between = {(layout.edges[i].kind, layout.edges[i].detail) for i in range(a, b)}
     first = layout.events[a].annotation.operation

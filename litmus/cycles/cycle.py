@@ -28,7 +28,7 @@ class Refused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class CycleEvent:
     """An access: the source of an edge. `value` is what a write writes, or a read returns where the cycle is; `looked_at` is
     whether the condition speaks of that."""
 
@@ -50,12 +50,12 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CycleLayout:
     """The events of a cycle, `events[i]` the source of `edges[i]`; the events of each of the `threads`; how many `locations`
     there are; and the `outcomes`: how executions with the cycle end. One, unless all events are at one location."""
 
     edges: tuple[Edge, ...]
-    events: tuple[Event, ...]
+    events: tuple[CycleEvent, ...]
     threads: tuple[tuple[int, ...], ...]
     locations: int
     outcomes: tuple[Outcome, ...]
@@ -141,7 +141,7 @@ def _direction(edges: Sequence[Edge], i: int) -> str:
     return a if b == "*" else b
 
 
-def laid_out(edges: Sequence[Edge]) -> Layout:
+def laid_out(edges: Sequence[Edge]) -> CycleLayout:
     """The events of a cycle that `resolved` gave, threads counted from its first edge on.
 
     Raises `Refused` for a cycle of which no test with such a condition exists.
@@ -168,10 +168,10 @@ def laid_out(edges: Sequence[Edge]) -> Layout:
     threads = _threads(edges)
     thread = {i: t for t, events in enumerate(threads) for i in events}
     events = tuple(
-        Event(edge.source, location[i], thread[i], _value(values, sources.get(i, i)), looked[i], edge.first)
+        CycleEvent(edge.source, location[i], thread[i], _value(values, sources.get(i, i)), looked[i], edge.first)
         for i, edge in enumerate(edges)
     )
-    return Layout(tuple(edges), events, threads, count, outcomes)
+    return CycleLayout(tuple(edges), events, threads, count, outcomes)
 
 
 def _value(values: dict[int, int], write: int | None) -> int:

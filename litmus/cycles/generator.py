@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from litmus.cycles.build import builder, refuse_hidden_order
-from litmus.cycles.cycle import Layout, Refused, events_like, filled, laid_out, resolved
+from litmus.cycles.cycle import CycleLayout, Refused, events_like, filled, laid_out, resolved
 from litmus.cycles.edges import alphabet, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import normal
@@ -98,7 +98,7 @@ def cross(lists: Sequence[str], *, places: str = "", events: str = "") -> Iterat
     return _enumerated(crossed([alphabet(text) for text in lists], events_like(events)), places)
 
 
-def _enumerated(layouts: Iterable[Layout], places: str) -> Iterator[Test]:
+def _enumerated(layouts: Iterable[CycleLayout], places: str) -> Iterator[Test]:
     used: dict[str, int] = {}
     for layout in layouts:
         try:
@@ -119,13 +119,13 @@ def _fits(places: str, count: int) -> bool:
     return places in ("", "all", *UNIFORM) or sum(map(str.isalnum, places)) == count
 
 
-def tests_of(layout: Layout, placement: Placement | None = None) -> Iterator[Test]:
+def tests_of(layout: CycleLayout, placement: Placement | None = None) -> Iterator[Test]:
     """The test of a cycle with its threads at these places, or where `generate` puts them; none where they cannot stand so."""
     where = _placements(layout, "") if placement is None else (placement,)
     return _tests(layout, name(layout.edges), where, lenient=True)
 
 
-def _tests(layout: Layout, called: str, where: Sequence[Placement], lenient: bool) -> Iterator[Test]:
+def _tests(layout: CycleLayout, called: str, where: Sequence[Placement], lenient: bool) -> Iterator[Test]:
     """The tests of a cycle at these places; where one cannot be made there, it is left out if `lenient`."""
     build = builder(layout, called)
     for placement in where:
@@ -138,7 +138,7 @@ def _tests(layout: Layout, called: str, where: Sequence[Placement], lenient: boo
         yield test
 
 
-def _placements(layout: Layout, places: str) -> Sequence[Placement]:
+def _placements(layout: CycleLayout, places: str) -> Sequence[Placement]:
     count = len(layout.threads)
     if not places:
         return (nearest(together(layout), count),)

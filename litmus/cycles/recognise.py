@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, product
 
-from litmus.cycles.accesses import Access, Cell, Unread, Walk, walks
+from litmus.cycles.accesses import CycleAccess, ElementCell, Unread, Walk, walks
 from litmus.cycles.build import builder, written
 from litmus.cycles.cycle import Refused, laid_out, resolved
 from litmus.cycles.edges import COPYING, FENCES, PROXIES, WAITING, Edge, read_cycle
@@ -66,7 +66,7 @@ def recognised(test: Test) -> tuple[Recognised, ...]:
     ways = list(_ways(test.condition))
     if not ways:
         raise Unread("the condition does not say what is read")
-    common: dict[tuple[Access, ...], None] | None = None
+    common: dict[tuple[CycleAccess, ...], None] | None = None
     whole = True
     for way in ways:
         links = _links(test, found, way)
@@ -87,12 +87,12 @@ def recognised(test: Test) -> tuple[Recognised, ...]:
 
 # What the condition says.
 
-Term = tuple[str, str] | Cell
+CycleTerm = tuple[str, str] | ElementCell
 #: What registers and locations are, in one way to satisfy a condition.
-Way = Mapping[RegisterTerm | LocationTerm, int]
+Assignment = Mapping[RegisterTerm | LocationTerm, int]
 
 
-def _ways(condition: Condition) -> Iterator[Way]:
+def _ways(condition: Condition) -> Iterator[Assignment]:
     proposition = condition.proposition
     if condition.quantifier == "forall":
         if not isinstance(proposition, Not):
@@ -105,7 +105,7 @@ def _ways(condition: Condition) -> Iterator[Way]:
             yield way
 
 
-def _satisfying(proposition: Proposition) -> Iterator[Way]:
+def _satisfying(proposition: Proposition) -> Iterator[Assignment]:
     """Each way to satisfy a proposition by what it says to be equal; what else it says is left out."""
     if isinstance(proposition, Compare):
         left, right = proposition.left, proposition.right
@@ -133,11 +133,11 @@ def _satisfying(proposition: Proposition) -> Iterator[Way]:
 class _Links:
     """Communication from each access, by its kind; and the reads of which the condition tells what they return."""
 
-    of: dict[Access, dict[Access, str]]
-    looked: set[Access]
+    of: dict[CycleAccess, dict[CycleAccess, str]]
+    looked: set[CycleAccess]
 
 
-def _links(test: Test, found: Sequence[Walk], way: Way) -> _Links:
+def _links(test: Test, found: Sequence[Walk], way: Assignment) -> _Links:
     accesses = [access for walk in found for access in walk.accesses]
     initial = {
         (loc.name, 0): loc.initial[0]
@@ -146,10 +146,10 @@ def _links(test: Test, found: Sequence[Walk], way: Way) -> _Links:
     }
     values = _values(test, found, way)
     written_values = _written(accesses, values, initial)
-    cells: dict[Cell, list[Access]] = defaultdict(list)
+    cells: dict[ElementCell, list[CycleAccess]] = defaultdict(list)
     for access in accesses:
         cells[access.cell].append(access)
-    of: dict[Access, dict[Access, str]] = {access: {} for access in accesses}
+    of: dict[CycleAccess, dict[CycleAccess, str]] = {access: {} for access in accesses}
     finals = {_cell(term): value for term, value in way.items() if isinstance(term, LocationTerm)}
     for cell, there in cells.items():
         writes = [a for a in there if a.direction == "W"]
@@ -167,11 +167,11 @@ def _links(test: Test, found: Sequence[Walk], way: Way) -> _Links:
     return _Links(of, set(values))
 
 
-def _cell(term: LocationTerm) -> Cell:
+def _cell(term: LocationTerm) -> ElementCell:
     return term.location, 0 if term.element is None else 4 * term.element
 
 
-def _values(test: Test, found: Sequence[Walk], way: Way) -> dict[Access, int]:
+def _values(test: Test, found: Sequence[Walk], way: Assignment) -> dict[CycleAccess, int]:
     """What reads return by the condition: the last into each register."""
     values = {}
     for thread, walk in zip(test.threads, found, strict=True):
@@ -187,8 +187,8 @@ def _values(test: Test, found: Sequence[Walk], way: Way) -> dict[Access, int]:
 
 
 def _written(
-    accesses: Sequence[Access], values: Mapping[Access, int], initial: Mapping[Cell, int]
-) -> dict[Access, int]:
+    accesses: Sequence[CycleAccess], values: Mapping[CycleAccess, int], initial: Mapping[ElementCell, int]
+) -> dict[CycleAccess, int]:
     found = {}
     for access in accesses:
         if access.value is not None:
@@ -205,7 +205,7 @@ def _written(
     return found
 
 
-def _is_pair(found: Sequence[Walk], read: Access, write: Access) -> bool:
+def _is_pair(found: Sequence[Walk], read: CycleAccess, write: CycleAccess) -> bool:
     """Whether they are one atomic operation."""
     there = found[read.thread].accesses
     at = there.index(read) + 1
@@ -213,14 +213,16 @@ def _is_pair(found: Sequence[Walk], read: Access, write: Access) -> bool:
 
 
 def _source(
-    read: Access, writes: Sequence[Access], values: Mapping[Access, int], value: int, initial: int
-) -> Access | None:
+    read: CycleAccess, writes: Sequence[CycleAccess], values: Mapping[CycleAccess, int], value: int, initial: int
+) -> CycleAccess | None:
     """The only write that a read of this value can have read from; None for the initial value, or where there are several."""
     fit = [w for w in writes if values.get(w) == value]
     return fit[0] if len(fit) == 1 else None
 
 
-def _coherence(writes: Sequence[Access], values: Mapping[Access, int], final: int | None) -> set[tuple[Access, Access]]:
+def _coherence(
+    writes: Sequence[CycleAccess], values: Mapping[CycleAccess, int], final: int | None
+) -> set[tuple[CycleAccess, CycleAccess]]:
     """Pairs of writes of one location in their order: the last is that of the final value, else by program order."""
     last = [w for w in writes if values.get(w) == final]
     order = set()
@@ -234,7 +236,7 @@ def _coherence(writes: Sequence[Access], values: Mapping[Access, int], final: in
 # Cycles.
 
 
-def _whole(test: Test, found: Sequence[Walk], links: _Links) -> Iterator[tuple[Access, ...]]:
+def _whole(test: Test, found: Sequence[Walk], links: _Links) -> Iterator[tuple[CycleAccess, ...]]:
     """The cycles through all accesses: from the last of each thread to the first of the next."""
     count = len(found)
     if count > MOST_THREADS:
@@ -294,13 +296,13 @@ def _meetings(test: Test, found: Sequence[Walk]) -> dict[tuple[int, int], str]:
     return meet
 
 
-def _shortest(found: Sequence[Walk], links: _Links) -> list[tuple[Access, ...]]:
+def _shortest(found: Sequence[Walk], links: _Links) -> list[tuple[CycleAccess, ...]]:
     """The cycles with the fewest accesses: one or two in each thread, and communication between threads."""
-    best: list[tuple[Access, ...]] = []
+    best: list[tuple[CycleAccess, ...]] = []
     least = 2 * MOST_THREADS
     numbers = {a: n for walk in found for n, a in enumerate(walk.accesses)}
 
-    def go(path: tuple[Access, ...], threads: tuple[int, ...]) -> None:
+    def go(path: tuple[CycleAccess, ...], threads: tuple[int, ...]) -> None:
         nonlocal best, least
         here = path[-1]
         for exit_ in found[here.thread].accesses[numbers[here] :]:
@@ -323,13 +325,13 @@ def _shortest(found: Sequence[Walk], links: _Links) -> list[tuple[Access, ...]]:
 
 # From accesses to edges.
 
-_Kinds = tuple[dict[tuple[Access, Access], str], set[Access], dict[tuple[int, int], str]]
+_Kinds = tuple[dict[tuple[CycleAccess, CycleAccess], str], set[CycleAccess], dict[tuple[int, int], str]]
 
 
-def _kinds(test: Test, found: Sequence[Walk], ways: Sequence[Way]) -> _Kinds:
+def _kinds(test: Test, found: Sequence[Walk], ways: Sequence[Assignment]) -> _Kinds:
     """The kinds of communication between accesses in any of the ways, the reads that are looked at, and synchronisation."""
-    kinds: dict[tuple[Access, Access], str] = {}
-    looked: set[Access] = set()
+    kinds: dict[tuple[CycleAccess, CycleAccess], str] = {}
+    looked: set[CycleAccess] = set()
     for way in ways:
         links = _links(test, found, way)
         looked |= links.looked
@@ -337,7 +339,7 @@ def _kinds(test: Test, found: Sequence[Walk], ways: Sequence[Way]) -> _Kinds:
     return kinds, looked, _meetings(test, found)
 
 
-def _told(test: Test, found: Sequence[Walk], cycle: Sequence[Access], kinds: _Kinds, whole: bool) -> Recognised:
+def _told(test: Test, found: Sequence[Walk], cycle: Sequence[CycleAccess], kinds: _Kinds, whole: bool) -> Recognised:
     """A cycle of accesses as edges: those of which the generator makes the same test, if any are so; else without accesses
     that have no part in it."""
     if whole:
@@ -348,7 +350,7 @@ def _told(test: Test, found: Sequence[Walk], cycle: Sequence[Access], kinds: _Ki
     return _read_as(test, found, cycle, kinds, whole and len(cycle) == sum(len(walk.accesses) for walk in found))
 
 
-def _is_idle(found: Sequence[Walk], cycle: Sequence[Access], i: int) -> bool:
+def _is_idle(found: Sequence[Walk], cycle: Sequence[CycleAccess], i: int) -> bool:
     """Whether an access stands between two others of its thread, and nothing else has to do with it or its location."""
     here, before, after = cycle[i], cycle[i - 1], cycle[(i + 1) % len(cycle)]
     if here.paired or not before.thread == here.thread == after.thread or after.paired:
@@ -357,7 +359,7 @@ def _is_idle(found: Sequence[Walk], cycle: Sequence[Access], i: int) -> bool:
     return not here.depends and not any(a.cell == here.cell or here in a.depends for a in others)
 
 
-def _read_as(test: Test, found: Sequence[Walk], cycle: Sequence[Access], kinds: _Kinds, whole: bool) -> Recognised:
+def _read_as(test: Test, found: Sequence[Walk], cycle: Sequence[CycleAccess], kinds: _Kinds, whole: bool) -> Recognised:
     first: list[Edge] | None = None
     for edges in islice(_readings(found, cycle, kinds), MOST_WAYS):
         threads_of = {id(edge): access.thread for edge, access in zip(edges, cycle, strict=True)}
@@ -376,7 +378,7 @@ def _recognised(edges: Sequence[Edge], placement: Placement, whole: bool, exact:
     return Recognised(name(edges) + label(placement), family(edges), written(edges), whole, exact)
 
 
-def _readings(found: Sequence[Walk], cycle: Sequence[Access], kinds: _Kinds) -> Iterator[list[Edge]]:
+def _readings(found: Sequence[Walk], cycle: Sequence[CycleAccess], kinds: _Kinds) -> Iterator[list[Edge]]:
     """What a cycle can be meant as, the likeliest first: accesses to one location that follow each other in a thread may be
     there for their order or for the communication between them, threads that meet may communicate too."""
     count = len(cycle)
@@ -386,7 +388,7 @@ def _readings(found: Sequence[Walk], cycle: Sequence[Access], kinds: _Kinds) -> 
         yield [replace(edge) for edge in chosen]
 
 
-def _choices(edges: Sequence[Edge], cycle: Sequence[Access], i: int, kinds: _Kinds) -> list[Edge]:
+def _choices(edges: Sequence[Edge], cycle: Sequence[CycleAccess], i: int, kinds: _Kinds) -> list[Edge]:
     edge, (a, b) = edges[i], (cycle[i], cycle[(i + 1) % len(cycle)])
     communication, looked, meet = kinds
     kind = communication.get((a, b))
@@ -441,7 +443,7 @@ def _placement(test: Test, edges: Sequence[Edge], threads: Sequence[int]) -> Pla
     return same_places([test.threads[t].place for t in min(choices)])
 
 
-def _edge(found: Sequence[Walk], a: Access, b: Access, kinds: _Kinds, count: int) -> Edge:
+def _edge(found: Sequence[Walk], a: CycleAccess, b: CycleAccess, kinds: _Kinds, count: int) -> Edge:
     communication, _, meet = kinds
     same = a.cell == b.cell
     ends = (a.direction, b.direction, a.annotation, b.annotation)
@@ -469,7 +471,7 @@ def _edge(found: Sequence[Walk], a: Access, b: Access, kinds: _Kinds, count: int
     return Edge("Po", "", False, same, *ends)
 
 
-def _wait(a: Access, between: Sequence[str]) -> tuple[str, str] | None:
+def _wait(a: CycleAccess, between: Sequence[str]) -> tuple[str, str] | None:
     """The kind and detail of the edge that waits for the copy that made an access."""
     for kind in WAITING:
         if COPYING[kind] == a.annotation.operation:

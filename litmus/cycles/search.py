@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from litmus.cycles.annotations import PLAIN, Annotation, Unfit, merged
-from litmus.cycles.cycle import Layout, Refused, filled, laid_out, resolved
+from litmus.cycles.cycle import CycleLayout, Refused, filled, laid_out, resolved
 from litmus.cycles.edges import Edge
 from litmus.cycles.normal import normal
 
@@ -52,7 +52,7 @@ class Bounds:
 
 def search(
     alphabet: Sequence[Sequence[Edge]], bounds: Bounds, relaxed: Sequence[Sequence[Edge]] = ()
-) -> Iterator[Layout]:
+) -> Iterator[CycleLayout]:
     """The cycles in normal form, those with fewer edges first. `alphabet` has sequences of edges; each counts as one. With
     `relaxed`, each cycle has exactly one of these sequences, once or more, beside those of `alphabet`."""
     seen: set[int] | None = None if _plain([*alphabet, *relaxed]) else set()
@@ -73,7 +73,7 @@ def search(
             yield layout
 
 
-def crossed(lists: Sequence[Sequence[Sequence[Edge]]], events: Annotation) -> Iterator[Layout]:
+def crossed(lists: Sequence[Sequence[Sequence[Edge]]], events: Annotation) -> Iterator[CycleLayout]:
     """The cycles that have one sequence of each list, in this order, each once up to rotation; what does not fit is left
     out."""
     seen: set[int] = set()
@@ -88,7 +88,7 @@ def crossed(lists: Sequence[Sequence[Sequence[Edge]]], events: Annotation) -> It
             yield layout
 
 
-def _mark(layout: Layout) -> int:
+def _mark(layout: CycleLayout) -> int:
     """The same for all rotations of a cycle."""
     return hash(min(tuple(e.key for e in layout.edges[i:] + layout.edges[:i]) for i in range(len(layout.edges))))
 
@@ -236,7 +236,7 @@ def _ppo(order: Directions, fences: Directions) -> Choice:
 _CHOICES = {"sc": _sc, "critical": _critical, "free": _free, "total": _free, "uni": _uni, "ppo": _ppo}
 
 
-def wanted(layout: Layout, bounds: Bounds) -> bool:
+def wanted(layout: CycleLayout, bounds: Bounds) -> bool:
     """Whether a cycle is one of those that are looked for, by all of it."""
     edges = layout.edges
     if not bounds.threads[0] <= len(layout.threads) <= bounds.threads[1]:
@@ -251,7 +251,7 @@ def wanted(layout: Layout, bounds: Bounds) -> bool:
     return bounds.mode not in ("sc", "critical") or not any(_backwards(layout, events) for events in layout.threads)
 
 
-def _backwards(layout: Layout, events: Sequence[int]) -> bool:
+def _backwards(layout: CycleLayout, events: Sequence[int]) -> bool:
     """Whether the last access of a thread comes before the first in coherence order."""
     first, last = layout.events[events[0]], layout.events[events[-1]]
     return first.location == last.location and (last.value, last.direction == "R") < (

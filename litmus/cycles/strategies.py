@@ -6,7 +6,7 @@ from hypothesis import assume, reject
 from hypothesis import strategies as st
 
 from litmus.cycles.build import refuse_hidden_order
-from litmus.cycles.cycle import Layout, Refused, laid_out, resolved
+from litmus.cycles.cycle import CycleLayout, Refused, laid_out, resolved
 from litmus.cycles.edges import alphabet
 from litmus.cycles.generator import tests_of
 from litmus.cycles.normal import normal
@@ -25,7 +25,7 @@ def layouts(
     size: tuple[int, int] = (3, 6),
     threads: int = 4,
     mode: str = "sc",
-) -> Layout:
+) -> CycleLayout:
     """Cycles of `edges` as events, with `size` edges at least and at most, and at most so many `threads`; `mode` is as for
     `litmus.cycles.enumerate`."""
     items = alphabet(edges)

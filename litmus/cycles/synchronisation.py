@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from litmus.cycles import copies, remote
-from litmus.cycles.code import Column, step
-from litmus.cycles.cycle import Layout, Refused
+from litmus.cycles.code import WrittenThread, step
+from litmus.cycles.cycle import CycleLayout, Refused
 from litmus.cycles.edges import REMOTE, SYNCHRONISATION
 from litmus.cycles.places import Placement
 from litmus.test import Kernel, Location
@@ -21,19 +21,19 @@ _REACH |= dict.fromkeys(REMOTE, "cluster")
 
 
 @dataclass(slots=True)
-class Meeting:
+class Synchronisation:
     """What synchronises the threads of a test, beside their own accesses: mbarrier objects, kernels."""
 
     locations: list[Location] = field(default_factory=list)
     kernels: tuple[Kernel, ...] = ()
 
 
-def is_synchronised(layout: Layout) -> bool:
+def is_synchronised(layout: CycleLayout) -> bool:
     """Whether any edge of a cycle is one of synchronisation, or threads share memory of their CTA."""
     return any(edge.kind in SYNCHRONISATION for edge in layout.edges) or bool(copies.copied(layout))
 
 
-def together(layout: Layout) -> list[tuple[int, int, str]]:
+def together(layout: CycleLayout) -> list[tuple[int, int, str]]:
     """Pairs of threads that have to share a CTA or a cluster, as their edges need it."""
     count = len(layout.threads)
     kinds = [layout.edges[events[-1]].kind for events in layout.threads]
@@ -41,7 +41,7 @@ def together(layout: Layout) -> list[tuple[int, int, str]]:
     return [*meeting, *copies.together(layout)]
 
 
-def synchronise(layout: Layout, columns: Sequence[Column], placement: Placement) -> Meeting:
+def synchronise(layout: CycleLayout, columns: Sequence[WrittenThread], placement: Placement) -> Synchronisation:
     """Adds to the columns what their edges of synchronisation need.
 
     Raises `Refused` where threads stand so that they cannot meet, or would wait for each other for ever.
@@ -60,7 +60,7 @@ def synchronise(layout: Layout, columns: Sequence[Column], placement: Placement)
             raise Refused(
                 at, f"a copy has P{a} and P{b} share memory of a CTA, and they are apart", "say where, as in @cta"
             )
-    meeting = Meeting()
+    meeting = Synchronisation()
     _refuse_apart(outward, kinds, placement)
     meeting.locations += remote.hand_over(layout, columns, placement)
     barrier = 0
@@ -95,7 +95,7 @@ def _refuse_apart(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str],
             raise Refused(at, message, f"say where, as in @{reach}")
 
 
-def _cluster_barrier(placement: Placement, columns: Sequence[Column], a: int, b: int, at: int) -> None:
+def _cluster_barrier(placement: Placement, columns: Sequence[WrittenThread], a: int, b: int, at: int) -> None:
     cluster = placement[a][1]
     if [t for t in range(len(placement)) if placement[t][1] == cluster] != sorted({a, b}):
         raise Refused(
@@ -108,7 +108,7 @@ def _cluster_barrier(placement: Placement, columns: Sequence[Column], a: int, b:
     columns[b].statements[:0] = steps
 
 
-def _object(kind: str, giver: Column, taker: Column, ready: Instruction, name: str) -> Location:
+def _object(kind: str, giver: WrittenThread, taker: WrittenThread, ready: Instruction, name: str) -> Location:
     """Adds a hand-over through an mbarrier object that the giver makes: he arrives there, or his copies do."""
     where: Operand = Address(Name(name))
     first = [step("mbarrier.init.shared.b64", where, Immediate(1))]

@@ -9,8 +9,8 @@ from dataclasses import replace
 from litmus.formats.condition import PropositionReader
 from litmus.formats.declarations import NAME, Declarations, fits
 from litmus.formats.implied import location_of, pointed_types
-from litmus.formats.program import Column
-from litmus.formats.source import Source
+from litmus.formats.program import ReadColumn
+from litmus.formats.source import LitmusSource
 from litmus.test import TYPE_WIDTHS, Location, LocationTerm, Thread
 from ptxcore.diagnostics import Span
 from ptxcore.syntax.spans import find_span
@@ -64,7 +64,7 @@ def _parts(operand: Operand) -> tuple[Operand, ...]:
     return (operand,)
 
 
-def check_cells(source: Source, column: Column, declared: Declarations) -> None:
+def check_cells(source: LitmusSource, column: ReadColumn, declared: Declarations) -> None:
     """Locations of a thread's instructions are declared; using them declares them, as zeros (see `implied`)."""
     locations = declared.locations
     for name, type_ in pointed_types(column.statements, declared.registers.get(column.name, {})):
@@ -112,7 +112,7 @@ def check_cells(source: Source, column: Column, declared: Declarations) -> None:
 class _Registers:
     """The names that are registers of a thread: declared, initialised, written, or looking like one."""
 
-    def __init__(self, column: Column, declared: Declarations) -> None:
+    def __init__(self, column: ReadColumn, declared: Declarations) -> None:
         self.names = written_registers(column.statements) | set(declared.registers.get(column.name, ()))
         self.families: dict[str, int] = {}
         for statement in column.statements:
@@ -132,7 +132,7 @@ class _Registers:
         return stem in self.families and 0 < len(number) < 10 and int(number) < self.families[stem]
 
 
-def check_threads(source: Source, declared: Declarations, columns: list[Column]) -> None:
+def check_threads(source: LitmusSource, declared: Declarations, columns: list[ReadColumn]) -> None:
     """Threads and kernels that the init block names exist, and each thread is in one kernel at most."""
     by_name = {column.name: column for column in columns}
     for thread, span in declared.thread_spans.items():
@@ -159,12 +159,12 @@ def check_threads(source: Source, declared: Declarations, columns: list[Column])
             owner.setdefault(thread, kernel.name)
 
 
-def _threads_hint(columns: Sequence[Column | Thread]) -> str:
+def _threads_hint(columns: Sequence[ReadColumn | Thread]) -> str:
     return "the threads are " + ", ".join(column.name for column in columns[:16])
 
 
 def check_tail(
-    source: Source, reader: PropositionReader, declared: Declarations, columns: Sequence[Column | Thread]
+    source: LitmusSource, reader: PropositionReader, declared: Declarations, columns: Sequence[ReadColumn | Thread]
 ) -> None:
     """The terms of the condition, the filter and `locations` name things that exist, and constants fit their types."""
     by_name = {column.name: column for column in columns}
@@ -193,7 +193,7 @@ def check_tail(
             source.note_at(span, f"{value} is out of the range of {type_}", f"{term} is a {type_}")
 
 
-def _check_declared(source: Source, name: str, span: Span, locations: dict[str, Location]) -> Location | None:
+def _check_declared(source: LitmusSource, name: str, span: Span, locations: dict[str, Location]) -> Location | None:
     location = locations.get(name)
     if location is None:
         hint = source.suggest(name, locations) or f"declare it in the init block: '{name} = 0;'"
@@ -201,7 +201,7 @@ def _check_declared(source: Source, name: str, span: Span, locations: dict[str, 
     return location
 
 
-def _check_location(source: Source, term: LocationTerm, locations: dict[str, Location]) -> None:
+def _check_location(source: LitmusSource, term: LocationTerm, locations: dict[str, Location]) -> None:
     location = _check_declared(source, term.location, term.span, locations)
     if location is None:
         return

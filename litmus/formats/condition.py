@@ -12,7 +12,7 @@ import re
 
 from litmus.formats.declarations import read_value, value_hint
 from litmus.formats.placement import Tree, read_tree
-from litmus.formats.source import Source
+from litmus.formats.source import LitmusSource
 from litmus.test import (
     PROPERTIES,
     TYPE_WIDTHS,
@@ -88,7 +88,7 @@ class Tail:
         self.reader = reader
 
 
-def read_tail(source: Source, start: int) -> Tail:
+def read_tail(source: LitmusSource, start: int) -> Tail:
     """Everything after the program. Raises `InputError` where it cannot be read."""
     text = source.text
     reader = PropositionReader(source)
@@ -163,7 +163,7 @@ def _place(token: re.Match[str]) -> tuple[int, int]:
 class PropositionReader:
     """Reads propositions and keeps what later checks need: terms, and comparisons with their places."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: LitmusSource) -> None:
         self.source = source
         self.terms: Terms = []
         self.addresses: list[tuple[str, Span]] = []

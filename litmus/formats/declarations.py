@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from litmus.formats.ctypes import C_TYPES, QUALIFIERS
-from litmus.formats.source import Source
+from litmus.formats.source import LitmusSource
 from litmus.test import TYPE_WIDTHS, AddressOf, Kernel, Location
 from ptxcore.diagnostics import InputError, Span
 
@@ -27,7 +27,7 @@ NAME = re.compile(r"[A-Za-z_$][\w$]*+", re.ASCII)
 REGISTER_TYPES = (*TYPE_WIDTHS, ".f16", ".f32", ".f64", ".pred")
 _THREAD = re.compile(r"P?(\d{1,9})", re.ASCII)
 
-Value = int | AddressOf
+InitialValue = int | AddressOf
 Token = tuple[str, int, int]
 
 
@@ -75,7 +75,7 @@ class Declarations:
 
     def __init__(self) -> None:
         self.locations: dict[str, Location] = {}
-        self.registers: dict[str, dict[str, Value]] = {}  # by thread
+        self.registers: dict[str, dict[str, InitialValue]] = {}  # by thread
         self.thread_spans: dict[str, Span] = {}
         self.kernels: list[Kernel] = []
         self.kernel_spans: list[Span] = []
@@ -85,7 +85,7 @@ class Declarations:
         self.types: dict[str, dict[str, str]] = {}  # by thread
 
 
-def read_declarations(source: Source, opening: int) -> tuple[Declarations, int]:
+def read_declarations(source: LitmusSource, opening: int) -> tuple[Declarations, int]:
     """The block that opens with the `{` at `opening`, and the offset after its `}`. Findings go to the source."""
     text = source.text
     closing = text.find("}", opening)
@@ -109,7 +109,7 @@ def read_declarations(source: Source, opening: int) -> tuple[Declarations, int]:
     return found, closing + 1
 
 
-def _read_declaration(source: Source, found: Declarations, piece: str, start: int, end: int) -> None:
+def _read_declaration(source: LitmusSource, found: Declarations, piece: str, start: int, end: int) -> None:
     simple = _SIMPLE.match(piece)
     if simple is None:
         _Declaration(source, found, start, end).read()
@@ -124,14 +124,16 @@ def _read_declaration(source: Source, found: Declarations, piece: str, start: in
         source.note(start + simple.start(3), start + simple.end(3), f"{simple[3]} is out of the range of .u32")
 
 
-def _add_location(source: Source, found: Declarations, location: Location) -> None:
+def _add_location(source: LitmusSource, found: Declarations, location: Location) -> None:
     if location.name in found.locations:
         hint = "give type and value at once, as in '.u64 p = &x'"
         source.note_at(location.span, f"location '{location.name}' is declared twice", hint)
     found.locations[location.name] = location
 
 
-def _add_register(source: Source, found: Declarations, thread: str, name: str, value: Value, span: Span) -> None:
+def _add_register(
+    source: LitmusSource, found: Declarations, thread: str, name: str, value: InitialValue, span: Span
+) -> None:
     registers = found.registers.setdefault(thread, {})
     if name in registers:
         source.note_at(span, f"register {name} of {thread} is given a value twice")
@@ -144,7 +146,7 @@ def _add_register(source: Source, found: Declarations, thread: str, name: str, v
 class _Declaration:
     """One declaration of the less simple kinds, read token by token."""
 
-    def __init__(self, source: Source, found: Declarations, start: int, end: int) -> None:
+    def __init__(self, source: LitmusSource, found: Declarations, start: int, end: int) -> None:
         self.source = source
         self.found = found
         self.end = end
@@ -247,7 +249,7 @@ class _Declaration:
         self.take()
         return word
 
-    def value(self, width: int, type_: str = "", *, implies: bool = False) -> Value:
+    def value(self, width: int, type_: str = "", *, implies: bool = False) -> InitialValue:
         """A number, or a location's address: `&x` or `x`. `implies`: the location need not be declared."""
         word = self.peek()
         if word == "&" or NAME.fullmatch(word):
@@ -303,7 +305,7 @@ class _Declaration:
         span = self.source.span(start, end)
         elements = self.elements() if self.peek() == "[" else None
         if not self.peek():
-            initial: tuple[Value, ...] = (0,) * (elements or 1)
+            initial: tuple[InitialValue, ...] = (0,) * (elements or 1)
         else:
             self.expect("=")
             if not type_ and (self.peek() == "&" or NAME.fullmatch(self.peek())):
@@ -344,14 +346,14 @@ class _Declaration:
         self.expect("]")
         return count
 
-    def initial(self, name: str, type_: str, elements: int | None) -> tuple[Value, ...]:
+    def initial(self, name: str, type_: str, elements: int | None) -> tuple[InitialValue, ...]:
         width = TYPE_WIDTHS[type_]
         if self.peek() != "{":
             if elements is not None:
                 raise self.wrong(f"the array '{name}' takes a list of values", "as in '= {1, 2}'")
             return (self.value(width, type_),)
         start = self.take()[1]
-        values: list[Value] = []
+        values: list[InitialValue] = []
         while self.peek() != "}":
             values.append(self.value(width, type_))
             if self.peek() != "}":
@@ -401,7 +403,7 @@ class _Declaration:
         self.found.kernel_spans.append(self.source.span(start, end))
 
 
-def settle(source: Source, found: Declarations) -> None:
+def settle(source: LitmusSource, found: Declarations) -> None:
     """Check the names that declarations mention, and give aliases the type of what they alias."""
     locations = found.locations
     declared = list(locations)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
 
 #: A path and None, or a path that cannot be taken and what is wrong with it.
-Found = tuple[str, str | None]
+FoundText = tuple[str, str | None]
 
 
 class Wanted(NamedTuple):
@@ -29,7 +29,7 @@ _LIBRARY = "library:"
 LITMUS = Wanted(lambda name: name.lower().endswith(".litmus"), lambda path: True, "no *.litmus file in this folder")
 
 
-def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[Found]:
+def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[FoundText]:
     """Each file that the paths mean, in order, with None; or the path that means none, with what is wrong with it.
 
     A folder is searched for `*.litmus`, or for what else is `wanted`, sorted by path. What may be a test by its name and
@@ -39,7 +39,7 @@ def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[Found]:
     which is a test, and `@-` standard input which is a list. `library:NAME` is a test that ships, `library:FOLDER` those of a
     folder there, `library:` all.
     """
-    found: list[Found] = []
+    found: list[FoundText] = []
     for path in paths:
         if path == STANDARD_INPUT:
             found.append(_standard_input())
@@ -52,7 +52,7 @@ def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[Found]:
     return found
 
 
-def _shipped(path: str) -> list[Found]:
+def _shipped(path: str) -> list[FoundText]:
     from litmus.library import named, near
 
     name = path.removeprefix(_LIBRARY)
@@ -68,7 +68,7 @@ def list_file(path: str) -> str | None:
     return path[1:] if path.startswith("@") else None
 
 
-def _standard_input() -> Found:
+def _standard_input() -> FoundText:
     """Standard input as a test: read here, where nobody else reads it."""
     try:
         read_standard_input(LONGEST_TEST, "a litmus test")
@@ -77,7 +77,7 @@ def _standard_input() -> Found:
     return STANDARD_INPUT, None
 
 
-def look(path: str, wanted: Wanted) -> Found | None:
+def look(path: str, wanted: Wanted) -> FoundText | None:
     """What a file of a folder is: a test, something that may be one and cannot be taken, or None: not ours."""
     if not wanted.named(os.path.basename(path)):
         return None
@@ -94,7 +94,7 @@ def look(path: str, wanted: Wanted) -> Found | None:
         return path, f"cannot read: {_reason(error)}"
 
 
-def _expand(path: str, wanted: Wanted) -> list[Found]:
+def _expand(path: str, wanted: Wanted) -> list[FoundText]:
     try:
         if os.path.isdir(path):
             return _searched(path, wanted) or [(path, wanted.nothing)]
@@ -106,7 +106,7 @@ def _expand(path: str, wanted: Wanted) -> list[Found]:
         return [(path, _reason(error))]
 
 
-def _searched(path: str, wanted: Wanted) -> list[Found]:
+def _searched(path: str, wanted: Wanted) -> list[FoundText]:
     """The tests in a folder, and what may be one. Folders that cannot be read are told."""
     return sorted(_Search(wanted).below(path), key=lambda f: f[0])
 
@@ -120,7 +120,7 @@ class _Search:
         self._seen: set[str] = set()  # folders, by their real paths
         self._links: list[str] = []
 
-    def below(self, path: str) -> list[Found]:
+    def below(self, path: str) -> list[FoundText]:
         found = list(self._walk(path))
         while self._links:
             links, self._links = sorted(self._links), []
@@ -128,7 +128,7 @@ class _Search:
                 found += self._walk(link)
         return found
 
-    def _walk(self, folder: str) -> Iterator[Found]:
+    def _walk(self, folder: str) -> Iterator[FoundText]:
         waiting = [folder]
         while waiting:
             folder = waiting.pop()
@@ -143,7 +143,7 @@ class _Search:
             except OSError as error:
                 yield folder, f"cannot read the folder: {_reason(error)}"
 
-    def _entry(self, entry: os.DirEntry[str], waiting: list[str]) -> Iterator[Found]:
+    def _entry(self, entry: os.DirEntry[str], waiting: list[str]) -> Iterator[FoundText]:
         try:
             is_folder = entry.is_dir()
         except OSError as error:  # a link that leads round in a circle, or where nobody may look
@@ -181,7 +181,7 @@ class _Lists:
         self._done: set[str] = set()  # lists, by their real paths
         self._open: list[str] = []
 
-    def below(self, path: str) -> list[Found]:
+    def below(self, path: str) -> list[FoundText]:
         real = path if path == STANDARD_INPUT else os.path.realpath(path)
         if real in self._open:
             return [(_called(path), "the list names itself")]
@@ -194,7 +194,7 @@ class _Lists:
         self._done.add(self._open.pop())
         return found
 
-    def _read(self, path: str) -> list[Found]:
+    def _read(self, path: str) -> list[FoundText]:
         try:
             data = read_standard_input if path == STANDARD_INPUT else partial(read_bytes, path)
             text = data(_LONGEST, "a list of tests").decode("utf-8-sig")
@@ -203,12 +203,12 @@ class _Lists:
         except (OSError, ValueError) as error:
             return [(_called(path), f"cannot read the list: {_reason(error)}")]
         entries = [e for e in map(str.strip, _LINE_END.split(text)) if e and not e.startswith("#")]
-        found: list[Found] = []
+        found: list[FoundText] = []
         for entry in entries:
             found += self._entry(os.path.dirname(path), entry)
         return found if entries else [(_called(path), "the list names no file")]
 
-    def _entry(self, folder: str, entry: str) -> list[Found]:
+    def _entry(self, folder: str, entry: str) -> list[FoundText]:
         listed = list_file(os.path.join(folder, entry))
         if listed is None and entry.startswith("@"):
             listed = os.path.join(folder, entry[1:])

@@ -22,8 +22,8 @@ from litmus.formats.declarations import Declarations, read_declarations
 from litmus.formats.header import read_head
 from litmus.formats.parts import Parts
 from litmus.formats.placement import Tree, read_tree
-from litmus.formats.program import Column, read_program
-from litmus.formats.source import Source, blank_comments
+from litmus.formats.program import ReadColumn, read_program
+from litmus.formats.source import LitmusSource, blank_comments
 from litmus.test import Location, RegisterTerm
 from ptxcore.syntax.tree import Address, Instruction, Name, Operand, Pair, Vector
 
@@ -49,7 +49,7 @@ LEVELS = {
 _ACCESSES = ("ld", "st", "atom", "red")
 
 
-def read_parts(source: Source) -> Parts:
+def read_parts(source: LitmusSource) -> Parts:
     """The parts of a test. Findings go to the source; raises InputError where it cannot be read on."""
     (name, comments, meta), opening = read_head(source, HEAD)
     blank_comments(source, opening)
@@ -71,7 +71,7 @@ def read_parts(source: Source) -> Parts:
     return Parts(name, comments, meta, declared, init_is_good, columns, tail)
 
 
-def _scope_tree(source: Source, at: int) -> tuple[Tree | None, int]:
+def _scope_tree(source: LitmusSource, at: int) -> tuple[Tree | None, int]:
     """The trees behind `scopeTree`, one for each device, as one."""
     found = _SCOPE_TREE.match(source.text, at)
     if found is None:
@@ -87,7 +87,7 @@ def _scope_tree(source: Source, at: int) -> tuple[Tree | None, int]:
     return (groups, spans), at
 
 
-def _memory_map(source: Source, declared: Declarations, at: int) -> int:
+def _memory_map(source: LitmusSource, declared: Declarations, at: int) -> int:
     text = source.text
     seen: set[str] = set()
     while (found := _ENTRY.match(text, at)) is not None:
@@ -109,7 +109,7 @@ def _memory_map(source: Source, declared: Declarations, at: int) -> int:
     return at
 
 
-def _complete(column: Column, declared: Declarations, asked: set[str]) -> None:
+def _complete(column: ReadColumn, declared: Declarations, asked: set[str]) -> None:
     """Makes a thread's statements such as typed ones are: generic accesses, and registers that start at 0."""
     for statement in column.statements:
         if isinstance(statement, Instruction) and statement.opcode in _ACCESSES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from litmus.formats.source import Source, comment_end
+from litmus.formats.source import LitmusSource, comment_end
 
 #: What `Expect=` may say.
 EXPECTATIONS = ("ok", "bounded", "no", "undefined", "hangs")
@@ -25,7 +25,7 @@ _ELSEWHERE = dict.fromkeys(_ARCHITECTURES.split(), _PROGRAM) | {
 Head = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
-def read_head(source: Source, architecture: str = "PTX") -> tuple[Head, int]:
+def read_head(source: LitmusSource, architecture: str = "PTX") -> tuple[Head, int]:
     """Name, quoted comments and meta lines, and the offset of the init block's `{`."""
     text = source.text
     at = _skip(source, 0)
@@ -101,7 +101,7 @@ class _Quotes:
         return meta is not None and ("\n" in self.text[quote:start] or '"' not in meta[2])
 
 
-def _read_meta(source: Source, at: int, meta: list[tuple[str, str]]) -> int:
+def _read_meta(source: LitmusSource, at: int, meta: list[tuple[str, str]]) -> int:
     found = _META.match(source.text, at)
     if found is None:
         line = _LINE.match(source.text, at)
@@ -127,7 +127,7 @@ def _read_meta(source: Source, at: int, meta: list[tuple[str, str]]) -> int:
     return end
 
 
-def _skip(source: Source, at: int) -> int:
+def _skip(source: LitmusSource, at: int) -> int:
     """The offset after blanks and comments."""
     text = source.text
     while True:

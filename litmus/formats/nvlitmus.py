@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from litmus.formats.condition import PropositionReader, Tail, closing_parenthesis
 from litmus.formats.declarations import Declarations, settle
 from litmus.formats.parts import Parts
-from litmus.formats.program import Column
-from litmus.formats.source import Source, blank_comments
+from litmus.formats.program import ReadColumn
+from litmus.formats.source import LitmusSource, blank_comments
 from litmus.test import And, Compare, Condition, Constant, Location, LocationTerm, RegisterTerm
 from ptxcore.diagnostics import InputError, Span
 from ptxcore.syntax.reader import read_statements
@@ -70,7 +70,7 @@ def instance(text: str, name: str, path: str) -> str:
     found = rows(text) or []
     table = _TABLE.search(text)
     head = text[: table.start()] if table else text
-    source = Source(text, path)
+    source = LitmusSource(text, path)
     if not (name.isdecimal() and 1 <= int(name) <= len(found)):
         at = len(head)
         known = f"its tests are 1 to {len(found)}" if found else "its table has no rows" if table else "it has no table"
@@ -85,7 +85,7 @@ def instance(text: str, name: str, path: str) -> str:
     return _PARAMETER.sub(lambda m: values[int(m[1])], head)
 
 
-def read_parts(source: Source, number: str) -> Parts:
+def read_parts(source: LitmusSource, number: str) -> Parts:
     """The parts of one test; `number` of a template's row, or empty. Findings go to the source; raises InputError where it
     cannot be read on."""
     blank_comments(source, 0)
@@ -104,7 +104,7 @@ def read_parts(source: Source, number: str) -> Parts:
     return Parts(name + (f".{number}" if number else ""), (), (), declared, good, reader.columns, tail)
 
 
-def _declarations(source: Source) -> tuple[Declarations, int]:
+def _declarations(source: LitmusSource) -> tuple[Declarations, int]:
     text, at, declared = source.text, 0, Declarations()
     while (start := _blank(text, at)) < len(text) and text[start] == ".":
         found = _ADDRESS.match(text, at)
@@ -119,7 +119,7 @@ def _declarations(source: Source) -> tuple[Declarations, int]:
     return declared, at
 
 
-def _declare(source: Source, declared: Declarations, found: re.Match[str]) -> None:
+def _declare(source: LitmusSource, declared: Declarations, found: re.Match[str]) -> None:
     space, name, how, target = found.groups()
     span = source.span(*found.span(2))
     if name in declared.locations:
@@ -148,9 +148,9 @@ def _declare(source: Source, declared: Declarations, found: re.Match[str]) -> No
 class _Threads:
     """The threads of a test, who loads which register, and what loads are said to have returned."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: LitmusSource) -> None:
         self.source = source
-        self.columns: list[Column] = []
+        self.columns: list[ReadColumn] = []
         self.loaders: dict[str, dict[str, None]] = {}  # the threads that load a register
         self.returned: list[Compare] = []
 
@@ -162,7 +162,9 @@ class _Threads:
             closing = text.find("}", found.end())
             if closing < 0:
                 raise source.error(start, found.end(), "this thread is never closed", "close it with '}'")
-            column = Column(f"P{len(self.columns)}", {"gpu": device, "cta": block}, source.span(start, found.end() - 1))
+            column = ReadColumn(
+                f"P{len(self.columns)}", {"gpu": device, "cta": block}, source.span(start, found.end() - 1)
+            )
             column.dialect, column.is_block = "short", True
             if (device, block, number) in (c.key for c in self.columns):
                 source.note_at(column.span, f"thread d{device}.b{block}.t{number} is there twice")
@@ -179,7 +181,7 @@ class _Threads:
             raise source.error(start, start + 1, "a thread is missing", "as in 'd0.b0.t0 { st.weak [x], 1; }'")
         return at
 
-    def _instruction(self, column: Column, start: int, end: int) -> None:
+    def _instruction(self, column: ReadColumn, start: int, end: int) -> None:
         source = self.source
         original = source.text[start:end]
         found = _INSTRUCTION.match(original)
@@ -244,7 +246,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 class _Registers(PropositionReader):
     """Propositions in which a register stands for itself, without its thread."""
 
-    def __init__(self, source: Source, threads: _Threads) -> None:
+    def __init__(self, source: LitmusSource, threads: _Threads) -> None:
         super().__init__(source)
         self._threads = threads
 
@@ -255,7 +257,7 @@ class _Registers(PropositionReader):
         return super()._term(token, span)
 
 
-def _commands(source: Source, at: int, threads: _Threads) -> Tail:
+def _commands(source: LitmusSource, at: int, threads: _Threads) -> Tail:
     text = source.text
     reader = _Registers(source, threads)
     tail = Tail(reader)

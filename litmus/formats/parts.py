@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from litmus.formats.condition import Tail
 from litmus.formats.declarations import Declarations
-from litmus.formats.program import Column
+from litmus.formats.program import ReadColumn
 
 
 class Parts(NamedTuple):
@@ -18,5 +18,5 @@ class Parts(NamedTuple):
     meta: tuple[tuple[str, str], ...]
     declared: Declarations
     init_is_good: bool
-    columns: list[Column]
+    columns: list[ReadColumn]
     tail: Tail

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
-from litmus.formats.source import Source
+from litmus.formats.source import LitmusSource
 from ptxcore.diagnostics import Span
 from ptxcore.places import LEVELS, Place
 
@@ -27,7 +27,7 @@ _TREE_TOKEN = re.compile(r"\s*+(?:([()])|([A-Za-z_]\w*+)|(\S))", re.ASCII)
 _CLASSIC = re.compile(r"\s*+cta (\d{1,9}), ?gpu (\d{1,9})\s*+\Z", re.ASCII)
 
 
-def read_levels(source: Source, start: int, end: int) -> dict[str, int]:
+def read_levels(source: LitmusSource, start: int, end: int) -> dict[str, int]:
     """The levels that stand after a thread's `@`."""
     text = source.text
     classic = _CLASSIC.match(text, start, end)
@@ -68,7 +68,7 @@ def read_levels(source: Source, start: int, end: int) -> dict[str, int]:
 
 
 def read_tree(
-    source: Source,
+    source: LitmusSource,
     start: int,
     levels: Mapping[str, str] = _OURS,
     numbers: Mapping[str, Iterator[int]] | None = None,
@@ -122,7 +122,7 @@ def read_tree(
 
 
 def merge_tree(
-    source: Source,
+    source: LitmusSource,
     given: dict[str, dict[str, int]],
     tree: Mapping[str, Mapping[str, int]],
     spans: Mapping[str, Span],

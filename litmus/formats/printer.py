@@ -9,7 +9,7 @@ from functools import lru_cache
 from litmus.formats.header import read_head
 from litmus.formats.placement import places
 from litmus.formats.program import fits_table, shows_ptx
-from litmus.formats.source import Source
+from litmus.formats.source import LitmusSource
 from litmus.test import (
     AddressOf,
     And,
@@ -77,7 +77,7 @@ def write(test: Test) -> str:
 def _reads_back(lines: list[str], comments: tuple[str, ...]) -> bool:
     """Whether what is written of comments is read as these comments."""
     try:
-        (_, found, _), _ = read_head(Source("\n".join([*lines, "{"]), ""))
+        (_, found, _), _ = read_head(LitmusSource("\n".join([*lines, "{"]), ""))
     except InputError:
         return False
     return found == comments

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from litmus.formats.placement import read_levels
-from litmus.formats.source import Source
+from litmus.formats.source import LitmusSource
 from litmus.test import PROPERTIES
 from ptxcore.diagnostics import InputError, Span
 from ptxcore.syntax.reader import read_statements
@@ -48,7 +48,7 @@ _HOST = re.compile(
 )
 
 
-class Column:
+class ReadColumn:
     """A thread while it is read: `cells` are stretches of the source."""
 
     __slots__ = ("cells", "dialect", "is_block", "key", "levels", "name", "span", "statements")
@@ -64,7 +64,7 @@ class Column:
         self.statements: list[AnyStatement] = []
 
 
-def read_program(source: Source, start: int, dialect: str = "") -> tuple[list[Column], int]:
+def read_program(source: LitmusSource, start: int, dialect: str = "") -> tuple[list[ReadColumn], int]:
     """The threads with their statements and the offset of the tail; all of a `dialect`, where one is given. Findings in cells
     go to the source."""
     head = _HEADER_END.search(source.text, start)
@@ -97,7 +97,7 @@ def _blank_end(text: str, at: int) -> int:
     return blank.end() if blank else at
 
 
-def _read_thread(source: Source, start: int, end: int) -> Column:
+def _read_thread(source: LitmusSource, start: int, end: int) -> ReadColumn:
     """`P0` with its place, from a header's field."""
     text = source.text
     found = _THREAD.match(text, start, end)
@@ -111,21 +111,21 @@ def _read_thread(source: Source, start: int, end: int) -> Column:
     name = f"P{int(found[1])}"
     span = source.span(found.start(1) - 1, found.end(1))
     if found[2]:
-        return Column(name, read_levels(source, found.end(), end), span)
+        return ReadColumn(name, read_levels(source, found.end(), end), span)
     rest = text[found.end() : end].strip()
     if rest:
         raise source.error(
             found.end(), end, f"unexpected '{rest[:40]}' after {name}", "a place is written '@cta 0,gpu 0'"
         )
-    return Column(name, {}, span)
+    return ReadColumn(name, {}, span)
 
 
 # Tables.
 
 
-def _read_table(source: Source, start: int) -> tuple[list[Column], int]:
+def _read_table(source: LitmusSource, start: int) -> tuple[list[ReadColumn], int]:
     text = source.text
-    columns: list[Column] = []
+    columns: list[ReadColumn] = []
     at = start
     while True:
         found = _HEADER_END.search(text, at)
@@ -137,7 +137,7 @@ def _read_table(source: Source, start: int) -> tuple[list[Column], int]:
             return columns, _read_rows(source, at, columns)
 
 
-def _read_rows(source: Source, start: int, columns: list[Column]) -> int:
+def _read_rows(source: LitmusSource, start: int, columns: list[ReadColumn]) -> int:
     """Give the rows' cells to their threads. Returns the offset of the tail.
 
     `;` ends a row, unless cells are missing and `|` follows on its line: there it only ends the instruction. The end of
@@ -213,7 +213,7 @@ def _ends_row(text: str, cell: int, newline: re.Match[str], index: int, width: i
     return text[last] != "," and text[newline.end() : newline.end() + 1] != ","
 
 
-def _refuse_unknown_part(source: Source, at: int) -> None:
+def _refuse_unknown_part(source: LitmusSource, at: int) -> None:
     """A word before `(` or `[` at the start of a row can only be a misspelt part of the tail."""
     found = _NOT_TAIL.match(source.text, at)
     if found is None:
@@ -238,9 +238,9 @@ def fits_table(cell: str) -> bool:
 # Blocks.
 
 
-def _read_blocks(source: Source, start: int) -> tuple[list[Column], int]:
+def _read_blocks(source: LitmusSource, start: int) -> tuple[list[ReadColumn], int]:
     text = source.text
-    columns: list[Column] = []
+    columns: list[ReadColumn] = []
     at = start
     while True:
         opening = text.find("{", at)
@@ -265,7 +265,7 @@ def _read_blocks(source: Source, start: int) -> tuple[list[Column], int]:
 _BRACE = re.compile(r"[{}]")
 
 
-def _closing_brace(source: Source, opening: int) -> int:
+def _closing_brace(source: LitmusSource, opening: int) -> int:
     depth = 0
     for brace in _BRACE.finditer(source.text, opening):
         depth += 1 if brace.group() == "{" else -1
@@ -282,7 +282,7 @@ def shows_ptx(cell: str) -> bool:
     return bool(_TYPED.search(cell) or _PTX.match(cell))
 
 
-def _choose_dialects(source: Source, columns: list[Column]) -> None:
+def _choose_dialects(source: LitmusSource, columns: list[ReadColumn]) -> None:
     text = source.text
     any_typed = False
     for column in columns:
@@ -309,7 +309,7 @@ def _choose_dialects(source: Source, columns: list[Column]) -> None:
         column.dialect = column.dialect or ("typed" if typed else "short")
 
 
-def _read_cells(source: Source, column: Column) -> None:
+def _read_cells(source: LitmusSource, column: ReadColumn) -> None:
     text = source.text
     short = column.dialect == "short"
     host = "host" in column.levels
@@ -328,7 +328,7 @@ def _read_cells(source: Source, column: Column) -> None:
             source.keep(error)
 
 
-def _host_statement(source: Source, start: int, end: int) -> Instruction | None:
+def _host_statement(source: LitmusSource, start: int, end: int) -> Instruction | None:
     """`launch k1`, `sync stream 0`, `sync k1`; None for anything else."""
     found = _HOST.match(source.text, start, end)
     if found is None:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from litmus.formats.checks import check_tail
 from litmus.formats.condition import read_tail
 from litmus.formats.declarations import Declarations
-from litmus.formats.source import Source, decode, normalised
+from litmus.formats.source import LitmusSource, decode, normalised
 from litmus.test import Condition, Test
 from ptxcore.diagnostics import InputError
 
@@ -36,7 +36,7 @@ _LINE = re.compile(
 
 
 class _Entry(NamedTuple):
-    source: Source
+    source: LitmusSource
     start: int
     end: int
 
@@ -85,7 +85,7 @@ def read_questions(kinds: Iterable[tuple[str, bytes]] = (), conditions: Iterable
 
 
 def _entries(path: str, data: bytes) -> Iterable[tuple[str, _Entry]]:
-    source = Source(normalised(decode(data, path)), path)
+    source = LitmusSource(normalised(decode(data, path)), path)
     text, at = source.text, 0
     while at < len(text):
         line = _LINE.match(text, at)
@@ -112,7 +112,7 @@ def _kind(entry: _Entry) -> str:
 
 def _conditions(entry: _Entry, test: Test) -> tuple[Condition, ...]:
     whole, start, end = entry
-    source = Source(whole.original, whole.path)
+    source = LitmusSource(whole.original, whole.path)
     source.text = whole.text[:end]
     try:
         tail = read_tail(source, start)
@@ -130,5 +130,5 @@ def _conditions(entry: _Entry, test: Test) -> tuple[Condition, ...]:
     return tuple(replace(condition, line=0) for condition in tail.conditions)
 
 
-def _of_file(source: Source, error: InputError) -> InputError:
+def _of_file(source: LitmusSource, error: InputError) -> InputError:
     return InputError(error.diagnostics, source.path, source.original)

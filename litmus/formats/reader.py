@@ -10,8 +10,8 @@ from litmus.formats.declarations import Declarations, read_declarations
 from litmus.formats.header import read_head
 from litmus.formats.parts import Parts
 from litmus.formats.placement import merge_tree, places
-from litmus.formats.program import Column, read_program
-from litmus.formats.source import Source, blank_comments, decode, normalised
+from litmus.formats.program import ReadColumn, read_program
+from litmus.formats.source import LitmusSource, blank_comments, decode, normalised
 from litmus.test import Condition, Test, Thread
 from ptxcore.diagnostics import InputError
 from ptxcore.places import Place
@@ -29,7 +29,7 @@ def read(text: str | bytes, path: str = "<input>", instance: str = "") -> Test:
         from litmus.formats import nvlitmus
 
         words = nvlitmus.instance(words, instance, path)
-    source = Source(words, path)
+    source = LitmusSource(words, path)
     try:
         return _test(source, _parts(source, instance), instance)
     except InputError as error:
@@ -40,7 +40,7 @@ def read(text: str | bytes, path: str = "<input>", instance: str = "") -> Test:
 _OTHER_HEAD = re.compile(r"(?:\s++|//[^\n]*+\n)*+GPU_PTX(?!\S)")
 
 
-def _parts(source: Source, instance: str) -> Parts:
+def _parts(source: LitmusSource, instance: str) -> Parts:
     # What reads other formats is imported where a test is in them.
     if not source.text.startswith("PTX"):
         if _OTHER_HEAD.match(source.text):
@@ -59,7 +59,7 @@ def _parts(source: Source, instance: str) -> Parts:
     return Parts(name, comments, meta, declared, init_is_good, columns, read_tail(source, at))
 
 
-def _test(source: Source, parts: Parts, instance: str) -> Test:
+def _test(source: LitmusSource, parts: Parts, instance: str) -> Test:
     name, comments, meta, declared, init_is_good, columns, tail = parts
     if init_is_good:
         check_threads(source, declared, columns)
@@ -102,7 +102,7 @@ def _test(source: Source, parts: Parts, instance: str) -> Test:
     )
 
 
-def _register_declarations(source: Source, declared: Declarations, column: Column) -> list[AnyStatement]:
+def _register_declarations(source: LitmusSource, declared: Declarations, column: ReadColumn) -> list[AnyStatement]:
     """What the init block declares of a thread's registers, as statements at its beginning."""
     types = declared.types.get(column.name, {})
     if types and column.dialect != "typed":
@@ -112,7 +112,7 @@ def _register_declarations(source: Source, declared: Declarations, column: Colum
     return [Declaration("reg", type_[1:], (Declarator(name, span=column.span),)) for name, type_ in types.items()]
 
 
-def _places(source: Source, columns: list[Column]) -> list[Place]:
+def _places(source: LitmusSource, columns: list[ReadColumn]) -> list[Place]:
     try:
         return places([column.levels for column in columns])
     except ValueError as error:

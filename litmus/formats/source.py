@@ -19,7 +19,7 @@ _COMMENT_EDGE = re.compile(r"\(\*|\*\)")
 _NOT_NEWLINE = re.compile(r"[^\n]+")
 
 
-class Source:
+class LitmusSource:
     """One file while it is read: the text (comments blanked out once the header is read) and the findings so far."""
 
     __slots__ = ("_starts", "findings", "original", "path", "text")
@@ -103,7 +103,7 @@ def normalised(text: str) -> str:
     return text[1:] if text.startswith("\ufeff") else text
 
 
-def comment_end(source: Source, start: int) -> int:
+def comment_end(source: LitmusSource, start: int) -> int:
     """The offset after the comment that opens at `start`, where `//` or `(*` stands."""
     text = source.text
     if text.startswith("//", start):
@@ -117,7 +117,7 @@ def comment_end(source: Source, start: int) -> int:
     raise source.error(start, start + 2, "this comment is never closed", "close it with '*)'")
 
 
-def blank_comments(source: Source, start: int) -> None:
+def blank_comments(source: LitmusSource, start: int) -> None:
     """Replace the comments after `start` by blanks, so that offsets keep their meaning."""
     text = source.text
     parts: list[str] = []

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ptxcore.advice.graph import BARRIERS, Graph
-from ptxcore.advice.values import Place, Registers, space_of
+from ptxcore.advice.values import NamedAddress, RegisterWriters, space_of
 from ptxcore.machine.ir.loop_nest import Loop, nest
 from ptxcore.places import SCOPES
 from ptxcore.syntax.tree import Instruction, Label, Operand
@@ -28,7 +28,7 @@ class Access(NamedTuple):
     instruction: Instruction
     order: str
     scope: str
-    place: Place | None
+    place: NamedAddress | None
     base: tuple[str, str] | None
     address: Operand
 
@@ -65,7 +65,7 @@ class Function:
     def __init__(self, statements: Sequence[Instruction | Label], spaces: Mapping[str, str], source: str) -> None:
         self.graph = Graph(statements)
         self.instructions = self.graph.instructions
-        self.registers = Registers(self.instructions, spaces)
+        self.registers = RegisterWriters(self.instructions, spaces)
         self.source = source
         self.accesses: dict[int, Access] = {
             i: access for i, instruction in enumerate(self.instructions) for access in self._access(i, instruction)

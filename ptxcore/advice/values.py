@@ -35,7 +35,7 @@ _POINTER_BITS = frozenset(("u64", "s64", "b64"))
 _WITHOUT_RESULT = frozenset(("st", "red", "bra", "brx", "bar", "barrier", "fence", "membar", "cp", "ret", "exit"))
 
 
-class Place(NamedTuple):
+class NamedAddress(NamedTuple):
     """What an address is: a variable, parameter or register (`kind`, `name`) and an offset; and its state space."""
 
     kind: str
@@ -44,7 +44,7 @@ class Place(NamedTuple):
     space: str
 
 
-class Registers:
+class RegisterWriters:
     """Who writes each register of a function. `spaces` has the variables of the module with their state spaces."""
 
     def __init__(self, instructions: Sequence[Instruction], spaces: Mapping[str, str]) -> None:
@@ -89,7 +89,7 @@ class Registers:
                     waiting += users.get(name, ())
         return causes
 
-    def place(self, operand: Operand, space: str) -> Place | None:
+    def place(self, operand: Operand, space: str) -> NamedAddress | None:
         """What an address is, followed through registers that are written once; None where it cannot be told."""
         if not isinstance(operand, Address) or operand.indexed or not isinstance(operand.base, Name):
             return None
@@ -97,30 +97,30 @@ class Registers:
         for _ in range(_LONGEST_CHAIN):
             if name not in self.writers:
                 known = self.spaces.get(name, "")
-                return Place("variable", name, offset, space or known) if known and known != "reg" else None
+                return NamedAddress("variable", name, offset, space or known) if known and known != "reg" else None
             writer = self.writers[name][0] if len(self.writers[name]) == 1 else None
             if writer is None or writer.guard is not None:
                 return None
             source = writer.operands[1] if len(writer.operands) > 1 else None
             if writer.opcode == "ld" and isinstance(source, Address) and isinstance(source.base, Name):
                 if not any(m.partition("::")[0] == "param" for m in writer.modifiers):
-                    return Place("register", name, offset, space)
-                return Place("parameter", f"{source.base.name}+{source.offset}", offset, space)
+                    return NamedAddress("register", name, offset, space)
+                return NamedAddress("parameter", f"{source.base.name}+{source.offset}", offset, space)
             if writer.opcode not in ("mov", "cvta", "add"):
-                return Place("register", name, offset, space)
+                return NamedAddress("register", name, offset, space)
             if writer.opcode == "cvta" and not space:
                 space = space_of(writer)
             if writer.opcode == "add":
                 added = writer.operands[2] if len(writer.operands) > 2 else None
                 if not isinstance(added, Immediate):
-                    return Place("register", name, offset, space)
+                    return NamedAddress("register", name, offset, space)
                 offset += added.value
             if isinstance(source, Address) and not source.bracketed and isinstance(source.base, Name):
                 name, offset = source.base.name, offset + source.offset
             elif isinstance(source, Name):
                 name = source.name
             else:
-                return Place("register", name, offset, space)
+                return NamedAddress("register", name, offset, space)
         return None
 
     def base(self, operand: Operand) -> tuple[str, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptxcore.check.trouble import Trouble
+from ptxcore.check.trouble import OperandTrouble
 from ptxcore.isa.form import Use
 from ptxcore.isa.operand import Parameter
 from ptxcore.syntax.tree import Immediate, Operand, Vector
@@ -13,7 +13,7 @@ from ptxcore.syntax.tree import Immediate, Operand, Vector
 Values = Sequence["int | tuple[int | None, ...] | None"]
 
 
-def check_values(use: Use, places: Sequence[int | None], values: Values) -> Trouble | None:
+def check_values(use: Use, places: Sequence[int | None], values: Values) -> OperandTrouble | None:
     """What is wrong with the integers among the operands."""
     for e, place in zip(use.expected, places, strict=True):
         value = values[place] if e is not None and place is not None else None
@@ -24,7 +24,7 @@ def check_values(use: Use, places: Sequence[int | None], values: Values) -> Trou
             limit = _value_of(use, e.parameter.upto, places, values) if e.parameter.upto else None
             if trouble is None and limit is not None and value % (1 << 32) > limit % (1 << 32):
                 message = f"{value} cannot stand here: {e.parameter.upto} is {limit}, and this is at most that"
-                trouble = Trouble((place,), message)
+                trouble = OperandTrouble((place,), message)
             if trouble is not None:
                 return trouble
             continue
@@ -35,17 +35,17 @@ def check_values(use: Use, places: Sequence[int | None], values: Values) -> Trou
     return None
 
 
-def _check_value(p: Parameter, value: int, path: tuple[int, ...]) -> Trouble | None:
+def _check_value(p: Parameter, value: int, path: tuple[int, ...]) -> OperandTrouble | None:
     if _is_legal(p, value):
         return None
     if p.low is not None and p.high is not None and p.high - p.low <= _WIDEST_LIST:
         legal = [str(v) for v in range(p.low, p.high + 1) if _is_legal(p, v)]
         if len(legal) <= _LONGEST_LIST:
-            return Trouble(path, f"{value} cannot stand here: {' '.join(legal)} can")
+            return OperandTrouble(path, f"{value} cannot stand here: {' '.join(legal)} can")
     wanted = [f"{p.low} to {p.high}"] if p.low is not None and p.high is not None else []
     wanted += ["a power of two"] if "power_of_two" in p.flags else []
     wanted += [f"a multiple of {p.multiple}"] if p.multiple > 1 else []
-    return Trouble(path, f"{value} cannot stand here" + (f": {', '.join(wanted)} can" if wanted else ""))
+    return OperandTrouble(path, f"{value} cannot stand here" + (f": {', '.join(wanted)} can" if wanted else ""))
 
 
 #: Values that are listed rather than described.

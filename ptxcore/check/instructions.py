@@ -16,7 +16,7 @@ from ptxcore.check.kinds import Kind, Kinds
 from ptxcore.check.operands import arrange, judge
 from ptxcore.check.rules import VALUED, broken_rule, misaligned, wrong_value
 from ptxcore.check.symbols import Callable as Function
-from ptxcore.check.trouble import Trouble, describe
+from ptxcore.check.trouble import OperandTrouble, describe
 from ptxcore.diagnostics import Span
 from ptxcore.isa.form import Use
 from ptxcore.isa.matching import Misfit
@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
     `trouble` about an operand, `lacking` about versions and targets; `use` where operands have values to look at."""
 
     misfit: Misfit | bool = False
-    trouble: Trouble | None = None
+    trouble: OperandTrouble | None = None
     lacking: tuple[tuple[str, str, str | None], ...] = ()  # the words that lack something, the message, and a hint
     use: Use | None = None
 
@@ -103,7 +103,7 @@ class Instructions:
         verdict = None
         while waiting:
             result = judge(waiting, kinds, manual=manual)
-            if isinstance(result, Trouble):
+            if isinstance(result, OperandTrouble):
                 return verdict or Verdict(trouble=result)
             trouble = broken_rule(self.context, result, kinds)
             if trouble is not None:
@@ -228,7 +228,7 @@ def _since(gate: str) -> str:
 _MIDDLE = " is needed here, not "
 
 
-def _hint(s: Instruction, kinds: tuple[Kind, ...], trouble: Trouble) -> str | None:
+def _hint(s: Instruction, kinds: tuple[Kind, ...], trouble: OperandTrouble) -> str | None:
     """What would be right."""
     kind: Kind = ("", *kinds)
     for index in trouble.path:
@@ -240,7 +240,7 @@ def _hint(s: Instruction, kinds: tuple[Kind, ...], trouble: Trouble) -> str | No
     return "its components are .x .y .z .w" if kind[1][:3] == "v4." else trouble.hint
 
 
-def _worded(s: Instruction, trouble: Trouble) -> str:
+def _worded(s: Instruction, trouble: OperandTrouble) -> str:
     """The message with the names that stand in the instruction."""
     if not trouble.path:
         return re.sub(rf"^'{s.opcode}'", f"'{_head(s)}'", trouble.message)

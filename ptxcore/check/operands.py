@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ptxcore.check.trouble import NOUNS, Kind, Trouble, describe
+from ptxcore.check.trouble import NOUNS, Kind, OperandTrouble, describe
 from ptxcore.check.values import (
     HANDLES,
     OPAQUE,
@@ -39,10 +39,10 @@ from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.types import FUNDAMENTAL
 
 
-def judge(uses: Sequence[Use], kinds: tuple[Kind, ...], *, manual: bool = False) -> Use | Trouble:
+def judge(uses: Sequence[Use], kinds: tuple[Kind, ...], *, manual: bool = False) -> Use | OperandTrouble:
     """The first of the uses (what the opcode's modifiers leave possible) that the operands fit, or what is wrong with
     them, by the use that they fit furthest."""
-    best: tuple[tuple[int, ...], Trouble] | None = None
+    best: tuple[tuple[int, ...], OperandTrouble] | None = None
     for use in uses:
         trouble = _judge(use, kinds, manual)
         if trouble is None:
@@ -79,7 +79,7 @@ def arrange(use: Use, number: int) -> Sequence[int | None] | None:
     return tuple(places)
 
 
-def _judge(use: Use, kinds: tuple[Kind, ...], manual: bool) -> Trouble | None:
+def _judge(use: Use, kinds: tuple[Kind, ...], manual: bool) -> OperandTrouble | None:
     places = arrange(use, len(kinds))
     if places is None:
         return wrong_number(use, len(kinds))
@@ -91,7 +91,7 @@ def _judge(use: Use, kinds: tuple[Kind, ...], manual: bool) -> Trouble | None:
     return None
 
 
-def wrong_number(use: Use, given: int) -> Trouble:
+def wrong_number(use: Use, given: int) -> OperandTrouble:
     """What to say of `given` operands that `arrange` cannot give to the use."""
     expected = [e for e in use.expected if e is not None]
     fewest = sum(not e.parameter.optional for e in expected)
@@ -99,10 +99,10 @@ def wrong_number(use: Use, given: int) -> Trouble:
     number = f"{fewest} {'or' if most == fewest + 1 else 'to'} {most}" if fewest < most else str(most or "no")
     noun = "operand" if number == "1" else "operands"
     message = f"'{use.form.mnemonic}' takes {number} {noun} here, not {given}"
-    return Trouble((), message, forms_hint((use.form,)))
+    return OperandTrouble((), message, forms_hint((use.form,)))
 
 
-def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     if kind == "any":
         return None
     p = e.parameter
@@ -112,17 +112,19 @@ def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool)
         if second is None and dropped and not manual:
             return _fit_plain(use, e, kind[1], (*path, 0), manual)  # measured: a second result is dropped everywhere
         if second is None:
-            return Trouble(path, f"one destination stands here, not two: '{use.form.mnemonic}' gives no second result")
+            return OperandTrouble(
+                path, f"one destination stands here, not two: '{use.form.mnemonic}' gives no second result"
+            )
         if kind[1] == kind[2] == "_":
-            return Trouble(path, "'_|_' cannot stand here: one of the two results is wanted")
+            return OperandTrouble(path, "'_|_' cannot stand here: one of the two results is wanted")
         trouble = _fit_plain(use, e, kind[1], (*path, 0), manual)
         return trouble or fit_value(use, Expected(second, second.type or "pred", 0), kind[2], (*path, 1), manual)
     if second is not None and not second.optional:
-        return Trouble(path, "a second destination is missing", forms_hint((use.form,)))
+        return OperandTrouble(path, "a second destination is missing", forms_hint((use.form,)))
     return _fit_plain(use, e, kind, path, manual)
 
 
-def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     role = e.parameter.role
     if role in ("destination", "source"):
         if e.parameter.flags & HANDLES:
@@ -152,15 +154,15 @@ _REACHES = {
 _WIDE_SPACES = ("generic", "global")
 
 
-def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     spaces = e.parameter.words or (use.words["space"] or "generic",)
     if type(kind) is tuple and kind[0] == "unified":
         if use.parameters[0].role != "destination" or not all(s in _WIDE_SPACES for s in spaces):
-            return Trouble(path, "'.unified' marks what a load or an atomic reads, in .global or generic space")
+            return OperandTrouble(path, "'.unified' marks what a load or an atomic reads, in .global or generic space")
         kind = kind[1]
     if type(kind) is not tuple or kind[0] not in ("[", "[]") or (kind[0] == "[" and len(kind) != 2):
         bare = (type(kind) is str and kind in FUNDAMENTAL) or (type(kind) is tuple and kind[0] in ("var", "var+", "+"))
-        return Trouble(path, f"an address in brackets is needed here, not {describe(kind)}",
+        return OperandTrouble(path, f"an address in brackets is needed here, not {describe(kind)}",
                        "write it in brackets: [...]" if bare else None)  # fmt: skip
     base = kind[1]
     if base == "any" or (not manual and "any" in e.parameter.flags):
@@ -174,20 +176,22 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
     if base == "int":
         if manual or "imm" in e.parameter.flags or "local" in spaces:
             return None
-        return Trouble(path, "a number is no address here", "only .local takes one; name a variable or a register")
+        return OperandTrouble(
+            path, "a number is no address here", "only .local takes one; name a variable or a register"
+        )
     if type(base) is str and base in FUNDAMENTAL:
         bits = FUNDAMENTAL[base]
         if base[0] not in "bus" or bits > 64:
-            return Trouble(path, f"an address needs an integer register, not {describe(base)}")
+            return OperandTrouble(path, f"an address needs an integer register, not {describe(base)}")
         narrow = manual or "narrow" in e.parameter.flags
         if bits < 64 and not narrow and all(s in _WIDE_SPACES for s in spaces):
             where = "a generic" if spaces[0] == "generic" else f"a .{spaces[0]}"
-            return Trouble(path, f"a 64-bit register for {where} address is needed here, not {describe(base)}",
+            return OperandTrouble(path, f"a 64-bit register for {where} address is needed here, not {describe(base)}",
                            "32-bit compilation is no longer supported")  # fmt: skip
         return None
     if type(base) is tuple and base[0] in ("var", "var+"):
         if "registers" in e.parameter.flags and not manual:
-            return Trouble(path, "an address in a register is needed here, not a variable")
+            return OperandTrouble(path, "an address in a register is needed here, not a variable")
         reached = {s for space in spaces for s in _REACHES.get(space, (space,))}
         if "mbarrier" in e.parameter.flags:
             reached &= {"shared"}
@@ -196,30 +200,32 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
         message = f"a .{' or .'.join(sorted(reached))} variable is needed here, not {describe(base)}"
         given = use.words["space"]
         better = f"write .{base[1]} instead of .{given}" if given else f"add .{base[1]}, the space that it is in"
-        return Trouble(path, message, better if any(base[1] in s.words for s in use.form.pattern.slots) else None)
-    return Trouble(path, f"{describe(base)} is no address")
+        return OperandTrouble(
+            path, message, better if any(base[1] in s.words for s in use.form.pattern.slots) else None
+        )
+    return OperandTrouble(path, f"{describe(base)} is no address")
 
 
-def _fit_tensor(e: Expected, base: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+def _fit_tensor(e: Expected, base: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     """Tensor Memory is addressed by 32-bit registers alone."""
     untyped = "untyped" in e.parameter.flags
     if base == "b32" or (manual and base in ("u32", "s32")):
         return None
     if untyped and not manual and base in ("u32", "s32", "f16x2"):
         return None
-    return Trouble(path, f"an address in Tensor Memory is a .b32 register, not {describe(base)}")
+    return OperandTrouble(path, f"an address in Tensor Memory is a .b32 register, not {describe(base)}")
 
 
-def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     if type(kind) is not tuple or kind[0] != "[":
-        return Trouble(path, f"{_shown_bracket(e)} is needed here, not {describe(kind)}")
+        return OperandTrouble(path, f"{_shown_bracket(e)} is needed here, not {describe(kind)}")
     parts = e.parts
     if len(kind) - 1 < len(parts):
         parts = tuple(part for part in parts if not part.parameter.optional)
     elif any(part.parameter.optional for part in parts):
         parts = tuple(_braced_only(part) for part in parts)
     if len(kind) - 1 != len(parts):
-        return Trouble(path, f"{_shown_bracket(e)} has {len(e.parts)} parts, not {len(kind) - 1}")
+        return OperandTrouble(path, f"{_shown_bracket(e)} has {len(e.parts)} parts, not {len(kind) - 1}")
     for i, (part, inner) in enumerate(zip(parts, kind[1:], strict=True)):
         trouble = _fit_part(use, part, inner, (*path, i), manual)
         if trouble is not None:
@@ -232,7 +238,7 @@ def _braced_only(e: Expected) -> Expected:
     return e._replace(parameter=e.parameter._replace(flags=e.parameter.flags - {"bare"}))
 
 
-def _fit_part(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+def _fit_part(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     if "tensormap" in e.parameter.flags and not manual:
         return _fit_tensor_map(kind, path)
     if e.parameter.flags & HANDLES:
@@ -242,11 +248,11 @@ def _fit_part(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: 
     return _fit_plain(use, e, kind, path, manual)
 
 
-def _fit_tensor_map(kind: Kind, path: tuple[int, ...]) -> Trouble | None:
+def _fit_tensor_map(kind: Kind, path: tuple[int, ...]) -> OperandTrouble | None:
     """Measured: any register, or a variable in .global without an offset."""
     if (type(kind) is str and (kind in FUNDAMENTAL or kind in OPAQUE)) or kind[:2] == ("var", "global"):
         return None
-    return Trouble(path, f"the address of a tensor map is needed here, not {describe(kind)}")
+    return OperandTrouble(path, f"the address of a tensor map is needed here, not {describe(kind)}")
 
 
 def _shown_bracket(e: Expected) -> str:
@@ -256,29 +262,29 @@ def _shown_bracket(e: Expected) -> str:
 # Names that stand for no value.
 
 
-def _fit_named(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+def _fit_named(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     role = e.parameter.role
     if kind == role:
         return None
     indirect = role == "function" and type(kind) is str and kind in FUNDAMENTAL
     hint = "a call through a register ends with a prototype or .calltargets" if indirect else None
-    return Trouble(path, f"{NOUNS[role]} is needed here, not {describe(kind)}", hint)
+    return OperandTrouble(path, f"{NOUNS[role]} is needed here, not {describe(kind)}", hint)
 
 
 #: What a call through a pointer may name as its last operand besides a prototype: `.calltargets`, and arrays of functions.
 _CALLEES = ("callees", *(("var", space, type_) for space in ("global", "const") for type_ in ("u64", "u32", "u8")))
 
 
-def _fit_prototype(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+def _fit_prototype(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     if kind == "prototype" or kind in _CALLEES:
         return None
-    return Trouble(path, f"a prototype or a list of functions is needed here, not {describe(kind)}")
+    return OperandTrouble(path, f"a prototype or a list of functions is needed here, not {describe(kind)}")
 
 
-def _fit_list(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+def _fit_list(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     if type(kind) is tuple and kind[0] == "(":
         return None  # signatures are the call's matter
-    return Trouble(path, f"a list in parentheses is needed here, not {describe(kind)}")
+    return OperandTrouble(path, f"a list in parentheses is needed here, not {describe(kind)}")
 
 
 _BY_ROLE = {

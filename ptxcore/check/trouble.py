@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 Kind = Any
 
 
-class Trouble(NamedTuple):
+class OperandTrouble(NamedTuple):
     """What is wrong with one operand: `path` leads to it (its index, then indices within), () for their number."""
 
     path: tuple[int, ...]

@@ -15,7 +15,7 @@ from ptxcore.syntax.operands import OperandReader
 from ptxcore.syntax.tree import Declaration, Declarator
 
 #: From offsets in the text to a place in the file.
-Place = Callable[[int, int], Span]
+SpanOf = Callable[[int, int], Span]
 
 LINKAGE = ("extern", "visible", "weak", "common")
 #: State spaces that a declaration may begin with; `surf`, `tex` and `sreg` are of early versions.
@@ -140,7 +140,7 @@ def _pointer(cursor: Cursor) -> tuple[str, int | None]:
     return space, align
 
 
-def read_declarator(cursor: Cursor, place: Place, operands: OperandReader) -> Declarator:
+def read_declarator(cursor: Cursor, place: SpanOf, operands: OperandReader) -> Declarator:
     """One name of a variable with its number, its dimensions and its initial value. Raises Bad."""
     start, stop = cursor.start, cursor.stop
     name = cursor.take_name("a name")
@@ -161,7 +161,7 @@ def read_declarator(cursor: Cursor, place: Place, operands: OperandReader) -> De
     return Declarator(name, count, dimensions, value, place(start, stop))
 
 
-def read_parameter_name(cursor: Cursor, place: Place) -> Declarator:
+def read_parameter_name(cursor: Cursor, place: SpanOf) -> Declarator:
     """The name of a parameter, `_` in a prototype, and its dimensions. Raises Bad."""
     start, stop = cursor.start, cursor.stop
     name = "_" if cursor.accept("_") else cursor.take_name("the name of a parameter")
@@ -176,7 +176,7 @@ def _dimensions(cursor: Cursor) -> tuple[int | None, ...]:
     return tuple(dimensions)
 
 
-def read_declaration(cursor: Cursor, place: Place, operands: OperandReader, linkage: str = "") -> Declaration:
+def read_declaration(cursor: Cursor, place: SpanOf, operands: OperandReader, linkage: str = "") -> Declaration:
     """A whole declaration, up to its `;`, on which the cursor ends. It begins at its state space. Raises Bad."""
     words = read_words(cursor, linkage)
     names = [read_declarator(cursor, place, operands)]

@@ -13,7 +13,7 @@ from ptxcore.syntax.lexer import Bad, Cursor, Integer, integer_literal, shown
 from ptxcore.syntax.tree import Address, Directive, Immediate, Name, Operand, Text
 
 
-class Shape(NamedTuple):
+class DirectiveForm(NamedTuple):
     """`places`: `module`, `entry` and `func` for heads, `prototype`, `body`. `arguments`: what is listed, see `_READERS`,
     from `least` to `most` of them. `ended`: by `;`. `labelled`: only behind a label."""
 
@@ -29,27 +29,27 @@ class Shape(NamedTuple):
 HEADS = ("entry", "func")
 _FUNC = ("func", "prototype")
 SHAPES = {
-    "version": Shape(("module",), "version"),
-    "target": Shape(("module",), "names", 1, None),
-    "address_size": Shape(("module",), "integers"),
-    "alias": Shape(("module",), "names", 2, 2, ended=True),
-    "file": Shape(("module",), "file"),
-    "loc": Shape(("body",), "loc"),
-    "pragma": Shape(("module", *HEADS, "body"), "strings", 1, None, ended=True),
-    "branchtargets": Shape(("body",), "labels", 1, None, ended=True, labelled=True),
-    "calltargets": Shape(("body",), "names", 1, None, ended=True, labelled=True),
-    "maxnreg": Shape(("entry",), "integers"),
-    "maxntid": Shape(("entry",), "integers", 1, 3),
-    "reqntid": Shape(("entry",), "integers", 1, 3),
-    "minnctapersm": Shape(("entry",), "integers"),
-    "maxnctapersm": Shape(("entry",), "integers"),
-    "noreturn": Shape(_FUNC, "nothing"),
-    "abi_preserve": Shape(_FUNC, "integers"),
-    "abi_preserve_control": Shape(_FUNC, "integers"),
-    "reqnctapercluster": Shape(("entry",), "integers", 1, 3),
-    "explicitcluster": Shape(("entry",), "nothing"),
-    "maxclusterrank": Shape(("entry",), "integers"),
-    "blocksareclusters": Shape(("entry",), "nothing"),
+    "version": DirectiveForm(("module",), "version"),
+    "target": DirectiveForm(("module",), "names", 1, None),
+    "address_size": DirectiveForm(("module",), "integers"),
+    "alias": DirectiveForm(("module",), "names", 2, 2, ended=True),
+    "file": DirectiveForm(("module",), "file"),
+    "loc": DirectiveForm(("body",), "loc"),
+    "pragma": DirectiveForm(("module", *HEADS, "body"), "strings", 1, None, ended=True),
+    "branchtargets": DirectiveForm(("body",), "labels", 1, None, ended=True, labelled=True),
+    "calltargets": DirectiveForm(("body",), "names", 1, None, ended=True, labelled=True),
+    "maxnreg": DirectiveForm(("entry",), "integers"),
+    "maxntid": DirectiveForm(("entry",), "integers", 1, 3),
+    "reqntid": DirectiveForm(("entry",), "integers", 1, 3),
+    "minnctapersm": DirectiveForm(("entry",), "integers"),
+    "maxnctapersm": DirectiveForm(("entry",), "integers"),
+    "noreturn": DirectiveForm(_FUNC, "nothing"),
+    "abi_preserve": DirectiveForm(_FUNC, "integers"),
+    "abi_preserve_control": DirectiveForm(_FUNC, "integers"),
+    "reqnctapercluster": DirectiveForm(("entry",), "integers", 1, 3),
+    "explicitcluster": DirectiveForm(("entry",), "nothing"),
+    "maxclusterrank": DirectiveForm(("entry",), "integers"),
+    "blocksareclusters": DirectiveForm(("entry",), "nothing"),
 }
 #: Directives that are no list of arguments, and where they may stand.
 STRUCTURED = {
@@ -90,7 +90,7 @@ def misplaced(cursor: Cursor, place: str) -> Bad:
     return Bad(cursor.start, cursor.stop, message, f"it stands {where}", code="directive")
 
 
-def read_directive(cursor: Cursor, shape: Shape) -> Directive:
+def read_directive(cursor: Cursor, shape: DirectiveForm) -> Directive:
     """The directive on whose name the cursor stands; it ends behind the arguments and their `;`. Raises Bad."""
     name = cursor.text[1:]
     cursor.advance()
@@ -111,11 +111,11 @@ def read_number(cursor: Cursor, what: str) -> int:
     return value.value
 
 
-def _nothing(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
+def _nothing(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, ...]:
     return ()
 
 
-def _integers(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
+def _integers(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, ...]:
     numbers = [read_number(cursor, f"the number of .{name}")]
     while cursor.text == ",":
         if len(numbers) == shape.most:
@@ -127,11 +127,11 @@ def _integers(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
     return tuple(map(Immediate, numbers))
 
 
-def _at_most(shape: Shape) -> str:
+def _at_most(shape: DirectiveForm) -> str:
     return "one number" if shape.most == 1 else f"at most {shape.most} numbers"
 
 
-def _names(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
+def _names(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, ...]:
     names = [Name(cursor.take_name(f"a name of .{name}"))]
     while cursor.text == "," and len(names) != shape.most:
         cursor.advance()
@@ -141,7 +141,7 @@ def _names(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
     return tuple(names)
 
 
-def _labels(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
+def _labels(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, ...]:
     """Labels; `N<5>` stands for N0 to N4."""
     labels: list[Operand] = []
     while True:
@@ -168,14 +168,14 @@ def _string(cursor: Cursor, what: str) -> Text:
     return Text(text)
 
 
-def _strings(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
+def _strings(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, ...]:
     strings = [_string(cursor, f"the text of .{name}")]
     while cursor.accept(","):
         strings.append(_string(cursor, f"another text of .{name}"))
     return tuple(strings)
 
 
-def _version(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
+def _version(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, ...]:
     m = _VERSION.match(cursor.text)
     if m is None:
         if cursor.kind in ("number", "float"):
@@ -185,7 +185,7 @@ def _version(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
     return Immediate(int(m[1])), Immediate(int(m[2]))
 
 
-def _file(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
+def _file(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, ...]:
     """`.file 1 "name", time, size` (section 11.5.3)."""
     arguments: list[Operand] = [Immediate(read_number(cursor, "the index of the file"))]
     arguments.append(_string(cursor, "the name of the file"))
@@ -200,7 +200,7 @@ def _place(cursor: Cursor) -> list[Operand]:
     return [Immediate(read_number(cursor, what)) for what in ("the index of a file", "a line", "a column")]
 
 
-def _loc(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
+def _loc(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, ...]:
     """`.loc 1 21 3, function_name label+4, inlined_at 1 20 5` (section 11.5.4)."""
     arguments = _place(cursor)
     while cursor.accept(","):

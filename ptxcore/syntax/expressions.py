@@ -13,7 +13,7 @@ _MASK = (1 << 64) - 1
 WARP_SZ = 32
 
 #: A value on the stack: an integer, a double, or (as `Float`) a hexadecimal constant, whose bits stay what they are.
-Value = Integer | float | Float
+NumberValue = Integer | float | Float
 
 #: Binary operators by precedence (table 4); `?` and `:` come below all of them, unary ones above.
 _LEVELS = levels(
@@ -87,9 +87,9 @@ class _Evaluation:
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.stacks: Stacks[Value, tuple[int, int]] = Stacks(_LEVELS, _applied)
+        self.stacks: Stacks[NumberValue, tuple[int, int]] = Stacks(_LEVELS, _applied)
 
-    def run(self) -> Value:
+    def run(self) -> NumberValue:
         cursor, stacks = self.cursor, self.stacks
         while True:
             self._operand()
@@ -135,7 +135,7 @@ class _Evaluation:
         cursor.expect(")", "behind the cast")
         return cast
 
-    def _literal(self) -> Value:
+    def _literal(self) -> NumberValue:
         cursor = self.cursor
         if cursor.kind == "number":
             number = integer_literal(cursor.text)
@@ -177,7 +177,7 @@ class _Evaluation:
         return next((w.operator == "?" for w in reversed(self.stacks.waiting) if w.is_open), False)
 
 
-def _applied(waiting: Waiting[tuple[int, int]], operands: list[Value]) -> Value:
+def _applied(waiting: Waiting[tuple[int, int]], operands: list[NumberValue]) -> NumberValue:
     operator, (start, end) = waiting.operator, waiting.place
     if operator == "?:":
         condition, then, otherwise = operands
@@ -188,13 +188,13 @@ def _applied(waiting: Waiting[tuple[int, int]], operands: list[Value]) -> Value:
     return _binary(operator, left, right, start, end)
 
 
-def _whole(value: Value, operator: str, start: int, end: int) -> Integer:
+def _whole(value: NumberValue, operator: str, start: int, end: int) -> Integer:
     if not isinstance(value, Integer):
         raise Bad(start, end, f"'{operator}' takes integer constants")
     return value
 
 
-def _no_single(value: Value, start: int, end: int) -> Integer | float:
+def _no_single(value: NumberValue, start: int, end: int) -> Integer | float:
     if isinstance(value, Float):
         if value.width == 64:
             return bits_float(value.bits)
@@ -203,7 +203,7 @@ def _no_single(value: Value, start: int, end: int) -> Integer | float:
     return value
 
 
-def _unary(operator: str, value: Value, start: int, end: int) -> Value:
+def _unary(operator: str, value: NumberValue, start: int, end: int) -> NumberValue:
     value = _no_single(value, start, end)
     if operator in ("-", "+") and isinstance(value, float):
         return -value if operator == "-" else value
@@ -217,7 +217,7 @@ def _unary(operator: str, value: Value, start: int, end: int) -> Value:
     return _wrap(whole.value, {".s64": False, ".u64": True, "+": whole.unsigned}[operator])
 
 
-def _binary(operator: str, left: Value, right: Value, start: int, end: int) -> Value:
+def _binary(operator: str, left: NumberValue, right: NumberValue, start: int, end: int) -> NumberValue:
     left, right = _no_single(left, start, end), _no_single(right, start, end)
     if isinstance(left, float) != isinstance(right, float):
         raise Bad(start, end, f"'{operator}' between an integer and a floating-point constant",
@@ -229,7 +229,7 @@ def _binary(operator: str, left: Value, right: Value, start: int, end: int) -> V
     )
 
 
-def _binary_float(operator: str, left: float, right: float, start: int, end: int) -> Value:
+def _binary_float(operator: str, left: float, right: float, start: int, end: int) -> NumberValue:
     if operator in _COMPARISONS:
         return Integer(int(_COMPARISONS[operator](left, right)), False)
     if operator == "/":
@@ -269,7 +269,9 @@ def _shift(operator: str, left: Integer, by: int) -> Integer:
     return _wrap(left.value << by if operator == "<<" else left.value >> by, left.unsigned)
 
 
-def _conditional(condition: Value, then: Value, otherwise: Value, start: int, end: int) -> Value:
+def _conditional(
+    condition: NumberValue, then: NumberValue, otherwise: NumberValue, start: int, end: int
+) -> NumberValue:
     chosen = then if _whole(condition, "?", start, end).value else otherwise
     if isinstance(then, Integer) and isinstance(otherwise, Integer):
         assert isinstance(chosen, Integer)

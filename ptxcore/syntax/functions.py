@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ptxcore.syntax.declarations import Place, read_attributes, read_parameter_name, read_words
+from ptxcore.syntax.declarations import SpanOf, read_attributes, read_parameter_name, read_words
 from ptxcore.syntax.directives import SHAPES, misplaced, read_directive
 from ptxcore.syntax.lexer import Bad, Cursor
 from ptxcore.syntax.tree import Declaration, Directive, Function, Prototype
 
 
-def read_function(cursor: Cursor, place: Place, linkage: str = "") -> Function:
+def read_function(cursor: Cursor, place: SpanOf, linkage: str = "") -> Function:
     """A head from `.entry` or `.func` on. The cursor ends on the `{` of a definition, behind the `;` of a declaration.
 
     Raises Bad.
@@ -33,7 +33,7 @@ def read_function(cursor: Cursor, place: Place, linkage: str = "") -> Function:
     return Function(kind, name, results, parameters, linkage, attributes, directives, defined, name_place)
 
 
-def read_prototype(cursor: Cursor, place: Place) -> Prototype:
+def read_prototype(cursor: Cursor, place: SpanOf) -> Prototype:
     """`.callprototype (results) _ (parameters) .noreturn;`; the cursor ends behind the `;`. Raises Bad."""
     cursor.advance()
     results = _parameters(cursor, place) if cursor.text == "(" else ()
@@ -58,7 +58,7 @@ def _directives(cursor: Cursor, kind: str) -> tuple[Directive, ...]:
     return tuple(directives)
 
 
-def _parameters(cursor: Cursor, place: Place) -> tuple[Declaration, ...]:
+def _parameters(cursor: Cursor, place: SpanOf) -> tuple[Declaration, ...]:
     """`(.param .u32 a, .param .align 8 .b8 b[16])`."""
     cursor.expect("(")
     parameters: list[Declaration] = []
@@ -72,7 +72,7 @@ def _parameters(cursor: Cursor, place: Place) -> tuple[Declaration, ...]:
             return tuple(parameters)
 
 
-def _parameter(cursor: Cursor, place: Place) -> Declaration:
+def _parameter(cursor: Cursor, place: SpanOf) -> Declaration:
     if cursor.text not in (".param", ".reg"):
         raise Bad(cursor.start, max(cursor.stop, cursor.start + 1),
                   f"a parameter begins with .param or .reg, not with {cursor.quoted()}"

@@ -17,7 +17,7 @@ _MODIFIER = re.compile(r"\.[\w:$]++", re.ASCII)
 _FIRST_NAME = re.compile(rf"\[?\s*+({NAME}(?:\s*+{COMPONENT})?+|[-\w]++)", re.ASCII)
 
 #: Where a part begins and ends in the text of its instruction.
-Place = tuple[int, int]
+Offsets = tuple[int, int]
 
 
 def guard_span(instruction: Instruction) -> Span:
@@ -75,11 +75,11 @@ def _path(whole: Operand, wanted: Operand) -> tuple[int, ...] | None:
     return None
 
 
-def _span(instruction: Instruction, place: Place) -> Span:
+def _span(instruction: Instruction, place: Offsets) -> Span:
     return Positions(instruction.text, *instruction.start).span(*place)
 
 
-def _operand_place(instruction: Instruction, index: int, inner: tuple[int, ...]) -> Place | None:
+def _operand_place(instruction: Instruction, index: int, inner: tuple[int, ...]) -> Offsets | None:
     text = instruction.text
     head = _HEAD.match(text)
     if head is None or not 0 <= index < len(instruction.operands):
@@ -96,7 +96,7 @@ def _operand_place(instruction: Instruction, index: int, inner: tuple[int, ...])
     return place
 
 
-def _part_place(text: str, place: Place, operand: Operand, index: int) -> Place | None:
+def _part_place(text: str, place: Offsets, operand: Operand, index: int) -> Offsets | None:
     start, end = place
     if isinstance(operand, Address):
         if index == 1:
@@ -112,9 +112,9 @@ def _part_place(text: str, place: Place, operand: Operand, index: int) -> Place 
     return places[index] if index < len(places) else None
 
 
-def _split(text: str, start: int, end: int, mark: str) -> list[Place]:
+def _split(text: str, start: int, end: int, mark: str) -> list[Offsets]:
     """The parts between the marks that stand in no brackets of their own."""
-    places: list[Place] = []
+    places: list[Offsets] = []
     cursor = Cursor(text, start, end)
     depth, first, last = 0, -1, -1
     while cursor.kind != "end":

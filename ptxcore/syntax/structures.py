@@ -24,7 +24,7 @@ LOC = re.compile(
 )
 
 
-class Text(Protocol):
+class DirectiveText(Protocol):
     """What a directive has to know of the text around it, and what changes with it there."""
 
     operands: OperandReader
@@ -50,7 +50,7 @@ def place_of(m: re.Match[str], known: OperandReader) -> tuple[Operand, ...]:
     return *place, known[function_name], name, known[inlined_at], *map(known.__getitem__, call)
 
 
-def read_structure(around: Text, cursor: Cursor, word: str) -> tuple[AnyStatement, int]:
+def read_structure(around: DirectiveText, cursor: Cursor, word: str) -> tuple[AnyStatement, int]:
     """The directive on which the cursor stands, and the offset where it ends."""
     place = "body" if around.blocks or around.thread else "module"
     linkage = ""
@@ -89,6 +89,6 @@ def read_structure(around: Text, cursor: Cursor, word: str) -> tuple[AnyStatemen
     return statement, cursor.start
 
 
-def _needs_label(around: Text, cursor: Cursor) -> None:
+def _needs_label(around: DirectiveText, cursor: Cursor) -> None:
     if not around.statements or not isinstance(around.statements[-1], Label):
         raise Bad(cursor.start, cursor.stop, f"'{cursor.text}' needs a label before it", f"as in T: {cursor.text}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from litmus.formats.files import Wanted, find
 from ptxmm import api
 from ptxmm.campaigns.database import Database, Row
-from ptxmm.campaigns.deciding import Asked, Decider, Entry
+from ptxmm.campaigns.deciding import Decider, Entry, NumberedTest
 from ptxmm.campaigns.pool import Pool
 from ptxmm.kernels.files import TESTS, Item, Variant, expand, of_kernels
 
@@ -21,7 +21,7 @@ _SECONDS, _ROWS = 0.5, 1000
 _PULSE = 0.25  # seconds
 
 
-class Given(NamedTuple):
+class GivenTest(NamedTuple):
     """A test that is given, or where one should be and what is wrong there."""
 
     entry: Entry
@@ -37,7 +37,7 @@ def looked_up(paths: Iterable[str]) -> list[tuple[Item, str | None]]:
     return expand(find(paths, _WANTED))
 
 
-def given(items: Iterable[tuple[Item, str | None]]) -> Iterator[Given]:
+def given(items: Iterable[tuple[Item, str | None]]) -> Iterator[GivenTest]:
     """The tests in files, read one after another."""
     for item, problem in items:
         path, instance = item if isinstance(item, Variant) else (str(item), "")
@@ -45,20 +45,20 @@ def given(items: Iterable[tuple[Item, str | None]]) -> Iterator[Given]:
         if problem is None and of_kernels(path):
             problem = "a campaign takes litmus tests, and this is named as a kernel test is"
         if problem is not None:
-            yield Given(entry, problem)
+            yield GivenTest(entry, problem)
             continue
         try:
-            yield Given(entry._replace(data=api.text_of(path)))
+            yield GivenTest(entry._replace(data=api.text_of(path)))
         except OSError as error:
-            yield Given(entry, f"cannot read: {error.strerror or error}")
+            yield GivenTest(entry, f"cannot read: {error.strerror or error}")
 
 
-def generated(tests: Iterable[Test]) -> Iterator[Given]:
+def generated(tests: Iterable[Test]) -> Iterator[GivenTest]:
     """Tests that were made, as they would be written into files of their names."""
     from litmus.formats.printer import write
 
     for test in tests:
-        yield Given(Entry(f"{test.name}.litmus", write(test).encode()))
+        yield GivenTest(Entry(f"{test.name}.litmus", write(test).encode()))
 
 
 class Counts:
@@ -81,7 +81,7 @@ class Campaign:
         self,
         database: Database,
         decider: Decider,
-        make: Callable[[Decider, Iterable[Asked]], Pool],
+        make: Callable[[Decider, Iterable[NumberedTest]], Pool],
         tell: Callable[[Counts], None] = lambda counts: None,
         retry: str = "error",
     ) -> None:
@@ -93,7 +93,7 @@ class Campaign:
         self._out: set[tuple[str, int]] = set()  # what was asked in this run
         self._written = time.monotonic()
 
-    def run(self, command: str, tests: Iterable[Given]) -> Counts:
+    def run(self, command: str, tests: Iterable[GivenTest]) -> Counts:
         """Decides what is not known yet. Raises DatabaseError and PoolError; also then, and when it is interrupted, all that
         came in is written down."""
         self._database.begin(command, self._decider.questions)
@@ -125,7 +125,7 @@ class Campaign:
             self._database.add(rows, tests)
         self._written = time.monotonic()
 
-    def _unknown(self, tests: Iterable[Given]) -> Iterator[Asked]:
+    def _unknown(self, tests: Iterable[GivenTest]) -> Iterator[NumberedTest]:
         """What has to be decided."""
         settings, identities = self._decider.settings, self._decider.identities
         for place, (entry, problem) in enumerate(tests):
@@ -145,6 +145,6 @@ class Campaign:
                     self.counts.known += 1
                     self._tell(self.counts)
                 else:
-                    yield Asked(entry, number)
+                    yield NumberedTest(entry, number)
             if len(self._tests) >= _ROWS:
                 self._write()

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from ptxmm import available
 from ptxmm.campaigns.database import Database, DatabaseError
-from ptxmm.campaigns.deciding import Asked, Decider
+from ptxmm.campaigns.deciding import Decider, NumberedTest
 from ptxmm.campaigns.identity import words
 from ptxmm.campaigns.pool import Dask, Pool, PoolError, Processes
-from ptxmm.campaigns.run import Campaign, Counts, Given, generated, given, looked_up
+from ptxmm.campaigns.run import Campaign, Counts, GivenTest, generated, given, looked_up
 from ptxmm.checker import Settings
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _decide(options: Namespace) -> None:
         _run(options, database, decider, tests, total)
 
 
-def _tests(options: Namespace) -> tuple[Iterable[Given], int | None]:
+def _tests(options: Namespace) -> tuple[Iterable[GivenTest], int | None]:
     """The tests, and how many they are, where that is known before they are there. Raises BadInput."""
     if options.edges is None:
         items = looked_up(options.paths)
@@ -105,7 +105,9 @@ def _tests(options: Namespace) -> tuple[Iterable[Given], int | None]:
     return generated(chain([first], tests)), None
 
 
-def _run(options: Namespace, database: Database, decider: Decider, tests: Iterable[Given], total: int | None) -> None:
+def _run(
+    options: Namespace, database: Database, decider: Decider, tests: Iterable[GivenTest], total: int | None
+) -> None:
     with _Progress(None if total is None else total * len(decider.settings)) as progress:
         run = Campaign(database, decider, lambda d, asked: _pool(options, d, asked), progress.tell, options.retry)
         try:
@@ -157,7 +159,7 @@ def _source(options: Namespace) -> list[str]:
     return found + [f"--{n}" for n in ("no-cumul", "one-location") if getattr(options, n.replace("-", "_"))]
 
 
-def _pool(options: Namespace, decider: Decider, asked: Iterable[Asked]) -> Pool:
+def _pool(options: Namespace, decider: Decider, asked: Iterable[NumberedTest]) -> Pool:
     if options.dask:
         return Dask(decider, asked, options.dask)
     return Processes(decider, asked, options.jobs or available.processors())

@@ -23,7 +23,7 @@ from ptxmm.result import Refusal
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from litmus.formats.files import Found
+    from litmus.formats.files import FoundText
     from litmus.formats.questions import Questions
     from ptxmm.baseline import Baseline
     from ptxmm.campaigns.cache import Cache
@@ -155,7 +155,7 @@ def check(options: Namespace) -> int:
     return _with_cache(options, settings, found, baseline)
 
 
-def _wanted(options: Namespace) -> list[Found]:
+def _wanted(options: Namespace) -> list[FoundText]:
     """The tests that the paths mean. Raises ValueError with what to say."""
     if options.changed:
         from ptxmm.kernels.touched import concerned

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from ptxmm.comparing.finding import Search
-    from ptxmm.comparing.universe import Given, Universe
+    from ptxmm.comparing.universe import GivenTests, Universe
     from ptxmm.report.drawings import Drawings
 
 #: How many tests a search looks at is not known before.
@@ -153,16 +153,16 @@ class _Run:
         )
         self._end(summary)
 
-    def _universe(self) -> Universe | Given:
+    def _universe(self) -> Universe | GivenTests:
         """What is looked at."""
-        from ptxmm.comparing.universe import Given, universe
+        from ptxmm.comparing.universe import GivenTests, universe
 
         options = self._options
         if not options.paths:
             return universe(
                 options.size, options.edges, threads=options.threads, places=options.places, mode=options.mode
             )
-        given = Given([c.item for c in self._cases() if c.item is not None], options.size)
+        given = GivenTests([c.item for c in self._cases() if c.item is not None], options.size)
         for message in given.wrong:
             sys.stderr.write(message + "\n")
             self._seen.add(_BAD)

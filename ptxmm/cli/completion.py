@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from ptxmm.cli.options import Commands
-    from ptxmm.cli.outline import Argument, Command, Value
+    from ptxmm.cli.outline import Argument, Command, OptionValue
 
 
 def add(commands: Commands) -> None:
@@ -127,7 +127,7 @@ complete -F _ptxmm ptxmm
 """
 
 
-def _in_bash(value: Value) -> str:
+def _in_bash(value: OptionValue) -> str:
     """What offers a value."""
     endings = [*(["/"] if value.folders or any(value.files) else []), *value.files]
     files = " ".join(map(_quoted, endings))
@@ -227,7 +227,7 @@ def _in_zsh(argument: Argument) -> str:
     return " ".join(_quoted(f"({_flat(argument.names)}){name}[{what}]{value}") for name in argument.names)
 
 
-def _kinds(value: Value) -> str:
+def _kinds(value: OptionValue) -> str:
     """The words of `_ptxmm_values`."""
     kinds = ["tests"] if value.tests else []
     kinds += ["folders"] if value.folders else []
@@ -280,7 +280,7 @@ def _fish(commands: list[Command]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _in_fish(value: Value) -> str:
+def _in_fish(value: OptionValue) -> str:
     """The words of a value, some of them made by commands of fish."""
     parts = list(value.words)
     if value.tests:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Value(NamedTuple):
+class OptionValue(NamedTuple):
     """What may stand where a value is wanted: some `words`, files that end in one of `files` (a dot and letters; "" for any
     file), folders, tests of the library (`library:NAME`)."""
 
@@ -27,7 +27,7 @@ class Argument(NamedTuple):
     metavar: str
     many: bool
     needed: bool
-    value: Value | None
+    value: OptionValue | None
 
 
 class Command(NamedTuple):
@@ -107,9 +107,9 @@ def _argument(command: argparse.ArgumentParser, action: argparse.Action) -> Argu
     return Argument(tuple(action.option_strings), what, metavar, many, needed, _value(action, metavar))
 
 
-def _value(action: argparse.Action, metavar: str) -> Value:
+def _value(action: argparse.Action, metavar: str) -> OptionValue:
     if action.choices is not None:
-        return Value(words=tuple(map(str, action.choices)))
+        return OptionValue(words=tuple(map(str, action.choices)))
     words: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     folders = tests = False
@@ -127,4 +127,4 @@ def _value(action: argparse.Action, metavar: str) -> Value:
             folders = True
         elif part.isalpha() and part.islower():  # as it is typed
             words += (part,)
-    return Value(words, files, folders, tests)
+    return OptionValue(words, files, folders, tests)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from ptxmm.result import Result
 
 #: What a location or a register holds in a state: a number, or what a log says that it points to.
-Value = int | str
-State = Mapping[str, Value]
+FinalValue = int | str
+FinalState = Mapping[str, FinalValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Answer:
     test: str
     verdict: str
     kind: str | None = None
-    states: tuple[State, ...] = ()
+    states: tuple[FinalState, ...] = ()
     exact: bool = True
     runs: bool = False
     races: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ def absent(of: str, test: str) -> Answer:
     return Answer(of=of, test=test, verdict="absent", exact=False, message="not in the log")
 
 
-def names_in(states: Sequence[State]) -> frozenset[str]:
+def names_in(states: Sequence[FinalState]) -> frozenset[str]:
     """The registers and locations that all of some states speak of."""
     if not states:
         return frozenset()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxmm.comparing.answers import Answer, State, names_in
+from ptxmm.comparing.answers import Answer, FinalState, names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class Difference:
 
     one: Answer
     other: Answer
-    lost: tuple[State, ...] = ()
-    won: tuple[State, ...] = ()
-    unseen: tuple[State, ...] = ()
+    lost: tuple[FinalState, ...] = ()
+    won: tuple[FinalState, ...] = ()
+    unseen: tuple[FinalState, ...] = ()
     open: str = ""
     undefined: bool = False
     races_lost: tuple[str, ...] = ()
@@ -85,10 +85,10 @@ def _common(one: Answer, other: Answer) -> frozenset[str] | None:
     return common if common or not (named or others) else None
 
 
-def _missing(one: Answer, other: Answer, common: frozenset[str]) -> list[State]:
+def _missing(one: Answer, other: Answer, common: frozenset[str]) -> list[FinalState]:
     """The states of one that the other does not have, seen through what both speak of."""
     there = {_seen(state, common) for state in other.states}
-    found: dict[frozenset[tuple[str, object]], State] = {}
+    found: dict[frozenset[tuple[str, object]], FinalState] = {}
     for state in one.states:
         seen = _seen(state, common)
         if seen not in there:
@@ -96,7 +96,7 @@ def _missing(one: Answer, other: Answer, common: frozenset[str]) -> list[State]:
     return list(found.values())
 
 
-def _seen(state: State, common: frozenset[str]) -> frozenset[tuple[str, object]]:
+def _seen(state: FinalState, common: frozenset[str]) -> frozenset[tuple[str, object]]:
     return frozenset((name, value) for name, value in state.items() if name in common)
 
 

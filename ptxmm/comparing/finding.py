@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from litmus.test import Test
 
 #: Names of models, of the one that was given first and of another one.
-Pair = tuple[str, str]
+ModelPair = tuple[str, str]
 #: Tests that are decided together: few at first, since small ones tell most models apart.
 _FIRST, _MOST = 32, 512
 
@@ -33,7 +33,7 @@ class Found:
     difference: Difference
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> ModelPair:
         return self.difference.one.of, self.difference.other.of
 
 
@@ -50,14 +50,14 @@ class Search:
         self._jobs, self._timeout = jobs, timeout
         self.searched: Counter[int] = Counter()
         self.alike = 0
-        self.told: Counter[Pair] = Counter()
-        self.open: dict[Pair, list[tuple[str, str]]] = {pair: [] for pair in combinations(columns.names, 2)}
+        self.told: Counter[ModelPair] = Counter()
+        self.open: dict[ModelPair, list[tuple[str, str]]] = {pair: [] for pair in combinations(columns.names, 2)}
         self.exhausted = False
         #: Called whenever some tests were looked at.
         self.on_batch: Callable[[], object] = lambda: None
 
     @property
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[ModelPair]:
         """Those that are not told apart as often as is wanted."""
         return [pair for pair in self.open if self.told[pair] < self._most]
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxmm.comparing.answers import Answer, State, Value, absent
+from ptxmm.comparing.answers import Answer, FinalState, FinalValue, absent
 
 #: Bytes of a log: campaigns on hardware write some ten.
 LONGEST_LOG = 256 << 20
@@ -143,13 +143,13 @@ class _Reader:
             self._at += 1
         return self._lines[start : self._at]
 
-    def _state(self, test: str) -> State:
+    def _state(self, test: str) -> FinalState:
         if self._at >= len(self._lines) or _TEST.match(self._line):
             raise self._wrong(f"the states of {test} end here", "as many lines as are announced have a state each")
         line = self._line
         counted = _COUNTED.match(line)
         bare = line[counted.end() :] if counted else line
-        state: dict[str, Value] = {}
+        state: dict[str, FinalValue] = {}
         end = 0
         while (found := _BINDING.match(bare, end)) is not None:
             state[_place(found["place"].strip())] = _value(found["value"].strip())
@@ -172,7 +172,7 @@ def _place(text: str) -> str:
     return f"{thread}:{register.lstrip('%')}" if colon else inner
 
 
-def _value(text: str) -> Value:
+def _value(text: str) -> FinalValue:
     return int(text, 0) if _NUMBER.fullmatch(text) and not re.fullmatch(r"-?0\d+", text) else text
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from litmus.test import Condition, Test
-from ptxmm.comparing.answers import Answer, State
+from ptxmm.comparing.answers import Answer, FinalState
 from ptxmm.comparing.differences import Difference
 from ptxmm.comparing.shrinking import proposition_of
 
@@ -28,7 +28,7 @@ class Reason:
 
     allows: str
     forbids: str
-    state: State = field(default_factory=dict)
+    state: FinalState = field(default_factory=dict)
     axioms: tuple[str, ...] = ()
     each: bool = False
     text: str = ""
@@ -47,7 +47,7 @@ def reasons(test: Test, found: Difference, *, pictures: bool = False, timeout: f
     return told
 
 
-def _of_state(test: Test, allows: Answer, forbids: Answer, state: State, pictures: bool, limit: float) -> Reason:
+def _of_state(test: Test, allows: Answer, forbids: Answer, state: FinalState, pictures: bool, limit: float) -> Reason:
     asked = replace(test, condition=Condition("exists", proposition_of(state, test)), checks=(), meta=())
     reason = Reason(allows.of, forbids.of, state)
     if forbids.verdict != "absent" and not _is_log(forbids.of):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from litmus.relaxations import open_question, relaxations, restated
 from litmus.test import And, Compare, Condition, Constant, Proposition, Test
-from ptxmm.comparing.answers import State
+from ptxmm.comparing.answers import FinalState
 from ptxmm.comparing.columns import Case, Columns
 from ptxmm.comparing.differences import Difference, difference
 
@@ -75,7 +75,7 @@ def _asking(least: Test, columns: Columns, whole: Test) -> Test:
     return restated(replace(named, comments=comments)) or least
 
 
-def proposition_of(state: State, test: Test) -> Proposition:
+def proposition_of(state: FinalState, test: Test) -> Proposition:
     """That a test ends in a state: of the registers and locations that it speaks of."""
     from litmus.relaxations import terms_of
 

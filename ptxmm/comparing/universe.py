@@ -108,7 +108,7 @@ def universe(
     return Universe(tuple(chosen))
 
 
-class Given:
+class GivenTests:
     """Litmus tests of files, those of at most `size` accesses. `wrong` tells of those that have no size."""
 
     def __init__(self, items: Iterable[Item], size: int) -> None:

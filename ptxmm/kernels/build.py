@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from axioms.events.memory import Repeated
-from axioms.program import Asked, Observable, Program, Source
+from axioms.program import Asked, Observable, Program, ProgramSource
 from axioms.program import build as assembled
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.values.terms import Value
@@ -63,7 +63,7 @@ def build(
 
     def holding(contents: bytes) -> Program:
         objects = [o._replace(initial=Repeated(contents, o.size)) if o.unset else o for o in memory.objects]
-        source = Source(
+        source = ProgramSource(
             found.threads, objects, memory.views, lambda threads: asked, unroll, found.definitions, kernels, options
         )
         return assembled(source)

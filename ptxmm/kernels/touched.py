@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from litmus.formats.files import Found, find, list_file
+from litmus.formats.files import FoundText, find, list_file
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.document import tree_of
 from ptxmm.kernels.files import TESTS, is_code, is_toml
@@ -23,7 +23,7 @@ _OF_ALL = (".cat", "pyproject.toml")
 _HEADERS = (".h", ".cuh", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp")
 
 
-def concerned(paths: Sequence[str]) -> list[Found]:
+def concerned(paths: Sequence[str]) -> list[FoundText]:
     """The tests below the folders (and lists, and names of the library) among the paths that concern the files among them, each
     with what is wrong with it. Raises ValueError where no path says where the tests are."""
     changed = [path for path in paths if os.path.isfile(path) and list_file(path) is None]

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ptxmm import __version__
-from ptxmm.comparing.answers import Answer, State
+from ptxmm.comparing.answers import Answer, FinalState
 from ptxmm.comparing.comparison import Comparison, Telling
 from ptxmm.comparing.differences import Difference
-from ptxmm.comparing.finding import Pair
+from ptxmm.comparing.finding import ModelPair
 from ptxmm.comparing.reasons import Reason
 from ptxmm.report import plain
 from ptxmm.report.herd import state_line
@@ -33,8 +33,8 @@ class Searched:
     where: str
     size: int
     tests: Counter[int]
-    told: dict[Pair, int]
-    open: dict[Pair, list[tuple[str, str]]]
+    told: dict[ModelPair, int]
+    open: dict[ModelPair, list[tuple[str, str]]]
     whole: bool
     alike: int = 0
 
@@ -52,8 +52,8 @@ class TextReport:
 
     def __init__(self, models: Sequence[str], *, all_tests: bool = False, texts: bool = False) -> None:
         self._models, self._all, self._texts = models, all_tests, texts
-        self._counts: Counter[tuple[Pair, str]] = Counter()
-        self._states: Counter[tuple[Pair, str]] = Counter()
+        self._counts: Counter[tuple[ModelPair, str]] = Counter()
+        self._states: Counter[tuple[ModelPair, str]] = Counter()
         self._tests: Counter[str] = Counter()
 
     def add(self, comparison: Comparison, told: Sequence[Telling], files: Sequence[str] = ()) -> None:
@@ -197,12 +197,12 @@ def because(reason: Reason) -> str:
     return reason.text
 
 
-def _states(states: Sequence[State]) -> list[str]:
+def _states(states: Sequence[FinalState]) -> list[str]:
     lines = [_state(s) for s in states[:_MOST_STATES]]
     return lines + [f"... and {len(states) - _MOST_STATES} more"] * (len(states) > _MOST_STATES)
 
 
-def _state(state: State) -> str:
+def _state(state: FinalState) -> str:
     """`1:r0=1; [x]=2;`, as logs have it."""
     numbers = {name: value if isinstance(value, int) else 0 for name, value in state.items()}
     return state_line(numbers, {(name, 0): value for name, value in state.items() if isinstance(value, str)})

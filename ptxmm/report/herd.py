@@ -68,19 +68,19 @@ def lines(outcome: Outcome) -> list[str]:
     result = outcome.result
     assert result.kind is not None and result.observation is not None
     counted = result.executions if result.executions and result.executions.listed_all else result
-    first = Asked(_QUANTIFIERS[result.kind], result.condition or "true", counted.positive, counted.negative)
+    first = CountedCondition(_QUANTIFIERS[result.kind], result.condition or "true", counted.positive, counted.negative)
     conditions = [c for c in result.checks if c.kind in _OF_STATES and not result.of_kernel]
     whole = len(conditions) < 2 or result.verdict == "undefined"
     answers = [_answer(result)] * max(1, len(conditions)) if whole else [_answer_of(c) for c in conditions]
     found = _block(outcome, legal(result.name), first, answers[0] or "??")
     for number, (check, answer) in enumerate(zip(conditions[1:], answers[1:], strict=True), 2):
         if answer is not None and check.counts is not None:
-            further = Asked(check.kind, check.text.partition(" ")[2], *check.counts)
+            further = CountedCondition(check.kind, check.text.partition(" ")[2], *check.counts)
             found += ["", *_block(outcome, f"{legal(result.name)}.{number}", further, answer)]
     return found
 
 
-class Asked(NamedTuple):
+class CountedCondition(NamedTuple):
     """A condition, and how many states, or executions, satisfy its proposition and how many do not."""
 
     quantifier: str
@@ -93,7 +93,7 @@ def _answer_of(condition: Checked) -> str | None:
     return None if condition.holds is None else "Ok" if condition.holds else "No"
 
 
-def _block(outcome: Outcome, name: str, asked: Asked, answer: str) -> list[str]:
+def _block(outcome: Outcome, name: str, asked: CountedCondition, answer: str) -> list[str]:
     result = outcome.result
     held, failed = asked.positive, asked.negative
     if asked.quantifier == "~exists":

@@ -19,7 +19,7 @@ from litmus.formats.condition import read_tail
 from litmus.formats.declarations import read_declarations
 from litmus.formats.header import read_head
 from litmus.formats.program import read_program
-from litmus.formats.source import Source, blank_comments, normalised
+from litmus.formats.source import LitmusSource, blank_comments, normalised
 from ptxcore.diagnostics import InputError
 from ptxcore.syntax.reader import read_module
 
@@ -55,7 +55,7 @@ def _cat(text: str) -> list[str]:
 
 def _litmus(text: str) -> list[str]:
     """The reader's parts, without the checks of names, types and places that follow them."""
-    source = Source(normalised(text), "test.litmus")
+    source = LitmusSource(normalised(text), "test.litmus")
     try:
         if text.lstrip().startswith(gpu_ptx.HEAD):
             gpu_ptx.read_parts(source)

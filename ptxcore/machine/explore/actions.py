@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ptxcore.machine.ir.steps import Step
 
 #: What a load, an atomic or a reducing barrier returns, given its effect so far and the bits of the result.
-Answer = Callable[[Effect, int], Value]
+AnswerOf = Callable[[Effect, int], Value]
 
 #: Types of two elements in one register, each of which an atomic operation treats by itself.
 _PACKED = ("f16x2", "bf16x2")
@@ -53,7 +53,7 @@ class Actions(Images):
     _told: Dependencies = NO_DEPENDENCIES
     _stopped: Value = 0
 
-    def __init__(self, answer: Answer, special: Mapping[str, int]) -> None:
+    def __init__(self, answer: AnswerOf, special: Mapping[str, int]) -> None:
         self.answer, self.special = answer, special
         self.effects: list[Effect] = []
         self.requirements: list[Requirement] = []

@@ -15,14 +15,14 @@ from typing import Protocol
 from ptxcore.isa import data_movement
 from ptxcore.machine.ir.private_memory import Constants
 from ptxcore.machine.ir.steps import Step
-from ptxcore.machine.loops.value_numbering import State
+from ptxcore.machine.loops.value_numbering import KnownState
 from ptxcore.values.terms import Value, all_of, negate
 
 #: Whether a condition holds for no values of its symbols.
 Impossible = Callable[[Value], bool]
 
 
-class Block(Protocol):
+class ChangedBlock(Protocol):
     """What is looked at, and changed: a block that ends in at most two ways."""
 
     steps: list[Step]
@@ -32,7 +32,7 @@ class Block(Protocol):
 
 
 def drop_impossible(
-    blocks: Sequence[Block],
+    blocks: Sequence[ChangedBlock],
     failing: Sequence[int],
     widths: Sequence[int],
     constants: Sequence[Constants],
@@ -61,7 +61,7 @@ def _way(block: int, before: Mapping[int, Sequence[int]]) -> list[int]:
         way.insert(0, found[0])
 
 
-def _cut(blocks: Sequence[Block], way: Sequence[int]) -> None:
+def _cut(blocks: Sequence[ChangedBlock], way: Sequence[int]) -> None:
     """The last branch on the way goes the other way always."""
     for at, following in reversed(list(pairwise(way))):
         block = blocks[at]
@@ -75,9 +75,9 @@ class _Walk:
     """The registers on the way, as terms."""
 
     def __init__(self, widths: Sequence[int], constants: Sequence[Constants]) -> None:
-        self.state, self.constants = State(widths), constants
+        self.state, self.constants = KnownState(widths), constants
 
-    def condition(self, blocks: Sequence[Block], way: Sequence[int]) -> Value:
+    def condition(self, blocks: Sequence[ChangedBlock], way: Sequence[int]) -> Value:
         """The condition under which the whole way is gone."""
         taken: list[Value] = []
         for block, following in zip(blocks, [*way[1:], None], strict=True):

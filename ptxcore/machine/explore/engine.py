@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 
 from ptxcore.clock import tick
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.explore.actions import Answer
+from ptxcore.machine.explore.actions import AnswerOf
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.stepping import Stepping
 from ptxcore.machine.explore.uncounted import Counting, Ongoing
@@ -39,10 +39,10 @@ from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, it
 _MOST_NOTED = 32
 
 
-class Thread(Stepping):
+class Exploration(Stepping):
     """One execution in progress."""
 
-    def __init__(self, code: ThreadCode, answer: Answer, unroll: int) -> None:
+    def __init__(self, code: ThreadCode, answer: AnswerOf, unroll: int) -> None:
         super().__init__(code, answer)
         self.unroll = unroll
         self.cut: Value = 0

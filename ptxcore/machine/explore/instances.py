@@ -9,7 +9,7 @@ from ptxcore.clock import tick
 from ptxcore.diagnostics import fail
 from ptxcore.isa import data_movement
 from ptxcore.machine.explore.observable import never_written
-from ptxcore.machine.explore.unspelled import Given, Taken, same, step_of
+from ptxcore.machine.explore.unspelled import GivenValue, Taken, same, step_of
 from ptxcore.machine.ir.operands import Fetch, constant, fetch
 from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.ir.steps import Target as StepTarget
@@ -74,18 +74,18 @@ class Instances(Graph):
 
     # What goes from caller to callee, and back: from a register or a place on the stack, to one.
 
-    def given(self, at: Instance, passed: Passed) -> Given:
+    def given(self, at: Instance, passed: Passed) -> GivenValue:
         if passed.source is not None:
             return self.source(at, passed.source)
         return self.on_stack(at, passed.offset, passed.size)
 
-    def returned(self, inner: Instance, formal: Parameter) -> Given:
+    def returned(self, inner: Instance, formal: Parameter) -> GivenValue:
         if formal.slot is None:
             return self.on_stack(inner, formal.offset, formal.size)
         register = inner.registers + formal.slot
         return fetch(register, 8 * formal.size, 8 * formal.size, False), (register,)
 
-    def on_stack(self, at: Instance, offset: int, size: int) -> Given:
+    def on_stack(self, at: Instance, offset: int, size: int) -> GivenValue:
         register = at.promoted.get((offset, size))
         if register is None:
             return at.frame + offset

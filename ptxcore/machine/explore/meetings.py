@@ -32,7 +32,7 @@ from ptxcore.values.terms import Term, Value, conj, disj, eq, implies, negate
 
 #: Where an effect is: the place in the unrolled graph, line and column, its kind, and how many of that kind came before in the
 #: instruction.
-Site = tuple[Any, ...]
+MeetingPlace = tuple[Any, ...]
 
 
 class Came(NamedTuple):
@@ -43,12 +43,12 @@ class Came(NamedTuple):
 
 
 #: Of each thread of a warp, by its position there, the executions of which at most one is in the meeting.
-Meeting = dict[int, list[Came]]
+Comings = dict[int, list[Came]]
 
 
 class _Execution(NamedTuple):
     thread: int
-    site: Site
+    site: MeetingPlace
     effect: Effect
 
 
@@ -60,9 +60,9 @@ class Meetings:
     """The meetings of a warp. `sites` are the collective effects of each thread in their order; without `one_code` equal sites
     of two threads are not the same place."""
 
-    def __init__(self, sites: Sequence[Sequence[tuple[Site, Effect]]], *, one_code: bool) -> None:
+    def __init__(self, sites: Sequence[Sequence[tuple[MeetingPlace, Effect]]], *, one_code: bool) -> None:
         self.one_code = one_code
-        self.all: list[Meeting] = []
+        self.all: list[Comings] = []
         self._doubt: Effect | None = None
         families: dict[str, list[_Execution]] = {}
         for thread, mine in enumerate(sites):
@@ -117,14 +117,14 @@ def _same(a: Value, b: Value) -> bool:
 
 def _one_mask_at_each_place(family: Sequence[_Execution]) -> bool:
     """Whether no two threads are at one place under masks that are different numbers."""
-    at: dict[Site, Value] = {}
+    at: dict[MeetingPlace, Value] = {}
     return all(
         type(x.effect.mask) is not int or _same(at.setdefault(x.site, x.effect.mask), x.effect.mask) for x in family
     )
 
 
-def _by_place(some: Sequence[_Execution]) -> Iterator[Meeting]:
-    found: dict[Site, Meeting] = {}
+def _by_place(some: Sequence[_Execution]) -> Iterator[Comings]:
+    found: dict[MeetingPlace, Comings] = {}
     for x in some:
         found.setdefault(x.site, {})[x.thread] = [Came(x.effect, x.effect.guard)]
     yield from found.values()
@@ -161,8 +161,8 @@ def _on_two_arms(a: Sequence[_Execution], b: Sequence[_Execution]) -> bool:
     )
 
 
-def _by_number(some: Sequence[_Execution]) -> Iterator[Meeting]:
-    found: dict[int, Meeting] = {}
+def _by_number(some: Sequence[_Execution]) -> Iterator[Comings]:
+    found: dict[int, Comings] = {}
     for thread, mine in _by_thread(some).items():
         for x, cases in zip(mine, numbers([x.effect.guard for x in mine]), strict=True):
             for number, condition in cases.items():

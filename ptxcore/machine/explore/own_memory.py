@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from ptxcore.isa.data_movement import pack
 from ptxcore.isa.form import Use
-from ptxcore.machine.explore.actions import Answer, resize
+from ptxcore.machine.explore.actions import AnswerOf, resize
 from ptxcore.machine.explore.boxes import Boxes
-from ptxcore.machine.explore.engine import Thread
+from ptxcore.machine.explore.engine import Exploration
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import gather, union
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies
@@ -82,10 +82,10 @@ class OwnPlace(NamedTuple):
     start: int
 
 
-class KernelThread(Boxes, Thread):
+class KernelThread(Boxes, Exploration):
     """See the module. Accesses whose addresses may lie in either memory are split in two."""
 
-    def __init__(self, code: ThreadCode, answer: Answer, unroll: int) -> None:
+    def __init__(self, code: ThreadCode, answer: AnswerOf, unroll: int) -> None:
         super().__init__(code, answer, unroll)
         self._calls: dict[Hashable, int] = {}  # of malloc, by place
         self._shown, self._looked_through = False, 0  # addresses on the stack, in so many effects

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.own_memory import KernelThread
-from ptxcore.machine.explore.unspelled import Given, Taken, step_of
+from ptxcore.machine.explore.unspelled import GivenValue, Taken, step_of
 from ptxcore.machine.ir.operands import Fetch
 from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.ir.steps import Target as StepTarget
@@ -20,7 +20,7 @@ from ptxcore.values.terms import Value
 class Argument(NamedTuple):
     """Where an argument comes from, and its bytes."""
 
-    given: Given
+    given: GivenValue
     size: int
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
-from ptxcore.machine.explore.actions import Actions, Answer, resize
+from ptxcore.machine.explore.actions import Actions, AnswerOf, resize
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import choose, gather, idle, settled, union
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, FinalRegister
@@ -21,7 +21,7 @@ _MEETING = frozenset(("bar", "barrier"))
 class Stepping(Actions):
     """A thread as far as single blocks go: `engine.Thread` follows the control flow between them."""
 
-    def __init__(self, code: ThreadCode, answer: Answer) -> None:
+    def __init__(self, code: ThreadCode, answer: AnswerOf) -> None:
         super().__init__(answer, code.special)
         self.code = code
         self.finishes: Value = 0

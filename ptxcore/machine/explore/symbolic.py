@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from ptxcore.machine.explore.engine import Thread
+from ptxcore.machine.explore.engine import Exploration
 from ptxcore.machine.ir.effects import Effect, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.values.terms import Value, symbol
@@ -31,7 +31,7 @@ def explore(
     def fresh(effect: Effect, width: int) -> Value:
         return symbol((name, effect.index), width)
 
-    def begun() -> Thread:
+    def begun() -> Exploration:
         thread = thread_type(code)(code, fresh, unroll)
         thread.noops = noops or {}
         return thread
@@ -39,7 +39,7 @@ def explore(
     return executed(begun)
 
 
-def executed(begin: Callable[[], Thread]) -> ThreadExecution:
+def executed(begin: Callable[[], Exploration]) -> ThreadExecution:
     """What a thread does that `begin` makes, which may do so several times.
 
     A waiting loop may write memory of the thread's own, as code does that was not optimised: its variables are on the stack.
@@ -65,10 +65,10 @@ def executed(begin: Callable[[], Thread]) -> ThreadExecution:
     )  # fmt: skip
 
 
-def thread_type(code: ThreadCode) -> type[Thread]:
+def thread_type(code: ThreadCode) -> type[Exploration]:
     """What executes a thread: those of kernels have memory of their own."""
     if code.private is None:
-        return Thread
+        return Exploration
     from ptxcore.machine.explore.own_memory import KernelThread
 
     return KernelThread

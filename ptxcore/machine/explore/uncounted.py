@@ -1,7 +1,7 @@
 """Which iterations of a thread's loops count towards their bounds: not those that are left out, nor those that nobody chose.
 
 An iteration is `omitted` where it has only read, or written what it had read, and leaves the live state as it was, as terms;
-the engine asks for both (`Thread._side_effects`, `Block.waits`), but for memory of the thread's own, which is asked for here.
+the engine asks for both (`Exploration._side_effects`, `Block.waits`), but for memory of the thread's own, which is asked here.
 There it may be changed where nobody reads what was, before it is written anew. Who reads where is known at the end: then it is
 said which loops are `observed` there, and all is executed once more, with iterations of these counted.
 

@@ -15,7 +15,7 @@ from ptxcore.machine.lower.ops import Op
 from ptxcore.values.terms import Value
 
 #: Where a value comes from: a register's reading, or an address on the stack; and where it goes.
-Given = tuple[Fetch, tuple[int, ...]] | int
+GivenValue = tuple[Fetch, tuple[int, ...]] | int
 Taken = StepTarget | int
 
 
@@ -51,7 +51,7 @@ def refusing(op: Op, message: str, guard: tuple[int, bool] | None = None) -> Ste
     return step_of(op, "effect", refuse, guard=guard)
 
 
-def transfer(op: Op, given: Given, taken: Taken, size: int) -> Step:
+def transfer(op: Op, given: GivenValue, taken: Taken, size: int) -> Step:
     """Something that a call hands over."""
     if isinstance(taken, int):
         return _moving(op, taken, given, size) if isinstance(given, int) else _putting(op, taken, size, *given)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from ptxcore.clock import tick
 from ptxcore.diagnostics import InputError, fail
 from ptxcore.isa.form import Use
-from ptxcore.machine.explore.engine import Thread
-from ptxcore.machine.explore.meetings import Came, Meeting, Meetings, Site, has_mask
+from ptxcore.machine.explore.engine import Exploration
+from ptxcore.machine.explore.meetings import Came, Comings, MeetingPlace, Meetings, has_mask
 from ptxcore.machine.explore.symbolic import executed, thread_type
 from ptxcore.machine.ir.collective import WARP, brought_widths, flows, name_of, resolve, undetermined
 from ptxcore.machine.ir.effects import Effect, ThreadExecution
@@ -58,7 +58,7 @@ class Explored(NamedTuple):
     """`execution` of one thread; `sites` of the effects that returned something, by index."""
 
     execution: ThreadExecution
-    sites: dict[int, Site]
+    sites: dict[int, MeetingPlace]
 
 
 def explore_warp(
@@ -114,10 +114,10 @@ def _same(a: Value, b: Value) -> bool:
 
 
 #: Where an effect is, but for how many came before.
-Place = tuple[Any, ...]
+EffectPlace = tuple[Any, ...]
 
 
-def _place(node: tuple[int, ...], effect: Effect) -> Place:
+def _place(node: tuple[int, ...], effect: Effect) -> EffectPlace:
     return node, effect.instruction.span.line, effect.instruction.span.column, effect.kind
 
 
@@ -128,11 +128,11 @@ def _explore(
     noops: Mapping[int, Collection[int] | None],
 ) -> Explored:
     """One thread; symbols that are defined are what they stand for."""
-    sites: dict[int, Site] = {}
-    counts: dict[Place, int] = {}
+    sites: dict[int, MeetingPlace] = {}
+    counts: dict[EffectPlace, int] = {}
     symbols: dict[int, Term] = {}
 
-    thread: Thread | None = None
+    thread: Exploration | None = None
 
     def answer(effect: Effect, width: int) -> Value:
         assert thread is not None
@@ -142,7 +142,7 @@ def _explore(
         fresh = symbols[effect.index] = symbol((lane.name, site), width)
         return defined.get(fresh, fresh)
 
-    def begun() -> Thread:
+    def begun() -> Exploration:
         nonlocal thread
         for known in (sites, counts, symbols):
             known.clear()
@@ -263,7 +263,7 @@ class _Warp:
         value = given(substitute(value, self.known), condition)
         return None if any(s in self.unknown and s not in self.known for s in symbols_of(value)) else value
 
-    def define(self, meeting: Meeting) -> bool:
+    def define(self, meeting: Comings) -> bool:
         """Defines what an instruction returns in each thread; whether all that it hangs on is known."""
         every: dict[int, list[_Brought]] = {}
         for i, some in meeting.items():
@@ -360,7 +360,7 @@ class _Warp:
         assert value is not None
         return value
 
-    def _left_open(self, meeting: Meeting) -> Callable[[int], Value]:
+    def _left_open(self, meeting: Comings) -> Callable[[int], Value]:
         """What each lane finds where it looks for one that is not there: a value of its own, at each execution."""
         effects = {self.lanes[i].number: some[0].effect for i, some in meeting.items()}
 

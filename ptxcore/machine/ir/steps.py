@@ -204,7 +204,7 @@ def asking(instruction: Instruction, name: str, register: int, width: int) -> St
     )  # fmt: skip
 
 
-class Asked(Protocol):
+class Asker(Protocol):
     """Who executes such a step."""
 
     def ask(self, name: str) -> Value: ...
@@ -215,6 +215,6 @@ def _asking() -> Use:
     return Use(Form("mov.u32 d, sreg", kind="effect"), {}, ("u32",), {})
 
 
-def _ask(name: str, how: Use, thread: Asked) -> Value:
+def _ask(name: str, how: Use, thread: Asker) -> Value:
     """d = a special register that changes"""
     return thread.ask(name)

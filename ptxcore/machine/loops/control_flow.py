@@ -13,7 +13,7 @@ from ptxcore.machine.ir.loop_nest import Loop, Nest, nest
 from ptxcore.machine.ir.steps import Block, Step
 
 
-class Shape(NamedTuple):
+class BasicBlock(NamedTuple):
     """A block before its surroundings are known. As in `Block`, the last of `steps` may be a branch or an exit, and is `end`
     then. The last shape is the end of the thread."""
 
@@ -24,7 +24,7 @@ class Shape(NamedTuple):
     label: str = ""
 
 
-def blocks(shapes: Sequence[Shape], observed: Iterable[int]) -> tuple[Block, ...]:
+def blocks(shapes: Sequence[BasicBlock], observed: Iterable[int]) -> tuple[Block, ...]:
     """The blocks of a litmus thread, with loops and positions. `observed` are the registers that matter at the end."""
     following = [successors(shape) for shape in shapes]
     found = nest(following)
@@ -36,7 +36,7 @@ def blocks(shapes: Sequence[Shape], observed: Iterable[int]) -> tuple[Block, ...
     return tuple([block._replace(live=tuple(registers(live[b]))) for b, block in enumerate(made)])
 
 
-def kernel_blocks(shapes: Sequence[Shape], registers: int) -> tuple[Block, ...]:
+def kernel_blocks(shapes: Sequence[BasicBlock], registers: int) -> tuple[Block, ...]:
     """The blocks, with loops, positions and live registers. No register matters at the end."""
     following = [successors(shape) for shape in shapes]
     found = nest(following)
@@ -48,7 +48,7 @@ def kernel_blocks(shapes: Sequence[Shape], registers: int) -> tuple[Block, ...]:
     )
 
 
-def _block(shape: Shape, number: int, found: Nest, waits: Mapping[int, bool]) -> Block:
+def _block(shape: BasicBlock, number: int, found: Nest, waits: Mapping[int, bool]) -> Block:
     loops = found.loops[number]
     return Block(
         shape.steps, shape.end, shape.target, shape.follows, found.positions[number], loops,
@@ -56,7 +56,7 @@ def _block(shape: Shape, number: int, found: Nest, waits: Mapping[int, bool]) ->
     )  # fmt: skip
 
 
-def _waits(shapes: Sequence[Shape], found: Nest, live: Sequence[int]) -> dict[int, bool]:
+def _waits(shapes: Sequence[BasicBlock], found: Nest, live: Sequence[int]) -> dict[int, bool]:
     """By header: whether iterations of a loop can be left out, as far as registers are concerned."""
     waits: dict[int, bool] = {}
     for around in found.loops:
@@ -66,22 +66,22 @@ def _waits(shapes: Sequence[Shape], found: Nest, live: Sequence[int]) -> dict[in
     return waits
 
 
-def successors(shape: Shape) -> tuple[int, ...]:
+def successors(shape: BasicBlock) -> tuple[int, ...]:
     """The blocks behind a block."""
     return tuple(x for x in (shape.target, shape.follows) if x is not None)
 
 
-def is_conditional(shape: Shape) -> bool:
+def is_conditional(shape: BasicBlock) -> bool:
     """Whether control goes on from a block in two ways."""
     return shape.target is not None and shape.follows is not None
 
 
-def only_way(shape: Shape) -> int | None:
+def only_way(shape: BasicBlock) -> int | None:
     """Where a block goes that goes one way."""
     return shape.follows if shape.target is None else shape.target
 
 
-def first_filled(shapes: Sequence[Shape], block: int | None) -> int | None:
+def first_filled(shapes: Sequence[BasicBlock], block: int | None) -> int | None:
     """The first block from here on that has anything in it."""
     seen: set[int] = set()
     while block is not None and block not in seen and not shapes[block].steps and shapes[block].end is None:
@@ -92,14 +92,14 @@ def first_filled(shapes: Sequence[Shape], block: int | None) -> int | None:
     return block
 
 
-def with_block(shapes: Sequence[Shape], new: Shape) -> list[Shape]:
+def with_block(shapes: Sequence[BasicBlock], new: BasicBlock) -> list[BasicBlock]:
     """The shapes with one more, which takes the number of the thread's end: that stays the last one."""
     last = len(shapes) - 1
     moved = [redirected(shape, {last: last + 1}) for shape in (*shapes[:last], new)]
     return [*moved, shapes[last]]
 
 
-def redirected(shape: Shape, to: Mapping[int, int]) -> Shape:
+def redirected(shape: BasicBlock, to: Mapping[int, int]) -> BasicBlock:
     """A block with other numbers where it goes to these."""
     target, follows = (None if b is None else to.get(b, b) for b in (shape.target, shape.follows))
     return shape._replace(target=target, follows=follows)
@@ -127,12 +127,12 @@ def registers_written(step: Step) -> int:
     return bits
 
 
-def all_steps(shape: Shape) -> tuple[Step, ...]:
+def all_steps(shape: BasicBlock) -> tuple[Step, ...]:
     """The steps of a block with its end."""
     return shape.steps if shape.end is None else (*shape.steps, shape.end)
 
 
-def _live(shapes: Sequence[Shape], following: Sequence[tuple[int, ...]], at_end: int) -> list[int]:
+def _live(shapes: Sequence[BasicBlock], following: Sequence[tuple[int, ...]], at_end: int) -> list[int]:
     """For each block the registers that are read there or behind before they are written, as bits; at the end those that
     matter there."""
     used, killed = [], []
@@ -148,17 +148,17 @@ def _live(shapes: Sequence[Shape], following: Sequence[tuple[int, ...]], at_end:
     return live_in(following, used, killed)
 
 
-def live_registers(shapes: Sequence[Shape]) -> list[int]:
+def live_registers(shapes: Sequence[BasicBlock]) -> list[int]:
     """For each block of a kernel the registers that matter where it begins, as bits."""
     return _live(shapes, [successors(shape) for shape in shapes], 0)
 
 
-def loops_of(shapes: Sequence[Shape]) -> dict[int, Loop]:
+def loops_of(shapes: Sequence[BasicBlock]) -> dict[int, Loop]:
     """The loops, by their headers."""
     return {loop.header: loop for around in nest([successors(shape) for shape in shapes]).loops for loop in around}
 
 
-def waiting_loop(shapes: Sequence[Shape], header: int, is_pure: Callable[[Step], bool]) -> Loop | None:
+def waiting_loop(shapes: Sequence[BasicBlock], header: int, is_pure: Callable[[Step], bool]) -> Loop | None:
     """The loop that begins at a block, if it does nothing but look, each iteration as if it was the first. `is_pure` knows the
     steps that change nothing for others, nor in memory of the thread's own."""
     loop = loops_of(shapes).get(header)
@@ -193,7 +193,7 @@ def predecessors(following: Sequence[Sequence[int]]) -> list[list[int]]:
     return before
 
 
-def _independent(loop: Loop, shapes: Sequence[Shape], live: int) -> bool:
+def _independent(loop: Loop, shapes: Sequence[BasicBlock], live: int) -> bool:
     """Whether no iteration of a loop sees what an earlier iteration left in registers."""
     if not loop.single_entry:
         return False
@@ -207,7 +207,7 @@ def _independent(loop: Loop, shapes: Sequence[Shape], live: int) -> bool:
 # Straight lines.
 
 
-def straightened(shapes: Sequence[Shape]) -> list[Shape]:
+def straightened(shapes: Sequence[BasicBlock]) -> list[BasicBlock]:
     """The shapes without empty blocks, and with blocks that only follow each other as one, jumps left out. Labels are kept."""
     last = len(shapes) - 1
     made = [_without_jump(shape, b) for b, shape in enumerate(shapes)]
@@ -231,12 +231,12 @@ def straightened(shapes: Sequence[Shape]) -> list[Shape]:
                 break
             label = _labels(shape.label, "" if made[n].steps or shape.steps else made[n].label)
             made[b] = made[n]._replace(steps=(*shape.steps, *made[n].steps), label=label)
-            made[n] = Shape((), None, None, last)
+            made[n] = BasicBlock((), None, None, last)
             count[n] = 0
     return made
 
 
-def _without_jump(shape: Shape, block: int) -> Shape:
+def _without_jump(shape: BasicBlock, block: int) -> BasicBlock:
     """A block that always jumps to one other is one that this follows."""
     end = shape.end
     if end is None or end.kind != "branch" or end.predicate is not None or end.sources or shape.target in (None, block):
@@ -248,7 +248,7 @@ def _labels(first: str, second: str) -> str:
     return " ".join(dict.fromkeys([*first.split(), *second.split()]))
 
 
-def _predecessor_counts(shapes: Sequence[Shape]) -> list[int]:
+def _predecessor_counts(shapes: Sequence[BasicBlock]) -> list[int]:
     """From how many blocks that can be reached each is entered; the first one from outside as well."""
     following = [successors(shape) for shape in shapes]
     count = [1] + [0] * (len(shapes) - 1)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 from ptxcore.machine.ir.loop_nest import Loop, nest
 from ptxcore.machine.ir.steps import Step
-from ptxcore.machine.loops.control_flow import Shape, all_steps, predecessors, reached, reaching, successors
+from ptxcore.machine.loops.control_flow import BasicBlock, all_steps, predecessors, reached, reaching, successors
 
 
-def pruned(shapes: Sequence[Shape], matters: Callable[[Step], bool]) -> list[Shape]:
+def pruned(shapes: Sequence[BasicBlock], matters: Callable[[Step], bool]) -> list[BasicBlock]:
     """The shapes without what nobody notices: steps whose results decide nothing, and branches that only choose among such
     steps. `matters` knows the steps that matter in themselves. Branches that leave loops stay: that a loop ends is noticed.
     """
@@ -67,7 +67,7 @@ def pruned(shapes: Sequence[Shape], matters: Callable[[Step], bool]) -> list[Sha
     result = []
     for b, shape in enumerate(shapes):
         if b not in reachable:
-            result.append(Shape((), None, None, len(shapes) - 1) if b < len(shapes) - 1 else shape)
+            result.append(BasicBlock((), None, None, len(shapes) - 1) if b < len(shapes) - 1 else shape)
             continue
         steps = tuple(step for step in shape.steps if id(step) in live_steps)
         if shape.end is None or id(shape.end) in live_steps or shape.follows is None:

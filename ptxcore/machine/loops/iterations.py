@@ -38,7 +38,7 @@ from typing import NamedTuple
 from ptxcore.isa import atomics, data_movement
 from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.loops.control_flow import (
-    Shape,
+    BasicBlock,
     first_filled,
     is_conditional,
     loops_of,
@@ -52,7 +52,7 @@ from ptxcore.machine.loops.control_flow import (
     waiting_loop,
     with_block,
 )
-from ptxcore.machine.loops.value_numbering import Numbering, State, result
+from ptxcore.machine.loops.value_numbering import KnownState, Numbering, result
 from ptxcore.values.terms import Value, eq, negate
 
 #: Whether a step changes nothing for others, nor in memory of the thread's own.
@@ -65,7 +65,7 @@ _OTHERWISE = frozenset(("volatile", "mmio", "nc", "const", "param"))
 # Loop rotation.
 
 
-def unrotated(shapes: Sequence[Shape], widths: Sequence[int], is_pure: IsPure) -> list[Shape]:
+def unrotated(shapes: Sequence[BasicBlock], widths: Sequence[int], is_pure: IsPure) -> list[BasicBlock]:
     """Where the end of a loop's iteration repeats what stands before the loop, the loop begins with it, if it is a wait then.
     Other loops stay as they are, since their iterations are counted."""
     made = list(shapes)
@@ -83,10 +83,10 @@ def unrotated(shapes: Sequence[Shape], widths: Sequence[int], is_pure: IsPure) -
 # Polls.
 
 
-def one_poll(shapes: Sequence[Shape], widths: Sequence[int], is_pure: IsPure) -> list[Shape]:
+def one_poll(shapes: Sequence[BasicBlock], widths: Sequence[int], is_pure: IsPure) -> list[BasicBlock]:
     """Leaves out polls behind which the same poll follows where they found nothing."""
     made = list(shapes)
-    less: list[Shape] | None = made
+    less: list[BasicBlock] | None = made
     while less is not None:
         numbering = Numbering(made, widths, is_pure)
         edges = ((b, n) for b, shape in enumerate(made) if is_conditional(shape) for n in successors(shape) if n != b)
@@ -105,11 +105,11 @@ class _Try(NamedTuple):
     block: int
     step: Step
     again: int
-    state: State
+    state: KnownState
     address: Value
 
 
-def without_retries(shapes: Sequence[Shape], widths: Sequence[int], is_pure: IsPure) -> list[Shape]:
+def without_retries(shapes: Sequence[BasicBlock], widths: Sequence[int], is_pure: IsPure) -> list[BasicBlock]:
     """The shapes with loads where compare-and-swaps try again with what they found."""
     made = list(shapes)
     for again in dict.fromkeys(t.again for t in _tries(made, widths)):
@@ -118,13 +118,13 @@ def without_retries(shapes: Sequence[Shape], widths: Sequence[int], is_pure: IsP
     return made
 
 
-def _tries(shapes: Sequence[Shape], widths: Sequence[int]) -> Iterator[_Try]:
+def _tries(shapes: Sequence[BasicBlock], widths: Sequence[int]) -> Iterator[_Try]:
     """The compare-and-swaps at the ends of blocks."""
     for b, shape in enumerate(shapes):
         at = max((i for i, s in enumerate(shape.steps) if s.kind != "value"), default=-1)
         if at < 0 or shape.end is None or not is_conditional(shape):
             continue
-        swap, state = shape.steps[at], State(widths)
+        swap, state = shape.steps[at], KnownState(widths)
         if swap.run is not atomics.cas or swap.predicate is not None or swap.targets == (None,):
             continue
         address, expected = state.sources(swap)[:2]
@@ -137,8 +137,8 @@ def _tries(shapes: Sequence[Shape], widths: Sequence[int]) -> Iterator[_Try]:
 
 
 def _loading(
-    shapes: Sequence[Shape], tries: Sequence[_Try], widths: Sequence[int], is_pure: IsPure
-) -> Iterator[list[Shape]]:
+    shapes: Sequence[BasicBlock], tries: Sequence[_Try], widths: Sequence[int], is_pure: IsPure
+) -> Iterator[list[BasicBlock]]:
     """The shapes with a load where all of these go on that have failed, for each load that will do."""
     again, swaps = tries[0].again, {id(t.step) for t in tries}
     entries = {b for b, s in enumerate(shapes) if again in (first_filled(shapes, n) for n in successors(s))}
@@ -154,7 +154,7 @@ def _loading(
                 continue
             header = len(ready) - 1
             split = with_block(ready, shape._replace(steps=shape.steps[at:], label=shapes[again].label))
-            split[b] = Shape(shape.steps[:at], None, None, header, shape.label)
+            split[b] = BasicBlock(shape.steps[:at], None, None, header, shape.label)
             for other in sorted(entries - {b}):
                 split = Numbering(split, widths, only_tries).sent(other, header) or split
             moved = [t._replace(block=header) if t.block == b else t for t in tries]
@@ -164,7 +164,7 @@ def _loading(
                 yield made
 
 
-def _failing_to(shapes: Sequence[Shape], header: int, tries: Sequence[_Try]) -> list[Shape]:
+def _failing_to(shapes: Sequence[BasicBlock], header: int, tries: Sequence[_Try]) -> list[BasicBlock]:
     """The shapes with compare-and-swaps that go to another block where they fail."""
     made = list(shapes)
     for t in tries:
@@ -185,7 +185,7 @@ def _goes_on(numbering: Numbering, failed: _Try, header: int) -> bool:
     return not any(done) and numbering.meet(failed.again, failed.state, only_way(begun), there)
 
 
-def _is_left(shapes: Sequence[Shape], header: int, tries: Sequence[_Try], only_tries: IsPure) -> bool:
+def _is_left(shapes: Sequence[BasicBlock], header: int, tries: Sequence[_Try], only_tries: IsPure) -> bool:
     """Whether a loop only waits but for some compare-and-swaps, and is left where one of them succeeds: what comes to its
     header from them then has only read since it was there."""
     loop = waiting_loop(shapes, header, only_tries)
@@ -229,7 +229,7 @@ def _load_last(steps: Sequence[Step]) -> tuple[Step, ...]:
 # Waits that begin an iteration.
 
 
-def waits_inside(shapes: Sequence[Shape], is_pure: IsPure) -> list[Shape]:
+def waits_inside(shapes: Sequence[BasicBlock], is_pure: IsPure) -> list[BasicBlock]:
     """Where the iteration of a loop begins with a wait, compilers let both loops begin at one block. Here each has its own,
     since iterations of the wait are not those of the other:
 
@@ -244,7 +244,7 @@ def waits_inside(shapes: Sequence[Shape], is_pure: IsPure) -> list[Shape]:
             outer = len(shapes) - 1
             apart = [
                 shape if b in inner or b == outer else redirected(shape, {header: outer})
-                for b, shape in enumerate(with_block(shapes, Shape((), None, None, header)))
+                for b, shape in enumerate(with_block(shapes, BasicBlock((), None, None, header)))
             ]
             if waiting_loop(apart, header, is_pure):
                 return waits_inside(apart, is_pure)

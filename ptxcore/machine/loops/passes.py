@@ -9,11 +9,11 @@ from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple
 
 from ptxcore.machine.ir.steps import Step
-from ptxcore.machine.loops.control_flow import Shape, straightened
+from ptxcore.machine.loops.control_flow import BasicBlock, straightened
 from ptxcore.machine.loops.dead_code import pruned
 from ptxcore.machine.loops.iterations import one_poll, unrotated, waits_inside, without_retries
 
-Shapes = Sequence[Shape]
+Shapes = Sequence[BasicBlock]
 
 
 class Traits(NamedTuple):

@@ -14,14 +14,14 @@ from copy import copy
 from typing import Any
 
 from ptxcore.machine.ir.steps import Step
-from ptxcore.machine.loops.control_flow import Shape, first_filled, is_conditional, live_registers, only_way
+from ptxcore.machine.loops.control_flow import BasicBlock, first_filled, is_conditional, live_registers, only_way
 from ptxcore.values.terms import Value, conj, extract, ite, negate, sext, symbol, zext
 
 #: Ways of more blocks than this in a row are not compared.
 _MOST_BLOCKS = 4
 
 
-class Registers(dict[int, Value]):
+class RegisterTerms(dict[int, Value]):
     """What registers hold, by their numbers."""
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -36,17 +36,17 @@ def result(effect: Hashable, width: int, number: int = 0) -> Value:
     return symbol((effect, number), width)
 
 
-class State:
+class KnownState:
     """What is known of a thread on its way: `effects` are the steps behind it that are more than computation."""
 
     def __init__(self, widths: Sequence[int]) -> None:
-        self.values = Registers(widths)
+        self.values = RegisterTerms(widths)
         self.effects: list[Step] = []
         self._depends: dict[int, frozenset[Hashable]] = {}
 
-    def copy(self) -> State:
+    def copy(self) -> KnownState:
         """The same, to go on from separately."""
-        made = State(self.values.widths)
+        made = KnownState(self.values.widths)
         made.values.update(self.values)
         made.effects, made._depends = list(self.effects), dict(self._depends)
         return made
@@ -64,7 +64,7 @@ class State:
         """What the values of some registers depend on: the numbers of registers at the start, and results of effects."""
         return frozenset().union(*[self._depends.get(r, frozenset((r,))) for r in registers])
 
-    def same_in(self, other: State, live: int) -> bool:
+    def same_in(self, other: KnownState, live: int) -> bool:
         """Whether no register that matters tells two states apart."""
         written = {*self.written, *other.written}
         return all(self.held(r) == other.held(r) for r in written if live >> r & 1)
@@ -127,17 +127,17 @@ class Numbering:
     """The value numbers of the blocks of a kernel's thread. Only those steps are compared that `is_pure` knows: of what is seen
     by others, such as barriers, it matters where it stands."""
 
-    def __init__(self, shapes: Sequence[Shape], widths: Sequence[int], is_pure: Callable[[Step], bool]) -> None:
+    def __init__(self, shapes: Sequence[BasicBlock], widths: Sequence[int], is_pure: Callable[[Step], bool]) -> None:
         self.shapes, self.widths, self.is_pure = shapes, widths, is_pure
         self.live = live_registers(shapes)
 
-    def before(self, made: Sequence[Shape]) -> Numbering:
+    def before(self, made: Sequence[BasicBlock]) -> Numbering:
         """The same, where registers matter too that will matter when control goes elsewhere, as in `made`."""
         found = copy(self)
         found.live = [a | b for a, b in zip(self.live, live_registers(made), strict=True)]
         return found
 
-    def sent(self, block: int, other: int, again: bool = False) -> list[Shape] | None:
+    def sent(self, block: int, other: int, again: bool = False) -> list[BasicBlock] | None:
         """The shapes with a block that goes to another one where it does what that does; None where it does not to its end.
         `again`: an iteration that comes to that other block may be left out (`_left_out`)."""
         steps, wanted = self.shapes[block].steps, [s for s in self.shapes[other].steps if s.kind != "value"]
@@ -147,15 +147,21 @@ class Numbering:
             return None
         for at in range(found[first] if wanted else len(steps), found[first - 1], -1):
             made = list(self.shapes)
-            made[block] = Shape(steps[:at], None, None, other, made[block].label)
-            here, start = self.shapes[block]._replace(steps=steps[at:]), State(self.widths)
+            made[block] = BasicBlock(steps[:at], None, None, other, made[block].label)
+            here, start = self.shapes[block]._replace(steps=steps[at:]), KnownState(self.widths)
             ways = here, start, self.shapes[other], start, other if again else None
             if self.same(*ways) and self.before(made).same(*ways):
                 return made
         return None
 
     def same(
-        self, one: Shape, here: State, other: Shape, there: State, again: int | None = None, depth: int = _MOST_BLOCKS
+        self,
+        one: BasicBlock,
+        here: KnownState,
+        other: BasicBlock,
+        there: KnownState,
+        again: int | None = None,
+        depth: int = _MOST_BLOCKS,
     ) -> bool:
         """Whether two ways do the same and meet in the same state, or come to the block `again` by an iteration that may be
         left out."""
@@ -171,7 +177,7 @@ class Numbering:
         return ways is not None and all(self.meet(x, here, y, there, again, depth) for x, y in ways)
 
     def _ways(
-        self, one: Shape, here: State, other: Shape, there: State
+        self, one: BasicBlock, here: KnownState, other: BasicBlock, there: KnownState
     ) -> Sequence[tuple[int | None, int | None]] | None:
         """The ways that two blocks go together; None where they decide otherwise."""
         if not is_conditional(one):
@@ -187,7 +193,7 @@ class Numbering:
         return list(zip((one.target, one.follows), goes, strict=True))
 
     def meet(
-        self, one: int | None, here: State, other: int | None, there: State, again: int | None = None,
+        self, one: int | None, here: KnownState, other: int | None, there: KnownState, again: int | None = None,
         depth: int = _MOST_BLOCKS,
     ) -> bool:  # fmt: skip
         """Whether two ways have come to the same block in the same state, or do the same from these blocks on."""
@@ -200,10 +206,10 @@ class Numbering:
             return here.same_in(there, self.live[x])
         return depth > 0 and self.same(self.shapes[x], here, self.shapes[y], there, again, depth - 1)
 
-    def _left_out(self, again: int, here: State, other: int, there: State) -> bool:
+    def _left_out(self, again: int, here: KnownState, other: int, there: KnownState) -> bool:
         """Whether an iteration may be left out that comes to a block where the same is done once more: it only reads (`same`),
         and leaves what matters as it was. Where it is not part of a loop, each execution without it must also be one with it:
         one read may be done twice at once, but not where something behind it orders what the second one finds."""
-        start, live = State(self.widths), self.live[again]
+        start, live = KnownState(self.widths), self.live[again]
         goes_round = other == again and there.same_in(start, live)
         return here.same_in(start, live) and (goes_round or not any(any(s.targets) for s in here.effects[:-1]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ptxcore.machine.ir.operands import Fetch, Read, constant, fetch, together
 from ptxcore.machine.ir.steps import CHANGING, Step, asking, assembled, folded
 from ptxcore.machine.ir.steps import Target as StepTarget
-from ptxcore.machine.loops.control_flow import Shape
+from ptxcore.machine.loops.control_flow import BasicBlock
 from ptxcore.machine.lower.ops import DROPPED, Code, Op, Source, Targets
 from ptxcore.values.terms import add, mask
 
@@ -60,11 +60,11 @@ class Graph(ABC):
         self.blocks.append(Building())
         return len(self.blocks) - 1
 
-    def shapes(self, order: Sequence[int], widths: Sequence[int]) -> list[Shape]:
+    def shapes(self, order: Sequence[int], widths: Sequence[int]) -> list[BasicBlock]:
         """The blocks in an order, the end of the thread last. `widths`: the bits of registers."""
         number = {b: place for place, b in enumerate(order)}
         return [
-            Shape(
+            BasicBlock(
                 tuple([folded(step, widths.__getitem__) for step in block.steps]),
                 block.end,
                 None if block.target is None else number[block.target],

@@ -8,13 +8,13 @@ from collections.abc import Collection
 from ptxcore.syntax.tree import Directive, Function, Immediate, Module
 
 #: File number, line, column.
-Place = tuple[int, ...]
+InlinedAt = tuple[int, ...]
 #: So deep nobody inlines; compilers do not write calls that lead in a circle, but texts may.
 _DEEPEST = 100
 
 
 #: File, line and column of a source.
-Spot = tuple[str, int, int]
+SourceLine = tuple[str, int, int]
 
 
 def source_of(module: Module, lines: Collection[int]) -> dict[int, tuple[str, int]]:
@@ -25,12 +25,12 @@ def source_of(module: Module, lines: Collection[int]) -> dict[int, tuple[str, in
     }
 
 
-def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[Spot]]:
+def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[SourceLine]]:
     """Likewise all places: where the code stands, then the call that it was inlined by, and so on outwards."""
     files: dict[int, str] = {}
     callers = Callers()
-    here: list[Place] = []
-    starts: dict[int, list[Place]] = {}
+    here: list[InlinedAt] = []
+    starts: dict[int, list[InlinedAt]] = {}
     for statement in module.statements:
         if isinstance(statement, Function):
             here = []
@@ -41,7 +41,7 @@ def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[Spot]]:
             here = callers.chain(statement)
         starts[statement.span.line] = here
     known = sorted(starts)
-    found: dict[int, list[Spot]] = {}
+    found: dict[int, list[SourceLine]] = {}
     for line in lines:
         at = bisect_right(known, line) - 1
         chain = starts[known[at]] if at >= 0 else []
@@ -50,7 +50,7 @@ def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[Spot]]:
     return found
 
 
-def _told(calls: list[Spot]) -> Spot:
+def _told(calls: list[SourceLine]) -> SourceLine:
     """Of the places the one that is told, as `Callers.origin` says."""
     return next(spot for spot in calls if spot[0] == calls[-1][0])
 
@@ -59,7 +59,7 @@ class Callers:
     """The calls in which the code of each place was inlined, as far as the text has said."""
 
     def __init__(self) -> None:
-        self._caller: dict[Place, Place] = {}
+        self._caller: dict[InlinedAt, InlinedAt] = {}
 
     def origin(self, loc: Directive) -> tuple[int, int]:
         """File number and line to tell for a `.loc`: of the calls that led to it, the innermost in the file of the kernel
@@ -68,7 +68,7 @@ class Callers:
         own = next(p for p in chain if p[0] == chain[-1][0])
         return own[0], own[1]
 
-    def chain(self, loc: Directive) -> list[Place]:
+    def chain(self, loc: Directive) -> list[InlinedAt]:
         """The place of a `.loc`, and of the calls that led to it, outwards. Compilers write the `.loc` of each call before
         those of what was inlined there."""
         numbers = [a.value for a in loc.arguments if isinstance(a, Immediate)]

@@ -14,7 +14,7 @@ from ptxcore.check.kinds import Kinds
 from ptxcore.check.operands import judge
 from ptxcore.check.symbols import Callable as FunctionSymbol
 from ptxcore.check.symbols import LabelSymbol, Symbol, Variable
-from ptxcore.check.trouble import Trouble
+from ptxcore.check.trouble import OperandTrouble
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Use
 from ptxcore.isa.matching import Misfit
@@ -273,9 +273,9 @@ class _Lowering(Operands):
             if uses is None or isinstance(uses, Misfit):
                 continue
             result = judge(uses, kinds)
-            if not isinstance(result, Trouble):
+            if not isinstance(result, OperandTrouble):
                 return result
-        assert isinstance(result, Trouble)
+        assert isinstance(result, OperandTrouble)
         raise fail(s.span, result.message, result.hint)
 
     def flushes(self, s: Instruction) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axioms.events.event import joined, pieces, split
-from axioms.events.memory import AddressSpace, Layout, Object, TooManyPlaces, View
+from axioms.events.memory import AddressSpace, CellLayout, Object, TooManyPlaces, View
 from axioms.events.value_sets import Flow
 from axioms.sat.formula import Formula
 from litmus.formats import read
@@ -18,12 +18,12 @@ from ptxmm.pipeline import build
 ARRAY = Object("a", 64, bytes(range(64)), 32, 16)
 
 
-def spans(layout: Layout) -> list[tuple[int, int, int]]:
+def spans(layout: CellLayout) -> list[tuple[int, int, int]]:
     return [(c.object, c.offset, c.size) for c in layout.cells]
 
 
 def test_cells_are_the_coarsest_pieces_that_accesses_cover() -> None:
-    layout = Layout([ARRAY], [(0, 0, 8), (0, 4, 2), (0, 32, 4)])
+    layout = CellLayout([ARRAY], [(0, 0, 8), (0, 4, 2), (0, 32, 4)])
     assert spans(layout) == [(0, 0, 4), (0, 4, 2), (0, 6, 2), (0, 32, 4)]
     assert [c.name for c in layout.cells] == ["a[0]", "a.u16[2]", "a.u16[3]", "a[8]"]
     assert layout.cells[1].initial == 0x0504
@@ -31,19 +31,19 @@ def test_cells_are_the_coarsest_pieces_that_accesses_cover() -> None:
 
 
 def test_bytes_that_nothing_accesses_are_no_cell() -> None:
-    assert spans(Layout([ARRAY, ARRAY], [(1, 60, 4)])) == [(1, 60, 4)]
+    assert spans(CellLayout([ARRAY, ARRAY], [(1, 60, 4)])) == [(1, 60, 4)]
 
 
 def test_what_is_copied_is_cut_as_its_source_is() -> None:
     accesses = [(0, 0, 16), (0, 32, 16), (0, 36, 4), (0, 16, 16)]
     alike = [[(0, 0, 16), (0, 16, 16)], [(0, 16, 16), (0, 32, 16)]]
-    found = [(offset % 16, size) for _, offset, size in spans(Layout([ARRAY], accesses, alike))]
+    found = [(offset % 16, size) for _, offset, size in spans(CellLayout([ARRAY], accesses, alike))]
     assert found == [(0, 4), (4, 4), (8, 8)] * 3
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from((1, 2, 4))), min_size=1, max_size=8))
 def test_every_access_is_whole_cells_and_every_cut_is_needed(accesses: list[tuple[int, int]]) -> None:
-    layout = Layout([ARRAY], [(0, o, s) for o, s in accesses])
+    layout = CellLayout([ARRAY], [(0, o, s) for o, s in accesses])
     covered = sorted({o + i for o, s in accesses for i in range(s)})
     assert sorted(c.offset + i for c in layout.cells for i in range(c.size)) == covered
     for o, s in accesses:

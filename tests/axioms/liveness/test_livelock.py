@@ -15,7 +15,7 @@ from axioms.liveness import interleave
 from axioms.liveness import search as endless
 from axioms.liveness.interleave import Interleavings
 from axioms.liveness.progress import FAIR, NAMES, Progress, progress_named
-from axioms.liveness.search import Asked, find
+from axioms.liveness.search import LivenessQuestion, find
 from axioms.program import Program
 from axioms.witness.stalls import Bounded, Stall
 from litmus.formats import read
@@ -28,7 +28,7 @@ MODELS = ("ptx-6.0", "ptx-7.5", "ptx-9.0")
 
 def by_formula(program: Program, model: Model, progress: Progress = FAIR, resident: int | None = None) -> Stall | None:
     """What the formula finds alone."""
-    asked = Asked(program, model, WAITS, progress, resident, None, None)
+    asked = LivenessQuestion(program, model, WAITS, progress, resident, None, None)
     return endless._given_up(asked, rounds=False) or endless._given_up(asked, rounds=True)
 
 

@@ -9,7 +9,7 @@ import pytest
 import z3
 
 from axioms.errors import UnsupportedProgram
-from axioms.sat.smt import Text
+from axioms.sat.smt import SmtText
 from ptxcore.values import floats
 from ptxcore.values.ieee import FORMATS
 from ptxcore.values.terms import Term, Value, evaluate, symbol
@@ -26,7 +26,7 @@ def interesting(form: str, draw: random.Random) -> int:
 
 def solved(value: Value, width: int, given: dict[Term, int]) -> int:
     """The value as Z3 computes it, its symbols given."""
-    text = Text()
+    text = SmtText()
     name = text.define(value, width)
     lines = [*text.lines]
     for t, number in given.items():
@@ -82,4 +82,4 @@ def test_the_theory_agrees(case: str, form: str) -> None:
 
 def test_formats_without_infinities_are_refused() -> None:
     with pytest.raises(UnsupportedProgram, match=r"'convert' on \.f32, \.e4m3"):
-        Text().define(floats.fconvert("f32", "e4m3", symbol("a", 32)), 8)
+        SmtText().define(floats.fconvert("f32", "e4m3", symbol("a", 32)), 8)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from axioms.sync import mbarrier_states
-from axioms.sync.mbarrier_states import START, Reach, State, reachable
+from axioms.sync.mbarrier_states import START, ObjectState, Reach, reachable
 
 
 class Operation:
@@ -21,11 +21,11 @@ class Operation:
     def key(self) -> tuple[object, ...]:
         return (self.kind,)
 
-    def wrong(self, state: State) -> str:
+    def wrong(self, state: ObjectState) -> str:
         return "wrong" if state.content % 11 == 10 else ""
 
-    def following(self, state: State) -> list[tuple[int, State]]:
-        return [(1, State((3 * state.content + self.kind + 1) % 1000, 1, 0))]
+    def following(self, state: ObjectState) -> list[tuple[int, ObjectState]]:
+        return [(1, ObjectState((3 * state.content + self.kind + 1) % 1000, 1, 0))]
 
 
 def exactly(*given: Any) -> Reach:
@@ -68,25 +68,25 @@ def test_counting_knows_that_each_operation_takes_place_once(monkeypatch: pytest
     """Of five that add one and another: none of the five finds that five have been added."""
 
     class Adds(Operation):
-        def following(self, state: State) -> list[tuple[int, State]]:
-            return [(1, State(state.content + self.kind, 1, 0))]
+        def following(self, state: ObjectState) -> list[tuple[int, ObjectState]]:
+            return [(1, ObjectState(state.content + self.kind, 1, 0))]
 
     operations = [*(Adds(1) for _ in range(5)), Adds(100)]
     found = counted(monkeypatch, operations, [True] * 6, [0] * 6, [(1, 6)] * 6)
-    assert found.after[5] == {State(5, 1, 0), State(104, 1, 0)}
-    assert found.found_by[0][6] == {State(104, 1, 0)} and found.found_by[5][6] == {State(5, 1, 0)}
+    assert found.after[5] == {ObjectState(5, 1, 0), ObjectState(104, 1, 0)}
+    assert found.found_by[0][6] == {ObjectState(104, 1, 0)} and found.found_by[5][6] == {ObjectState(5, 1, 0)}
 
 
 def test_counting_knows_who_must_have_come_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three threads add one and then ten each: never more tens than ones."""
 
     class Adds(Operation):
-        def following(self, state: State) -> list[tuple[int, State]]:
-            return [(1, State(state.content + self.kind, 1, 0))]
+        def following(self, state: ObjectState) -> list[tuple[int, ObjectState]]:
+            return [(1, ObjectState(state.content + self.kind, 1, 0))]
 
     operations = [Adds(kind) for _ in range(3) for kind in (1, 10)]
     before = [0, 1, 0, 4, 0, 16]
     certain = [True] * 6
     found = counted(monkeypatch, operations, certain, before, windows(certain, before))
-    assert found.after[3] == {State(3, 1, 0), State(12, 1, 0)}  # not 21 or 30
+    assert found.after[3] == {ObjectState(3, 1, 0), ObjectState(12, 1, 0)}  # not 21 or 30
     assert found.after == exactly(operations, certain, before, windows(certain, before)).after

@@ -14,7 +14,7 @@ from campaigns import some
 import ptxmm
 from litmus.cycles import enumerate as every
 from litmus.cycles import generate
-from litmus.cycles.cycle import Layout, laid_out, resolved
+from litmus.cycles.cycle import CycleLayout, laid_out, resolved
 from litmus.cycles.edges import read_cycle
 from litmus.cycles.normal import normal
 from litmus.cycles.recognise import Unread, recognised
@@ -95,11 +95,11 @@ def test_what_models_say_of_copies(cycle: str, expected: str) -> None:
     assert ptxmm.check(test, engine="enumerate", witnesses=False).observation == expected
 
 
-def layout_of(test: Test) -> Layout:
+def layout_of(test: Test) -> CycleLayout:
     return laid_out(normal(resolved(read_cycle(dict(test.meta)["Cycle"]))))
 
 
-def events_of(layout: Layout, witness: Witness) -> list[int]:
+def events_of(layout: CycleLayout, witness: Witness) -> list[int]:
     """The events of an execution that are those of a layout, by the thread, the location and the order in the thread."""
     found = [-1] * len(layout.events)
     of_reductions = {read for read, _ in witness.evaluate("rmw")}
@@ -121,7 +121,7 @@ LIBRARY = Path(ptxmm.__file__).parents[1] / "litmus" / "library"
 FIRST = re.compile(r"[xyzabc](\[0(\.\.\d+)?\])?(@\w+)?$")
 
 
-def has_cycle(layout: Layout, witness: Witness) -> bool:
+def has_cycle(layout: CycleLayout, witness: Witness) -> bool:
     events = events_of(layout, witness)
     for i, edge in enumerate(layout.edges):
         if edge.communicates:

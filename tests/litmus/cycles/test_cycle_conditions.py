@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from litmus.cycles import generator
 from litmus.cycles.build import refuse_hidden_order
-from litmus.cycles.cycle import Layout, Refused
+from litmus.cycles.cycle import CycleLayout, Refused
 from litmus.cycles.edges import SYNCHRONISATION, alphabet
 from litmus.cycles.search import Bounds, search
 from litmus.cycles.strategies import layouts
@@ -40,7 +40,7 @@ EVERY_KIND = (
 Executed = tuple[dict[int, int | None], dict[int | None, int]]
 
 
-def executions(layout: Layout) -> Iterator[Executed]:
+def executions(layout: CycleLayout) -> Iterator[Executed]:
     writes: dict[int, list[int]] = {n: [] for n in range(layout.locations)}
     for i, event in enumerate(layout.events):
         if event.direction == "W":
@@ -53,7 +53,7 @@ def executions(layout: Layout) -> Iterator[Executed]:
             yield dict(zip(reads, chosen, strict=True)), rank
 
 
-def in_order(layout: Layout) -> Iterator[list[int]]:
+def in_order(layout: CycleLayout) -> Iterator[list[int]]:
     """The events of threads that meet, one thread after the other, from a thread on that waits for none."""
     meets = [layout.edges[events[-1]].kind in SYNCHRONISATION for events in layout.threads]
     for first in range(len(meets)):
@@ -66,7 +66,7 @@ def in_order(layout: Layout) -> Iterator[list[int]]:
             yield events
 
 
-def coherent(layout: Layout, source: Mapping[int, int | None], rank: Mapping[int | None, int]) -> bool:
+def coherent(layout: CycleLayout, source: Mapping[int, int | None], rank: Mapping[int | None, int]) -> bool:
     """Whether program order, and that of threads that synchronise, agrees with coherence, and atomic operations are not
     interrupted."""
 
@@ -84,7 +84,7 @@ def coherent(layout: Layout, source: Mapping[int, int | None], rank: Mapping[int
     return all(at((i + 1) % count) == at(i) + 1 for i, edge in enumerate(layout.edges) if edge.kind == "Rmw")
 
 
-def contains(layout: Layout, source: Mapping[int, int | None], rank: Mapping[int | None, int]) -> bool:
+def contains(layout: CycleLayout, source: Mapping[int, int | None], rank: Mapping[int | None, int]) -> bool:
     for i, edge in enumerate(layout.edges):
         target = (i + 1) % len(layout.edges)
         there = {
@@ -97,7 +97,7 @@ def contains(layout: Layout, source: Mapping[int, int | None], rank: Mapping[int
     return True
 
 
-def satisfies(layout: Layout, source: Mapping[int, int | None], rank: Mapping[int | None, int]) -> bool:
+def satisfies(layout: CycleLayout, source: Mapping[int, int | None], rank: Mapping[int | None, int]) -> bool:
     def value(write: int | None) -> int:
         if write is None:
             return 0
@@ -114,7 +114,7 @@ def satisfies(layout: Layout, source: Mapping[int, int | None], rank: Mapping[in
     )
 
 
-def exact(layout: Layout) -> int:
+def exact(layout: CycleLayout) -> int:
     """How many executions have the cycle, after looking whether these are those with the condition."""
     found = 0
     for source, rank in executions(layout):
@@ -126,7 +126,7 @@ def exact(layout: Layout) -> int:
     return found
 
 
-def has_a_test(layout: Layout) -> bool:
+def has_a_test(layout: CycleLayout) -> bool:
     try:
         refuse_hidden_order(layout)
     except Refused:
@@ -152,5 +152,5 @@ def test_a_condition_tells_the_executions_with_the_cycle(edges: str, bounds: Bou
 
 @settings(max_examples=drawn(60), deadline=None)
 @given(layout=layouts("Pod**,Pos**,Rfe,Rfi,Fre,Fri,Coe,Coi,Rmw", (4, 7), 4, "free"))
-def test_also_that_of_a_random_cycle(layout: Layout) -> None:
+def test_also_that_of_a_random_cycle(layout: CycleLayout) -> None:
     exact(layout)

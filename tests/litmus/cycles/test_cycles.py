@@ -11,7 +11,7 @@ import pytest
 
 from litmus.cycles import cross, generate
 from litmus.cycles import enumerate as every
-from litmus.cycles.cycle import Layout, laid_out, resolved
+from litmus.cycles.cycle import CycleLayout, laid_out, resolved
 from litmus.cycles.edges import read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import family, normal
@@ -31,11 +31,11 @@ def recorded() -> dict[str, Any]:
     return found
 
 
-def layout(cycle: str) -> Layout:
+def layout(cycle: str) -> CycleLayout:
     return laid_out(normal(resolved(read_cycle(cycle))))
 
 
-def program(found: Layout) -> list[list[list[object]]]:
+def program(found: CycleLayout) -> list[list[list[object]]]:
     """The accesses of each thread as the recorded cycles write them."""
     reads = dict(found.outcomes[0].reads)
     threads = []

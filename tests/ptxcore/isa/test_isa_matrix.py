@@ -8,7 +8,7 @@ import pytest
 
 from ptxcore.check.constants import check_values
 from ptxcore.check.operands import arrange, judge
-from ptxcore.check.trouble import Trouble
+from ptxcore.check.trouble import OperandTrouble
 from ptxcore.isa.form import Use
 from ptxcore.isa.fragments import elements, registers, shape
 from ptxcore.isa.matching import Misfit
@@ -21,7 +21,7 @@ def vector(kind: str, count: int) -> tuple[str, ...]:
     return ("{", *([kind] * count))
 
 
-def judged(instruction: str, *kinds: Any, manual: bool = False) -> Use | Trouble | Misfit:
+def judged(instruction: str, *kinds: Any, manual: bool = False) -> Use | OperandTrouble | Misfit:
     opcode, *modifiers = instruction.split(".")
     uses = candidates(opcode, tuple(modifiers), manual=manual)
     assert uses is not None

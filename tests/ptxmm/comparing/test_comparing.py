@@ -19,7 +19,7 @@ from litmus.formats.printer import write
 from litmus.relaxations import relaxations
 from litmus.test import Test, Thread
 from ptxmm.cli.main import main
-from ptxmm.comparing.answers import Answer, State
+from ptxmm.comparing.answers import Answer, FinalState
 from ptxmm.comparing.columns import Case
 from ptxmm.comparing.comparison import columns_for, compare, find_difference
 from ptxmm.comparing.differences import difference
@@ -39,7 +39,12 @@ forall (0:r0 = 1)
 
 
 def answer(
-    states: Sequence[State], *, exact: bool = True, runs: bool = False, verdict: str = "ok", races: tuple[str, ...] = ()
+    states: Sequence[FinalState],
+    *,
+    exact: bool = True,
+    runs: bool = False,
+    verdict: str = "ok",
+    races: tuple[str, ...] = (),
 ) -> Answer:
     return Answer("m", "t", verdict, "exists", tuple(states), exact, runs, races, message="" if exact else "why")
 

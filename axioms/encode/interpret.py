@@ -16,7 +16,7 @@ from axioms.sat import relations
 from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import DOWN, FALSE, UP, Formula
 from axioms.sat.paths import Paths
-from axioms.sat.relations import Executed, LiteralRow, Members, Relation
+from axioms.sat.relations import Executed, Members, Relation, Row
 from ptxcore.clock import tick
 
 Computed = Relation | Members | Paths
@@ -169,7 +169,7 @@ class Interpreter:
 
     def _product(self, a: Members, b: Members, way: int) -> Relation:
         must = [b.must if a.must >> i & 1 else 0 for i in range(self.size)]
-        may: dict[int, LiteralRow] = {}
+        may: dict[int, Row] = {}
         for i in bits(a.must) if b.may else ():
             tick()
             may[i] = dict(b.may)
@@ -259,7 +259,7 @@ class Interpreter:
                 "does not support unless it is a closure; --engine enumerate decides it"
             )
         inside = _inside(node)
-        solution: list[dict[int, LiteralRow]] = [{} for _ in node.variables]
+        solution: list[dict[int, Row]] = [{} for _ in node.variables]
         size = self.size
         while True:
             for n in inside:

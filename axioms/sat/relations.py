@@ -12,7 +12,7 @@ from axioms.cat.evaluate import bits, closure
 from axioms.sat.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
 from ptxcore.clock import paced
 
-LiteralRow = dict[int, int]
+Row = dict[int, int]
 
 
 class Relation:
@@ -20,7 +20,7 @@ class Relation:
 
     __slots__ = ("may", "must")
 
-    def __init__(self, must: list[int], may: dict[int, LiteralRow]) -> None:
+    def __init__(self, must: list[int], may: dict[int, Row]) -> None:
         self.must, self.may = must, may
 
     def possible(self) -> list[int]:
@@ -58,7 +58,7 @@ class Members:
 
     __slots__ = ("may", "must")
 
-    def __init__(self, must: int, may: LiteralRow) -> None:
+    def __init__(self, must: int, may: Row) -> None:
         self.must, self.may = must, may
 
 
@@ -81,10 +81,10 @@ def merged(relation: Relation, into: Mapping[int, int], formula: Formula) -> Rel
 
 def filled(rows: dict[int, dict[int, list[int]]], must: list[int], formula: Formula, way: int) -> Relation:
     """Joins the literals collected for each pair by disjunction."""
-    may: dict[int, LiteralRow] = {}
+    may: dict[int, Row] = {}
     disj = formula.disj
     for i, row in paced(rows.items()):
-        new: LiteralRow = {}
+        new: Row = {}
         for j, literals in row.items():
             literal = literals[0] if len(literals) == 1 else disj(literals, way)
             if literal == TRUE:
@@ -116,7 +116,7 @@ def union(parts: list[Relation], formula: Formula, way: int) -> Relation:
 
 def intersection(a: Relation, b: Relation, formula: Formula, way: int) -> Relation:
     must = [x & y for x, y in zip(a.must, b.must, strict=True)]
-    may: dict[int, LiteralRow] = {}
+    may: dict[int, Row] = {}
     for i, row in paced(a.may.items()):
         certain, other = b.must[i], b.may.get(i)
         new = {}
@@ -141,7 +141,7 @@ def intersection(a: Relation, b: Relation, formula: Formula, way: int) -> Relati
 def difference(a: Relation, b: Relation, formula: Formula, way: int) -> Relation:
     uncertain = b.may
     must = []
-    may: dict[int, LiteralRow] = {}
+    may: dict[int, Row] = {}
     for i, row in enumerate(paced(a.must)):
         row &= ~b.must[i]
         other = uncertain.get(i)
@@ -177,7 +177,7 @@ def inverse(a: Relation) -> Relation:
             low = row & -row
             must[low.bit_length() - 1] |= bit
             row ^= low
-    may: dict[int, LiteralRow] = {}
+    may: dict[int, Row] = {}
     for i, old in paced(a.may.items()):
         for j, literal in old.items():
             may.setdefault(j, {})[i] = literal
@@ -326,7 +326,7 @@ class Executed:
         """A relation that holds between events exactly when both are executed."""
         certain = self.certain
         must = []
-        may: dict[int, LiteralRow] = {}
+        may: dict[int, Row] = {}
         for i, row in enumerate(paced(rows)):
             sure = row & certain if certain >> i & 1 else 0
             must.append(sure)

@@ -42,7 +42,7 @@ class Entry(NamedTuple):
         return hash_of(self.data, _TEMPLATE, self.instance) if may_be_template(self.path) else hash_of(self.data)
 
 
-class NumberedTest(NamedTuple):
+class Asked(NamedTuple):
     """One test, and the number of the question that is asked of it."""
 
     entry: Entry
@@ -86,19 +86,19 @@ class Decider:
         """Before processes fork: see `Checker.warm`."""
         self._checkers[0].warm()
 
-    def __call__(self, asked: NumberedTest) -> Row:
+    def __call__(self, asked: Asked) -> Row:
         checker = self._checkers[asked.number]
         return self._row(asked, checker(asked.entry))  # type: ignore[arg-type]
 
-    def late(self, asked: NumberedTest, seconds: float) -> Row:
+    def late(self, asked: Asked, seconds: float) -> Row:
         """For a test whose worker had to be stopped."""
         return self._row(asked, self._checkers[asked.number].late(asked.entry, seconds))  # type: ignore[arg-type]
 
-    def lost(self, asked: NumberedTest, reason: str) -> Row:
+    def lost(self, asked: Asked, reason: str) -> Row:
         """For a test whose worker died."""
         return self._row(asked, self._checkers[asked.number].lost(asked.entry, reason))  # type: ignore[arg-type]
 
-    def _row(self, asked: NumberedTest, outcome: Outcome) -> Row:
+    def _row(self, asked: Asked, outcome: Outcome) -> Row:
         number = asked.number
         return row_of(
             asked.entry, self.questions[number], self.identities[number], outcome, self.settings[number].timeout

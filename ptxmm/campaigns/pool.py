@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from ptxcore.collection import shared_with_children
 from ptxmm.campaigns.database import Row
-from ptxmm.campaigns.deciding import Decider, NumberedTest
+from ptxmm.campaigns.deciding import Asked, Decider
 from ptxmm.campaigns.identity import version
 from ptxmm.workers import Workers
 
@@ -50,10 +50,10 @@ class Pool(Protocol):
 class Processes:
     """Processes on this machine."""
 
-    def __init__(self, decider: Decider, asked: Iterable[NumberedTest], jobs: int) -> None:
+    def __init__(self, decider: Decider, asked: Iterable[Asked], jobs: int) -> None:
         decider.warm()
         timeout = decider.settings[0].timeout
-        self._workers: Workers[NumberedTest, Row] = Workers(
+        self._workers: Workers[Asked, Row] = Workers(
             decider,
             asked,
             jobs=jobs,
@@ -93,7 +93,7 @@ _CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
 class Dask:
     """The workers of a Dask cluster, by the address of its scheduler."""
 
-    def __init__(self, decider: Decider, asked: Iterable[NumberedTest], address: str) -> None:
+    def __init__(self, decider: Decider, asked: Iterable[Asked], address: str) -> None:
         """Raises PoolError where the cluster cannot be reached, or Dask is not there."""
         try:
             distributed: Any = importlib.import_module("distributed")
@@ -113,7 +113,7 @@ class Dask:
         self._killed = distributed.scheduler.KilledWorker
         self._decider, self._asked = decider, iter(asked)
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._out: dict[Any, list[NumberedTest]] = {}  # by task
+        self._out: dict[Any, list[Asked]] = {}  # by task
         self._rows: list[Row] = []
         self._size, self._each = _FIRST_BATCH, 0.0
         try:
@@ -158,7 +158,7 @@ class Dask:
             came, self._rows = self._rows, []
             yield came
 
-    def _submit(self, batch: list[NumberedTest]) -> None:
+    def _submit(self, batch: list[Asked]) -> None:
         future = self._client.submit(decide_all, self._sent, batch, pure=False)
         self._out[future] = batch
         future.add_done_callback(self._came.put)
@@ -203,7 +203,7 @@ def _silence() -> None:
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def decide_all(sent: bytes, batch: list[NumberedTest]) -> tuple[str, list[Row], float]:
+def decide_all(sent: bytes, batch: list[Asked]) -> tuple[str, list[Row], float]:
     """What a worker of the cluster does: who it is, the rows of a batch, the seconds that it took."""
     with _ONE_AT_A_TIME:
         start, decider = time.perf_counter(), _decider(sent)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from litmus.formats.files import Wanted, find
 from ptxmm import api
 from ptxmm.campaigns.database import Database, Row
-from ptxmm.campaigns.deciding import Decider, Entry, NumberedTest
+from ptxmm.campaigns.deciding import Asked, Decider, Entry
 from ptxmm.campaigns.pool import Pool
 from ptxmm.kernels.files import TESTS, Item, Variant, expand, of_kernels
 
@@ -81,7 +81,7 @@ class Campaign:
         self,
         database: Database,
         decider: Decider,
-        make: Callable[[Decider, Iterable[NumberedTest]], Pool],
+        make: Callable[[Decider, Iterable[Asked]], Pool],
         tell: Callable[[Counts], None] = lambda counts: None,
         retry: str = "error",
     ) -> None:
@@ -125,7 +125,7 @@ class Campaign:
             self._database.add(rows, tests)
         self._written = time.monotonic()
 
-    def _unknown(self, tests: Iterable[GivenTest]) -> Iterator[NumberedTest]:
+    def _unknown(self, tests: Iterable[GivenTest]) -> Iterator[Asked]:
         """What has to be decided."""
         settings, identities = self._decider.settings, self._decider.identities
         for place, (entry, problem) in enumerate(tests):
@@ -145,6 +145,6 @@ class Campaign:
                     self.counts.known += 1
                     self._tell(self.counts)
                 else:
-                    yield NumberedTest(entry, number)
+                    yield Asked(entry, number)
             if len(self._tests) >= _ROWS:
                 self._write()

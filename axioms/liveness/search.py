@@ -141,10 +141,10 @@ def _matters(program: Program, kinds: Sequence[str]) -> bool:
         return True
     wanted = _ENDING if kinds[0] in ABORTS else _WAITING
     steps = (s for t in program.threads for b in t.code.blocks for s in (*b.steps, *([b.end] if b.end else [])))
-    return any(s.instruction.opcode in wanted or s.kind == "warp" for s in steps)
+    return any(s.how.form.mnemonic in wanted or s.kind == "warp" for s in steps)
 
 
-#: Opcodes that may end the launch, and those that may wait for others.
+#: Instructions that may end the launch, and those that may wait for others.
 _ENDING = frozenset(("trap", "brkpt", "call"))
 _WAITING = frozenset(("bar", "barrier", "mbarrier", "cp", "call"))
 

@@ -405,8 +405,6 @@ def ite(condition: Value, a: Value, b: Value, width: int) -> Value:
 
 # Truth values. `all` and `any` are flat and sorted; `not` stands on neither.
 
-_Facts = dict[Term, bool]
-
 
 def negate(a: Value) -> Value:
     if type(a) is int:

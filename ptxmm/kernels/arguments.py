@@ -13,6 +13,7 @@ from typing import Any
 from ptxcore.diagnostics import nearest
 from ptxcore.machine.run.memory import LARGEST
 from ptxcore.values.ieee import F64, FORMATS, convert
+from ptxcore.values.tensor_map import SIZE as MAP_BYTES
 from ptxmm.kernels import tensor_maps
 from ptxmm.kernels.contents import Contents, FileTrouble, of_array, of_file
 from ptxmm.kernels.document import Document, Found, kind_of
@@ -222,7 +223,7 @@ def _structure(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argume
         for field in _fields(name, at, one, way, buffers):
             first, last = field.at, field.at + field.size - 1
             if "tensor_map" in one:
-                first, last = at, at + tensor_maps.SIZE - 1
+                first, last = at, at + MAP_BYTES - 1
             if last >= size:
                 message = f"this fills bytes {first} to {last}, and '{name}' has bytes 0 to {size - 1}"
                 raise ArgumentTrouble((*way, "at"), message)

@@ -12,7 +12,8 @@ branches of that kind. That object and phase are the same is looked at when the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from axioms.dynamic.depends import computes
@@ -41,44 +42,53 @@ class _Way(NamedTuple):
 
 def peeks_of(code: Code) -> Peeks:
     """The peeks of a function."""
-    begins = live_registers(code, range(len(code.ops) + 1)).begins
     peeks: set[int] = set()
     behind: dict[int, set[int]] = {}
-    for op in code.ops:
-        if op.use.form.run in _WAITS:
-            waits = _waits_behind(code, op, begins)
-            if waits is not None and all(wait is not op for wait in waits):
+    users: dict[int, list[int]] = {}  # by register, the instructions that read it
+    waiting = [op for op in code.ops if op.use.form.run in _WAITS]
+    begins = cache(lambda: live_registers(code, range(len(code.ops) + 1)).begins)
+    for at, op in enumerate(code.ops if len(waiting) > 1 else ()):
+        for slot in reads(op):
+            users.setdefault(slot, []).append(at)
+    for op in waiting:
+        if len(waiting) > 1:
+            waits = _waits_behind(code, op, users, begins)
+            if waits is not None:
                 peeks.add(id(op))
                 for wait in waits:
                     behind.setdefault(id(wait), set()).add(id(op))
     return Peeks(frozenset(peeks), {wait: frozenset(found) for wait, found in behind.items()})
 
 
-def _waits_behind(code: Code, peek: Op, begins: list[int]) -> list[Op] | None:
-    """The waits that a no of a peek leads to; None where its answer decides something else."""
-    carried = set(writes(peek))
-    size = -1
-    while size != len(carried):
-        size = len(carried)
-        for op in code.ops:
-            if op is peek or carried.isdisjoint(reads(op)) or op.use.form.kind == "branch":
-                continue
-            if not computes(op) or op.use.form.kind == "warp":
-                return None
-            carried.update(writes(op))
+def _waits_behind(
+    code: Code, peek: Op, users: Mapping[int, list[int]], begins: Callable[[], list[int]]
+) -> list[Op] | None:
+    """The waits that a no of a peek leads to; None where its answer decides something else. `users`: by register, the
+    instructions that read it; `begins` gives the registers that are live before each instruction."""
+    carried, branches = set(writes(peek)), set()
+    left = list(carried)
+    while left:
+        for at in users.get(left.pop(), ()):
+            op = code.ops[at]
+            if op.use.form.kind == "branch":
+                branches.add(at)
+            elif op is not peek:
+                if not computes(op) or op.use.form.kind == "warp":
+                    return None
+                left += [slot for slot in writes(op) if slot not in carried]
+                carried.update(writes(op))
     if not carried.isdisjoint(r.slot for r in code.results if r.slot is not None):
         return None
     found = []
-    for at, op in enumerate(code.ops):
-        if op.use.form.kind == "branch" and op.guard is not None and op.guard[0] in carried:
-            wait = _wait_on_one_side(code, at, begins)
-            if wait is None:
-                return None
-            found.append(wait)
+    for at in sorted(branches):
+        wait = _wait_on_one_side(code, at, begins)
+        if wait is None or wait is peek:
+            return None
+        found.append(wait)
     return found or None
 
 
-def _wait_on_one_side(code: Code, at: int, begins: list[int]) -> Op | None:
+def _wait_on_one_side(code: Code, at: int, begins: Callable[[], list[int]]) -> Op | None:
     """The wait that one side of a branch leads to, and from there to the other side."""
     sides = [_way(code, at + 1), _way(code, _target(code, at))]
     for one, other in (sides, sides[::-1]):
@@ -99,7 +109,7 @@ def _wait_on_one_side(code: Code, at: int, begins: list[int]) -> Op | None:
             continue
         more = [*one.places, one.end, *after.places, *last.places[: _index(last, met)]]
         changed = {slot for place in (*more, *there[: there.index(met)]) for slot in writes(code.ops[place])}
-        if not any(begins[met] >> slot & 1 for slot in changed):
+        if not any(begins()[met] >> slot & 1 for slot in changed):
             return wait
     return None
 

@@ -311,7 +311,8 @@ class Tensors:
     def come_together(self, lanes: Sequence[int]) -> None:
         """Threads of a warp wait for each other, and memory is not ordered by it: what each has executed has happened then."""
         self.meets = True
-        table = self.clocks.join([(lane, self.before(self.clocks.release(lane)), 0) for lane in lanes])
+        arrivals = [self.clocks.release(lane) for lane in lanes]
+        table = self.before((lanes[0], self.clocks.join(arrivals), arrivals[0][2]))
         for lane in lanes:
             self._learns(lane, table)
 

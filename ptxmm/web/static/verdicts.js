@@ -56,11 +56,17 @@ function card(model, withClaim) {
       element('span', { class: 'word', title: T.verdicts[model.verdict] ?? '' }, model.verdict), ' ',
       element('span', { class: 'model' }, model.model)),
     withClaim && model.claim ? element('p', { class: 'claim' }, element('code', {}, model.claim)) : null,
-    model.headline ? element('p', { class: 'headline' }, model.headline) : null,
+    model.headline ? element('p', { class: 'headline' }, shortened(model.headline, model.claim)) : null,
     model.expected === false && model.verdict !== 'error' ? element('p', { class: 'unexpected' }, T.unexpected) : null,
     checks.length ? element('ul', { class: 'checks' }, checks.map(check => element('li', {},
       element('code', {}, check.text), ` ${check.holds === true && check.bounded ? T.holdsBounded : T.holds[String(check.holds)]}`, check.message ? `: ${check.message}` : ''))) : null,
     typeof model.milliseconds === 'number' ? element('p', { class: 'time' }, T.milliseconds(model.milliseconds)) : null);
+}
+
+/** A headline without the claim that stands above it. */
+function shortened(headline, claim) {
+  const again = `${claim} does not hold: `;
+  return claim && headline.startsWith(again) ? headline.slice(again.length) : headline;
 }
 
 /** The verdicts in a sentence, for who does not see them. */

@@ -81,7 +81,9 @@ class Writer:
         self._emit(_DECLARED)
         self._emit("".join(f".reg .b64 %h_{name};\n" for name in self.parameters[len(PARAMETERS) :]).strip())
         for body in bodies:
-            self._emit("\n".join(body.declarations()))
+            self._emit(
+                "\n".join(body.declarations()), body.thread.span
+            )  # not every version has registers of every width
             self._emit("\n".join(self._address_declarations(body)))
         self._who()
         for t, (body, lines) in enumerate(zip(bodies, texts, strict=True)):

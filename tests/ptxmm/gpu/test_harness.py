@@ -336,6 +336,22 @@ def test_parameters_are_read_and_bounded() -> None:
             read(text)
 
 
+@pytest.mark.parametrize(
+    ("target", "version"), [("sm_70", "6.4"), ("sm_75", "6.5"), ("sm_80", "7.0"), ("sm_90", "7.8")]
+)
+def test_what_an_old_driver_does_not_have_is_told_at_a_line_of_the_test(target: str, version: str) -> None:
+    """The harness itself needs no more than the oldest driver has that can load it."""
+    count = 0
+    for path in [named("b128+one-access").path, *map(str, LIBRARY[::12])]:
+        try:
+            checked(module(loaded(Path(path)), target, version))
+        except InputError as error:
+            assert all(d.span.line > 1 for d in error.diagnostics), path
+        else:
+            count += 1
+    assert count > len(LIBRARY) // 24
+
+
 @pytest.mark.parametrize("name", ["MP+rel+acq", "MP+rel.cta+acq.cta-same-cta", "ISA2+cta+cluster", "streams+event"])
 def test_places_are_judged_by_columns_as_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Places as they were, and with one thread somewhere else: both ways to look at them agree."""

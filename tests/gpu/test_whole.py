@@ -121,6 +121,7 @@ def test_what_cannot_be_recorded_is_told() -> None:
         recorded.recorded("early", lambda: device.prepare("k", (1, 1, 1), (1, 1, 1), [0]))
 
 
+@pytest.mark.long
 def test_a_gpu_that_lacks_instructions_is_told_what() -> None:
     (scaled,) = [probe for probe in all_probes() if "mxf8f6f4" in probe.name and "ordered" not in probe.name][:1]
     with pytest.raises(Unfit, match=r"needs .*sm_120"):

@@ -47,7 +47,7 @@ def test_why_says_what_a_lock_rests_on() -> None:
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 @pytest.mark.parametrize(
     "source",
-    [*some(6, sorted(EXAMPLES.glob("*.cu"))), *some(15, sorted(MISTAKES.glob("*/*.cu")))],
+    [*some(12, sorted(EXAMPLES.glob("*.cu"))), *some(30, sorted(MISTAKES.glob("*/*.cu")))],
     ids=lambda p: f"{p.parent.name}/{p.name}",
 )
 def test_modules_are_what_the_compiler_makes_of_their_sources(source: Path) -> None:

@@ -30,6 +30,7 @@ def test_a_cold_command_is_measured() -> None:
     assert re.search(r"^  ptxmm check mp.litmus +\d", done.stdout, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_a_family_grows_until_the_limit_in_every_column() -> None:
     done = bench("growth", "--family", "ticket-lock", "--limit", "0.002")
     assert done.returncode == 0, done.stderr

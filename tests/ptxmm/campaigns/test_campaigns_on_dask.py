@@ -15,10 +15,15 @@ import pytest
 from test_campaigns import campaign, count, folder_of_tests, table, wait_for
 from waiting import PATIENCE, wait_until
 
-distributed = pytest.importorskip("distributed", reason="no Dask: pip install 'ptxmm[dask]'")
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = 160
 MANY = 600  # so that a test which sees the first result late still comes before the last
+
+
+@pytest.fixture(autouse=True)
+def _there() -> None:
+    """Not when the file is read: that takes a second, of every process."""
+    pytest.importorskip("distributed", reason="no Dask: pip install 'ptxmm[dask]'")
 
 
 class Cluster:
@@ -30,7 +35,7 @@ class Cluster:
         self.scheduler = self.start("scheduler", "--port", "0", "--no-dashboard")
         wait_until(lambda: self._file.exists() and self._file.read_text().strip().endswith("}"))
         self.workers = [self.start("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard") for _ in range(2)]
-        with distributed.Client(scheduler_file=str(self._file), set_as_default=False) as client:
+        with pytest.importorskip("distributed").Client(scheduler_file=str(self._file), set_as_default=False) as client:
             self.address = client.scheduler.address
             client.wait_for_workers(2, timeout=PATIENCE)
 

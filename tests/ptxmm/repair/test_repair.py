@@ -87,7 +87,7 @@ def test_the_repairs_are_those_that_trying_everything_finds(name: str) -> None:
     assert [f.cost for f in found.found] == sorted(f.cost for f in found.found)
 
 
-@pytest.mark.parametrize("name", ["message-passing/MP+rel+acq", "message-passing/MP+fence.acq_rel.gpu"])
+@pytest.mark.parametrize("name", some(2, ["message-passing/MP+rel+acq", "message-passing/MP+fence.acq_rel.gpu"]))
 def test_the_weakenings_are_those_that_trying_everything_finds(name: str) -> None:
     test = of_library(name)
     least, tried = by_trying(test, "weaken")

@@ -231,6 +231,7 @@ def test_a_source_that_does_not_compile_is_no_candidate(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 @compiled
 def test_a_refused_source_is_told_beside_the_ptx(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The line says nothing of orders: no edit is known, and --apply writes none."""

@@ -26,10 +26,20 @@ def log(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [(), pytest.param(("--races", "--all-registers", "--unroll", "2"), marks=LONG)])
-def test_every_line_of_the_librarys_log_is_read(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = read(log(capsys, str(ROOT / "litmus" / "library"), *options))
-    tests = len(list((ROOT / "litmus" / "library").rglob("*.litmus")))
+@pytest.mark.parametrize(
+    ("part", "options"),
+    [
+        ("message-passing", ()),
+        pytest.param("", (), marks=LONG),
+        pytest.param("", ("--races", "--all-registers", "--unroll", "2"), marks=LONG),
+    ],
+)
+def test_every_line_of_the_librarys_log_is_read(
+    part: str, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = ROOT / "litmus" / "library" / part
+    blocks = read(log(capsys, str(folder), *options))
+    tests = len(list(folder.rglob("*.litmus")))
     print(f"{len(blocks)} blocks of {tests} tests, {sum(len(b.states) for b in blocks)} states")
     assert len(blocks) >= 0.98 * tests  # those that are not decided within so few turns have no block
     assert sum(b.condition is not None for b in blocks) == len(blocks)

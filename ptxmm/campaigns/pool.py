@@ -137,7 +137,8 @@ class Dask:
         return self._rows
 
     def _threads(self) -> int:
-        return sum(self._client.nthreads().values())
+        with _asking():
+            return sum(self._client.nthreads().values())
 
     def rows(self, pulse: float) -> Iterator[list[Row]]:
         counted, most = 0.0, 0
@@ -159,7 +160,8 @@ class Dask:
             yield came
 
     def _submit(self, batch: list[Asked]) -> None:
-        future = self._client.submit(decide_all, self._sent, batch, pure=False)
+        with _asking():
+            future = self._client.submit(decide_all, self._sent, batch, pure=False)
         self._out[future] = batch
         future.add_done_callback(self._came.put)
 
@@ -184,6 +186,15 @@ class Dask:
             self._rows += rows
             self._each = seconds / len(batch) if not self._each else 0.7 * self._each + 0.3 * seconds / len(batch)
             self._size = max(1, min(_MOST_IN_BATCH, int(_BATCH_SECONDS / (self._each + 1e-6))))
+
+
+@contextlib.contextmanager
+def _asking() -> Iterator[None]:
+    """For what a scheduler is asked. Raises PoolError where it goes while it is asked, however that shows."""
+    try:
+        yield
+    except (*_CANCELLED, Exception) as error:
+        raise PoolError(f"the scheduler is gone, or no way leads there: {' '.join(str(error).split())}") from None
 
 
 #: Ports are below this number.

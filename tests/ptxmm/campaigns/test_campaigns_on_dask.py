@@ -10,10 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from test_campaigns import campaign, count, folder_of_tests, table, wait_for
 from waiting import PATIENCE, wait_until
+
+from ptxmm.campaigns.deciding import Asked
+from ptxmm.campaigns.pool import Dask, PoolError
 
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = 160
@@ -99,6 +103,28 @@ def test_a_scheduler_that_goes_is_told_and_nothing_is_lost(tmp_path: Path) -> No
     assert err.startswith("ptxmm campaign: error: the scheduler is gone") and err.endswith(f"is in {base}\n"), err
     assert err.count("\n") == 1
     assert campaign(base, tests, "--jobs", "2") == 0 and count(base) == MANY
+
+
+@pytest.mark.parametrize("question", ["nthreads", "submit"])
+@pytest.mark.parametrize("error", [ConnectionResetError(104, "Connection reset by peer"), RuntimeError("not\nrunning")])
+def test_a_scheduler_that_goes_while_it_is_asked_is_told(question: str, error: Exception) -> None:
+    """Whatever it is asked when it goes."""
+
+    class Client:
+        status = "running"
+
+        def __getattr__(self, name: str) -> Any:
+            return self.gone if name == question else lambda: {"tcp://one": 1}
+
+        def gone(self, *given: object, **more: object) -> None:
+            raise error
+
+    pool = object.__new__(Dask)
+    pool._client, pool._out, pool._size, pool._sent = Client(), {}, 1, b""
+    pool._asked = iter([cast(Asked, None)])
+    with pytest.raises(PoolError, match=r"^the scheduler is gone, or no way leads there: .*") as raised:
+        next(pool.rows(0.01))
+    assert "\n" not in str(raised.value)
 
 
 def test_where_no_scheduler_is_it_is_told(

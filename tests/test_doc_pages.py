@@ -43,7 +43,7 @@ def test_every_picture_beside_the_pages_is_shown_by_one() -> None:
 
 
 @pytest.mark.compares(1.0)
-@pytest.mark.parametrize("axiom", some(5, doc_pages.axioms()))
+@pytest.mark.parametrize("axiom", some(10, doc_pages.axioms()))
 def test_searching_again_gives_the_test_that_needs_the_axiom(axiom: str) -> None:
     compared(axiom)
     assert doc_pages.needing(axiom) == doc_pages.recorded(axiom)

@@ -87,10 +87,11 @@ def read_bytes(path: str | PathLike[str], longest: int, what: str) -> bytes:
         return _of_given(os.fspath(path), longest, what)
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
-        mode = os.fstat(descriptor).st_mode
+        about = os.fstat(descriptor)
+        mode = about.st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(21, os.strerror(21))
-        data = _read(descriptor, longest, waits=not stat.S_ISREG(mode))
+        data = _read(descriptor, longest, about)
         if not data and stat.S_ISFIFO(mode):
             raise OSError("a pipe that nothing was written to")
     finally:
@@ -120,23 +121,25 @@ def read_standard_input(longest: int, what: str) -> bytes:
     if _given:
         raise _given[-1].refuse(STANDARD_INPUT)
     if not _standard_input:
-        _standard_input.append(_read(0, longest, waits=not stat.S_ISREG(os.fstat(0).st_mode)))
+        _standard_input.append(_read(0, longest, os.fstat(0)))
     data = _standard_input[0]
     if len(data) > longest:
         raise OSError(f"longer than {_size(longest)}: not {what}")
     return data
 
 
-def _read(descriptor: int, longest: int, *, waits: bool) -> bytes:
+def _read(descriptor: int, longest: int, about: os.stat_result) -> bytes:
     """Everything, or a little more than `longest`."""
     found = bytearray()
+    waits = not stat.S_ISREG(about.st_mode)
+    block = max(_BLOCK, about.st_size + 1)  # whoever reads sets aside as much as is asked for
     while len(found) <= longest:
         if waits and not select.select([descriptor], [], [], PATIENCE)[0]:
             raise OSError(f"nothing came out of it for {PATIENCE:g} s")
-        block = os.read(descriptor, min(_BLOCK if waits else longest + 1, longest + 1 - len(found)))
-        if not block:
+        read = os.read(descriptor, min(block, longest + 1 - len(found)))
+        if not read:
             break
-        found += block
+        found += read
     return bytes(found)
 
 

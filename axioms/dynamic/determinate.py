@@ -329,14 +329,7 @@ class Determinate:
         number, value = thread.number, segment.read(access.first, access.size)
         if type(value) is not int:
             raise self.leaves(thread, "unknown")
-        look, op, live = self.looked.get(number), thread.op, self.live_of(thread)
-        known: dict[int, object] = {}
-
-        def leads(found: int) -> object:
-            if found not in known:
-                known[found] = look.leads(live, op, found) if look is not None else (found,)
-            return known[found]
-
+        leads = self._lead(thread)
         if leads(value) is None:
             return  # it looks again
         read = Read(number, access.time, value, access.strong, leads)
@@ -351,6 +344,18 @@ class Determinate:
         else:
             self.offered.setdefault(number, []).extend((hand, access.strong) for hand in hands)
             self.tensor_memories.finds(number, access.strong, hands)
+
+    def _lead(self, thread: WatchedThread) -> Callable[[int], object]:
+        """Where a thread goes on with what it finds: None, back to look again."""
+        look, op, live = self.looked.get(thread.number), thread.op, self.live_of(thread)
+        known: dict[int, object] = {}
+
+        def lead(value: int) -> object:
+            if value not in known:
+                known[value] = (value,) if look is None else look.leads(live, op, value)
+            return known[value]
+
+        return lead
 
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""

@@ -34,6 +34,8 @@ _SCALARS = frozenset(("ld", "st", "atom", "red"))
 
 #: Before what threads wait until nobody else gets on: nothing, a `fence.sc`, or an operation whose order is open.
 Late = Literal["", "fence", "operation"]
+#: Rounds that a thread waits so at most: others may look in vain again and again until it goes on.
+_PATIENCE = 40
 
 
 class Exact(OneOfSeveral):
@@ -86,16 +88,19 @@ class Exact(OneOfSeveral):
         return super().updates(thread, how, address, size, write)
 
     def _comes_late(self, number: int) -> None:
-        """Lets a thread wait as long as others get on. Who tries again what was in vain goes on last."""
+        """Lets a thread wait as long as others get on, for some rounds. Who tries again what was in vain goes on last."""
         before, done = self._waiting.get(number), self.count.get(number, 0)
         if before is None:
             self._waiting[number] = ()
             if self._passed.get(number) == done:
                 self._waiting = {number: (), **self._waiting}
         now = len(self._waiting), len(self.events), self.meetings, len(self.clocks.own)
-        if before != now or next(reversed(self._waiting)) != number:
+        self._patient[number] = self._patient.get(number, 0) + 1
+        others = before != now or next(reversed(self._waiting)) != number
+        if others and self._patient[number] <= _PATIENCE:
             self._waiting[number] = now
             raise Asleep
+        self._patient[number] = 0
         del self._waiting[number]
         self._passed[number] = done
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from axioms.dynamic.needed import needed_bits
 from ptxcore.machine.ir.liveness import registers
-from ptxcore.machine.lower.liveness import live_registers
+from ptxcore.machine.lower.liveness import live_registers, reads, writes
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.codegen import Compiled
 
@@ -42,12 +42,20 @@ class Live:
         code, place = self._compiled.compiler.place_of(op)
         return code.name, place, self._values(code, place, values)
 
+    def at_barrier(self, name: str, place: int) -> bool:
+        """Whether an instruction of a function is one by which threads of a CTA meet."""
+        code = self._compiled.compiler.program.functions[name]
+        return code.ops[place].use.form.mnemonic in ("bar", "barrier")
+
     def _values(self, code: Code, place: int, values: list[Any]) -> tuple[Any, ...]:
         if code.name not in self._needed:
             self._needed[code.name] = needed_bits(code)
         needed = self._needed[code.name]
+        overwritten = _overwritten(code.ops[place], values) if place < len(code.ops) else frozenset()
         found = []
         for slot in self._before(code, place):
+            if slot in overwritten:
+                continue
             value = values[slot]
             found.append((slot, value & needed.get(slot, 0) if type(value) is int else Same(value)))
         return tuple(found)
@@ -55,6 +63,15 @@ class Live:
     def same(self, block: int, one: list[Any], other: list[Any]) -> bool:
         """Whether the live registers have the same values."""
         return self.of(block, one) == self.of(block, other)
+
+
+def _overwritten(op: Op, values: list[Any]) -> frozenset[int]:
+    """The registers that an instruction under a guard overwrites, where the guard holds: what they held is of no matter."""
+    if op.guard is None:
+        return frozenset()
+    slot, negated = op.guard
+    holds = type(values[slot]) in (int, bool) and bool(values[slot]) is not negated
+    return frozenset(writes(op)).difference(reads(op)) if holds else frozenset()
 
 
 class Same:

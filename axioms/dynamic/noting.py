@@ -9,6 +9,7 @@ from typing import Any
 from axioms.dynamic.cycles import Cycles
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.excluded import Total, excluded
+from axioms.dynamic.gathered import Gathered, others_of
 from axioms.dynamic.noted import Event, Quiet, Spot, branches
 from axioms.dynamic.plan import Bytes, Known, Script
 from axioms.dynamic.shadow import Access
@@ -16,12 +17,15 @@ from axioms.dynamic.waiting import Hand, behind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread
 
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _ACQUIRES = ("acquire", "acq_rel", "sc")
 _RELEASES = ("release", "acq_rel", "sc")
 WIDE = ("gpu", "sys")
+#: Rounds that a thread waits before it looks, until the others of its CTA have come to a barrier.
+_PATIENCE = 40
 
 
 def on(value: int) -> object:
@@ -50,6 +54,10 @@ class Noting(Determinate):
         self.totals: list[Total] = []
         #: Threads that the script holds back.
         self.held: set[int] = set()
+        #: Whether what a thread finds where it looks now, its whole CTA learns by a barrier; and how often threads have waited
+        #: for the others of theirs.
+        self.together = False
+        self._patient: dict[int, int] = {}
         self._used: dict[int, bool] = {}
         self._observed: dict[int, list[tuple[Spot, Hand, str]]] = {}
 
@@ -153,15 +161,30 @@ class Noting(Determinate):
         return value & ((1 << 8 * size) - 1)
 
     def _lead(self, thread: WatchedThread) -> Callable[[int], object]:
-        look, op, live = self.looked.get(thread.number), thread.op, self.live_of(thread)
-        known: dict[int, object] = {}
+        look, alone = self.looked.get(thread.number), super()._lead(thread)
+        if not self.together or look is None:
+            return alone
+        others = others_of(thread)
+        if others is None:
+            self._hold_for_others(thread)
+            return alone
+        gathered, known = Gathered(look, others, self.live_of(thread), thread.op), dict[int, object]()
 
         def lead(value: int) -> object:
             if value not in known:
-                known[value] = (value,) if look is None else look.leads(live, op, value)
+                way = gathered.leads(value)
+                known[value] = alone(value) if way is NotImplemented else way
             return known[value]
 
         return lead
+
+    def _hold_for_others(self, thread: WatchedThread) -> None:
+        """Lets a thread that looks wait until the others of its CTA have come to the barrier."""
+        number = thread.number
+        self._patient[number] = self._patient.get(number, 0) + 1
+        if self._patient[number] <= _PATIENCE:
+            raise Asleep
+        self._patient[number] = 0
 
     def _hands(self, thread: WatchedThread, spot: Spot, access: Access) -> tuple[Hand, ...]:
         """What a write hands on by itself: what its thread released, by it or before it."""

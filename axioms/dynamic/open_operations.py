@@ -41,8 +41,18 @@ class OneOfSeveral(Noting):
         spot = self.spots.get((id(segment), access.first))
         if spot is None or spot.mode == ORDERED:
             return self.leaves(thread, "order")
+        if spot.name not in self.known.together and any(map(self._comes_to_barrier, spot.place.reads)):
+            self.known.together.add(spot.name)
+            return Again()
         self.known.modes[spot.name] = ORDERED
         return Again()
+
+    def _comes_to_barrier(self, read: Read) -> bool:
+        """Whether a thread that went on came to a barrier of its CTA, which may tell the others what it found."""
+        way = read.leads(read.value)
+        if self.live is None or not isinstance(way, tuple) or not way or not isinstance(way[0], str):
+            return False
+        return self.live.at_barrier(way[0], way[1])
 
     def _unordered(self, thread: WatchedThread, before: Access, access: Access, where: str) -> BaseException:
         spot, within = self._updated, self.clocks.within
@@ -79,6 +89,7 @@ class OneOfSeveral(Noting):
             self._access(thread, "R", address, size)
             return None
         segment, first, spot = found
+        self.together = spot.name in self.known.together
         if spot.mode == ORDERED:
             return self._looks_in_order(thread, segment, first, size, spot)
         access = self.shade(thread, "R", segment, first, size)
@@ -151,6 +162,7 @@ class OneOfSeveral(Noting):
         if used is None:
             functions = thread.launch.program.functions.values()
             used = self._used[thread.op] = not results_unused(functions, thread.instruction)
+        self.together = False
         lead = self._lead(thread) if used else on
         operands = tuple(thread.value(s) for s in thread.instruction.sources[1:] if s is not None)
         function = (how.op, how.type, operands) if how.op != "cas" else None

@@ -53,8 +53,10 @@ class Script:
 class Known:
     """What runs have shown of the bytes that strong operations access. `modes`: `quiet` where no order of the operations leads
     a thread elsewhere; `counted` where only telling positions do; `ordered` where each order is a way of its own. `usual`:
-    what is taken for granted until more is known."""
+    what is taken for granted until more is known; `together`: bytes of which a whole CTA learns by a barrier what one of its
+    threads finds."""
 
     modes: dict[Bytes, str] = field(default_factory=dict)
     usual: str = "quiet"
     takers: dict[Round, Takers] = field(default_factory=dict)
+    together: set[Bytes] = field(default_factory=set)

@@ -223,11 +223,11 @@ def _knows(w: Written, thread: int, time: int, clocks: Clocks) -> bool:
     return times is not None and times[place] >= time
 
 
-class _Effect(BaseException):
+class Ended(BaseException):
     """A copy of a thread has come to what others would see."""
 
 
-class _Still:
+class Still:
     """Watches a copy of a thread: one instruction finds a value; whatever others would see, or what it might find otherwise,
     ends it. `fences`: those that it has come by."""
 
@@ -237,18 +237,18 @@ class _Still:
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int:
         if thread.op != self.op:
-            raise _Effect
+            raise Ended
         return self.value & ((1 << 8 * size) - 1)
 
     def __getattr__(self, name: str) -> Any:
         def ended(*_: object, **__: object) -> None:
-            raise _Effect
+            raise Ended
 
         return ended
 
 
 def _ended(*_: Any, **__: Any) -> NoReturn:
-    raise _Effect
+    raise Ended
 
 
 class Copying(WatchedThread):
@@ -262,12 +262,12 @@ class Copying(WatchedThread):
     def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
         watcher: Any = self.watcher
         if kind not in ("atom", "red"):
-            raise _Effect
+            raise Ended
         return watcher.reads(self, address, how.width // 8)
 
     def effect(self, kind: str, how: Use, **fields: Any) -> Any:
         if kind != "fence":
-            raise _Effect
+            raise Ended
         self.watcher.fences.append(self.op)  # type: ignore[attr-defined]
 
     barrier = collective = copy = defer = pause = clear = cancel_cluster = ask = call = leave = _ended
@@ -291,7 +291,7 @@ class Look:
         thread = copy.copy(self.thread)
         thread.__class__ = kind or Copying
         thread.answer = value
-        watcher = _Still(op, value)
+        watcher = Still(op, value)
         thread.watcher = watcher
         thread.R, thread.frames = list(self.registers), list(self.thread.frames)
         compiled, parameters = thread.launch.compiled, thread.launch.read_parameters  # type: ignore[attr-defined]
@@ -299,18 +299,18 @@ class Look:
         for _ in range(_MOST_BLOCKS):
             try:
                 at = compiled.blocks[at](thread, thread.R, parameters)
-            except (_Effect, Exception) as error:  # whatever goes wrong goes wrong there, and not here
+            except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
                 stopped = stopped_at(compiled, error)
                 if stopped is None:
                     return Same(error)
-                return *live.before(stopped, thread.R), _plain(thread.carry), *watcher.fences
+                return *live.before(stopped, thread.R), plain(thread.carry), *watcher.fences
             if at == self.block:
                 carry = self.thread.carry
                 same = live.same(at, thread.R, self.registers) and (thread.carry is carry or thread.carry == carry)
                 if same:
                     return None
                 break
-        return at, live.of(at, thread.R), _plain(thread.carry), *watcher.fences
+        return at, live.of(at, thread.R), plain(thread.carry), *watcher.fences
 
 
 def stopped_at(compiled: Compiled, error: BaseException) -> Op | None:
@@ -323,5 +323,5 @@ def stopped_at(compiled: Compiled, error: BaseException) -> Op | None:
     return None
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     return value if type(value) is int else Same(value)

@@ -44,7 +44,7 @@ def replayed(runs: Runs, broken: Callable[[State], bool]) -> Replayed | None:
     for small in smaller_of(runs.test):
         try:
             with limited(max(0.0, deadline - time.monotonic())):
-                wrong = hunt(Runs(small, watched=True), lambda _: False, _MOST)
+                wrong = hunt(Runs(small, watched=True), lambda _: False, _MOST, ("",))
         except InputError:
             return None
         if wrong is None:

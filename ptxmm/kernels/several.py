@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -92,15 +92,17 @@ def race_of(runs: Runs) -> RaceOf | None:
     return None
 
 
-def hunt(runs: Runs, broken: Callable[[State], bool], most: int = MOST) -> RaceOf | Failed | None:
+def hunt(
+    runs: Runs, broken: Callable[[State], bool], most: int = MOST, late: Sequence[Late] = ("", "fence", "operation")
+) -> RaceOf | Failed | None:
     """Something wrong in one of many runs that begin otherwise than those before it: a race, final values that are against
-    a check, or threads that wait for ever; None where none was seen. What they do not show is not known. `most`: runs."""
-
-    turns: Iterator[Late] = cycle(("", "fence", "operation"))
+    a check, or threads that wait for ever; None where none was seen. What they do not show is not known. `most`: runs; `late`:
+    what comes late in them, one after the other."""
+    turns = cycle(late)
 
     def run(script: Script) -> Sequence[Sequence[Event]]:
-        late: Late = next(turns)
-        return one_run(runs, lambda size, launch: Exact(size, launch, script, late=late), broken)
+        turn = next(turns)
+        return one_run(runs, lambda size, launch: Exact(size, launch, script, late=turn), broken)
 
     try:
         wander(run, most)

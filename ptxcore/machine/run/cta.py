@@ -362,7 +362,7 @@ class Cta:
             home.barriers[level, identity] = barrier.take(parts)
         if level == "cluster":
             home.passed += 1
-        result = _REDUCTIONS[barrier.operator]([*chain.from_iterable(barrier.operands.values())])
+        result = REDUCTIONS[barrier.operator]([*chain.from_iterable(barrier.operands.values())])
         for thread in barrier.waiting:
             if thread is not last:
                 thread.wake(result)
@@ -393,7 +393,8 @@ class Cta:
                 warp.meet(place, None)
 
 
-_REDUCTIONS: dict[str, Callable[[list[int]], int | None]] = {
+#: What a barrier gives of the operands of those who come.
+REDUCTIONS: dict[str, Callable[[list[int]], int | None]] = {
     "": lambda operands: None,
     "popc": sum,
     "and": lambda operands: int(all(operands)),

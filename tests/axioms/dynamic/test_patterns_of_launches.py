@@ -87,6 +87,19 @@ TAKING: bar.sync 0;
  add.u64 %rd8, %rd2, %rd6; st.global.u32 [%rd8], %r10;
 END:"""
 
+#: CTAs add up in order, as CUTLASS' semaphores have it: one thread looks, and tells the others by a barrier.
+_SPLIT_K = """
+ mov.u32 %r6, -1;
+LOOK: setp.{compare}.u32 %p2, %r6, %r2;
+ bar.red.{how}.pred %p3, 0, %p2;
+ @{going}%p3 bra GO;
+ @%p1 ld.{acquire}.gpu.global.u32 %r6, [%rd3];
+ bra LOOK;
+GO: add.u64 %rd7, %rd1, %rd6; ld.global.u32 %r7, [%rd7]; add.u32 %r7, %r7, %r1; st.global.u32 [%rd7], %r7;
+ {meet}
+ add.u32 %r8, %r2, 1; @%p1 st.release.gpu.global.u32 [%rd3], %r8;
+"""
+
 
 def _checked(body: str, grid: int, block: int) -> Result:
     sizes = {"x": grid * block, "y": grid * block, "flags": 2}
@@ -126,4 +139,17 @@ def test_one_run_decides_what_meets_again_and_again(release: str, acquire: str, 
 )
 def test_who_need_not_wait_at_first_may_still_be_certain_later(depth: str, meet: str, verdict: str) -> None:
     result = _checked(_RING.format(depth=depth, meet=meet), 2, 64)
+    assert result.verdict == verdict and result.runs <= 1
+
+
+@pytest.mark.parametrize(("compare", "how", "going"), [("ne", "and", "!"), ("eq", "or", "")])
+@pytest.mark.parametrize(
+    ("acquire", "meet", "verdict"),
+    [("acquire", "bar.sync 0;", "ok"), ("relaxed", "bar.sync 0;", "no"), ("acquire", "", "no")],
+)
+def test_a_cta_looks_together_for_what_one_of_its_threads_finds(
+    compare: str, how: str, going: str, acquire: str, meet: str, verdict: str
+) -> None:
+    body = _SPLIT_K.format(compare=compare, how=how, going=going, acquire=acquire, meet=meet)
+    result = _checked(body, 4, 64)
     assert result.verdict == verdict and result.runs <= 1

@@ -1,0 +1,128 @@
+"""What a value leads a CTA to of which one thread looks, and all others wait for it at a barrier.
+
+`while (__syncthreads_and(state != mine)) if (threadIdx.x == 0) state = load(flag);`: of what thread 0 finds the others learn by
+the barrier alone. So to look again is something that the CTA does as a whole: its threads are copied, and go on with the value
+from barrier to barrier, up to the next thing that others see. The value leads back where the one that looks comes to look
+again, and all others to the barrier at which they are now, each with the same live registers; others have seen nothing then.
+In an execution that leaves such a round out all go on as they do (docs/whole-launches.md), since barriers of a CTA order
+nothing between others: what comes before the round comes before it by program order, and so does what comes behind it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from axioms.dynamic.live import Live, Same
+from axioms.dynamic.waiting import Copying, Ended, Look, Still, plain, stopped_at
+from ptxcore.isa.form import Use
+from ptxcore.machine.run.cta import REDUCTIONS
+from ptxcore.machine.run.watched import WatchedThread
+
+#: Barriers that copies pass at most, and blocks that each of them runs between two.
+_MOST_MEETINGS, _MOST_BLOCKS = 4, 64
+
+
+class _Arrived(BaseException):
+    """A copy of a thread has come to a barrier of its CTA."""
+
+
+class _Member(Copying):
+    """A copy of a thread that comes to barriers of its CTA. (`answer` says how it goes on, once it is `answered`.)"""
+
+    __slots__ = ()
+
+    def barrier(self, action: str, how: Use, **fields: Any) -> Any:
+        if self.answered:
+            return self._answer()
+        cta: Any = self.cta
+        if action == "arrive" or fields.get("level", "cta") != "cta":
+            raise Ended
+        if fields.get("count") not in (None, len(cta.threads)):
+            raise Ended
+        watcher: Any = self.watcher
+        watcher.arrival = _Arrival(fields.get("identity", 0), fields.get("operator", ""), fields.get("operand", 0))
+        raise _Arrived
+
+
+class _Arrival(NamedTuple):
+    identity: int
+    operator: str
+    operand: int
+
+
+class _Stop(NamedTuple):
+    """Where a copy stands: at a barrier, where it looks again, or (neither) at something that others see. `state`: equal for
+    copies that go on equally."""
+
+    arrival: _Arrival | None
+    looks: bool
+    state: object
+
+
+def others_of(thread: WatchedThread) -> Sequence[Any] | None:
+    """The other threads of a CTA, where all of them wait at one of its barriers, which takes all."""
+    cta: Any = thread.cta
+    every = len(cta.threads)
+    for (level, _), barrier in cta.barriers.items():
+        if level == "cta" and barrier.count in (None, every) and len(barrier.waiting) == every - 1:
+            return barrier.waiting  # type: ignore[no-any-return]
+    return None
+
+
+class Gathered:
+    """A thread that looks, with its CTA."""
+
+    def __init__(self, look: Look, others: Sequence[Any], live: Live, op: int) -> None:
+        """`op`: the instruction that looks."""
+        self._look, self._others, self._live, self._op = look, list(others), live, op
+        self._compiled: Any = look.thread.launch.compiled
+
+    def leads(self, value: int) -> object:
+        """Where all go on with a value: None, back to look again; else something that is equal where they go on equally;
+        `NotImplemented` where the thread that looks comes to no barrier."""
+        reader = self._member(self._look.thread, self._look.registers, Still(self._op, value))
+        members = [reader, *(self._member(other, other.R, Still(-1, 0)) for other in self._others)]
+        blocks = [self._look.block, *(other.pc for other in self._others)]
+        stops = [self._goes(member, block) for member, block in zip(members, blocks, strict=True)]
+        if stops[0].arrival is None:
+            return NotImplemented
+        first = stops[1:]
+        for _ in range(_MOST_MEETINGS):
+            arrivals = {(s.arrival.identity, s.arrival.operator) if s.arrival else None for s in stops}
+            if None in arrivals or len(arrivals) > 1:
+                break
+            operator = stops[0].arrival.operator
+            result = REDUCTIONS[operator]([s.arrival.operand for s in stops if s.arrival])
+            for member in members:
+                member.answer, member.answered = result, True
+            stops = [self._goes(member, member.pc) for member in members]
+            if stops[0].looks:
+                return None if stops[1:] == first else tuple(stops)
+        return tuple(stops)
+
+    def _member(self, thread: Any, registers: list[Any], watcher: Still) -> Any:
+        member = copy.copy(thread)
+        member.__class__ = _Member
+        member.watcher, member.R, member.frames = watcher, list(registers), list(thread.frames)
+        return member
+
+    def _goes(self, member: Any, block: int) -> _Stop:
+        """Runs a copy up to a barrier, to where it looks, or to what others would see."""
+        launch, compiled, live = member.launch, self._compiled, self._live
+        for _ in range(_MOST_BLOCKS):
+            member.pc = block
+            try:
+                block = compiled.blocks[block](member, member.R, launch.read_parameters)
+            except (_Arrived, Ended, Exception) as error:
+                arrival = member.watcher.arrival if isinstance(error, _Arrived) else None
+                stopped = stopped_at(compiled, error)
+                if stopped is None:
+                    return _Stop(None, False, Same(error))
+                state = (*live.before(stopped, member.R), plain(member.carry), *member.watcher.fences)
+                return _Stop(arrival, False, state)
+            if block == self._look.block and member.watcher.op == self._op:
+                same = live.same(block, member.R, self._look.registers)
+                return _Stop(None, same, (block, live.of(block, member.R)))
+        return _Stop(None, False, (block, live.of(block, member.R)))

@@ -126,3 +126,14 @@ def test_a_server_under_load_loses_nothing() -> None:
     counts = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+) answers ", done.stdout, re.MULTILINE)}
     assert counts["check"] > 5
     assert "; lost: 0\n" in done.stdout and "workers left behind: none\n" in done.stdout
+
+
+def test_whole_launches_are_measured_in_processes_of_their_own() -> None:
+    done = subprocess.run(
+        [sys.executable, FOLDER / "whole.py", "streamk", "--limit", "600"],
+        capture_output=True, encoding="utf-8", timeout=900, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^streamk:right +512  ok +\d+\.\d\d", done.stdout, re.MULTILINE)
+    assert re.search(r"^streamk:wrong1 +512  no ", done.stdout, re.MULTILINE)
+    assert "3 tests: 0 with another verdict than expected, 0 left open; at most" in done.stdout

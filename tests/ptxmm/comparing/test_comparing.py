@@ -188,7 +188,7 @@ def shipped(*folders: str) -> list[Case]:
     return [c for c in library() if Path(c.path).parent.name in folders]
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("option", some(3, OPTIONS))
 def test_each_reading_is_told_apart_by_a_test_that_ships(option: str) -> None:
     columns = columns_for(["ptx-9.0", f"ptx-9.0 --{option.replace('=', ' ')}"])
@@ -266,7 +266,7 @@ def test_the_tests_that_are_looked_at_come_by_size_each_once() -> None:
     assert len(texts) == len(set(texts)) > 200
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.compares(0.9)
 @pytest.mark.parametrize(
     "other",

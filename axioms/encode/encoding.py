@@ -31,7 +31,7 @@ from axioms.sat.values import MAX_NUMBERS, Lowering, TooManyValues, domains
 from axioms.witness.candidate import Candidate
 from axioms.witness.judge import Judge
 from axioms.witness.result import Undefined, site_of
-from ptxcore.clock import OutOfTime, tick
+from ptxcore.clock import OutOfTime, paced
 from ptxcore.collection import collection_paused
 from ptxcore.values.terms import Term, Value
 
@@ -216,8 +216,7 @@ class Encoding:
         for literal, symbol, value in self.flows:
             self._tick()
             into_choices = lowering.choices[symbol]
-            for number, chosen in lowering.value(value).items():
-                tick()
+            for number, chosen in paced(lowering.value(value).items()):
                 formula.add([-literal, -chosen, into_choices.get(number, FALSE)])
         self.barriers.tie_results()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axioms.events.event import Collector, Event
-from ptxcore.clock import tick
+from ptxcore.clock import paced
 from ptxcore.places import Place, includes
 from ptxcore.values import terms
 
@@ -62,8 +62,7 @@ def _overlaps(collector: Collector, relations: dict[str, list[int]]) -> None:
     by_cell: dict[int, int] = {}
     by_mapping: dict[tuple[int, int], int] = {}
     memory = [e for e in collector.events if e.cells]
-    for e in memory:
-        tick()
+    for e in paced(memory):
         bit = 1 << e.index
         for c in e.cells:
             by_cell[c] = by_cell.get(c, 0) | bit
@@ -190,8 +189,7 @@ def _scope_relations(collector: Collector, relations: dict[str, list[int]]) -> N
     sr, scta = relations["sr"], relations["scta"]
     reach = {key: [0, 0] for key in classes}
     pairs = list(classes.items())
-    for n, (one, mine) in enumerate(pairs):
-        tick()
+    for n, (one, mine) in enumerate(paced(pairs)):
         (ta, sa, a), whole = one, reach[one]
         for two, members in pairs[n:]:  # both relations are symmetric
             (tb, sb, b), other = two, reach[two]

@@ -22,7 +22,7 @@ from axioms.events.static import known_relations
 from axioms.events.value_sets import LaterFlow
 from axioms.program.program import Program, final_of
 from axioms.program.source import Asked, ProgramSource, bytes_of, finals_in
-from ptxcore.clock import tick
+from ptxcore.clock import paced, tick
 from ptxcore.machine.ir.effects import Effect, Requirement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -140,8 +140,7 @@ def _spans(effect: Effect) -> list[tuple[Value, int]]:
 def _located(collector: Collector, accesses: Accesses, kinds: frozenset[str]) -> list[list[Bytes]]:
     """The bytes that accesses may go to: those that are cut alike together."""
     found: list[list[Bytes]] = []
-    for t, effect in accesses:
-        tick()
+    for t, effect in paced(accesses):
         spans = spans_of(effect)
         located = collector.locate(t, effect, spans)
         if len(spans) == 1:

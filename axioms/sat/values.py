@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
-from ptxcore.clock import tick
+from ptxcore.clock import paced, tick
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -80,8 +80,7 @@ def _circles(sources: Mapping[Term, list[Value]]) -> list[list[Term]]:
     below: dict[Term, list[Term]] = {}
     for s, values in sources.items():
         into = below[s] = []
-        for v in values:
-            tick()
+        for v in paced(values):
             into += [b for b in terms.symbols_of(v) if b in sources]
     found: list[list[Term]] = []
     number: dict[Term, int] = {}

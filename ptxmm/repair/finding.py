@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -125,19 +125,28 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     if base.holds is None or base.holds == (mode == REPAIR):
         return answer
     sites = subject.sites(mode)
+
+    def searching(sites: list[Site]) -> Search:
+        patience = max(_SOON, _TIMES * seconds)
+        return Search(sites, partial(judging, subject, sites), patience, most if mode == REPAIR else None, told=told)
+
+    alone = searching([s for s in sites if not any(o.meets for o in s.options)])
     try:
+        if (
+            mode == REPAIR and alone.many
+        ):  # each barrier is tried by itself below, which takes long where there are many
+            alone.look_from_above()
         sites = met(subject, sites)
     except OutOfTime:
         answer.stopped = "out of time"
+        answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
+        if alone.best is not None:
+            answer.found.append(_found(subject, list(alone.sites), alone.best, mode, cheapest=False))
         return answer
     answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
-    search = Search(
-        sites,
-        partial(judging, subject, sites),
-        max(_SOON, _TIMES * seconds),
-        most if mode == REPAIR else None,
-        told=told,
-    )
+    search = searching(sites)
+    if alone.best is not None:
+        search.best = _among(alone.best, alone.sites, sites)
     weakest: list[tuple[Answer | Found, Solution]] = []
     try:
         for solution in search.solutions():
@@ -163,6 +172,14 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     answer.complete, answer.undecided = search.exhausted, search.undecided
     answer.upside_down, answer.reasons = search.upside_down, search.reasons
     return answer
+
+
+def _among(solution: Solution, few: Sequence[Site], sites: Sequence[Site]) -> Solution:
+    """A solution over a few of the sites as one over all: nothing changes at the others."""
+    place = {id(site): number for number, site in enumerate(sites)}
+    chosen = {place[id(site)]: option for site, option in zip(few, solution.vector, strict=True)}
+    needs = tuple(step._replace(site=place[id(few[step.site])]) for step in solution.needs)
+    return replace(solution, vector=tuple(chosen.get(number, 0) for number in range(len(sites))), needs=needs)
 
 
 def met(subject: Subject, sites: list[Site]) -> list[Site]:

@@ -27,6 +27,8 @@ _PATIENCES, _LONG = 2, 60.0
 
 #: Of texts with more places single changes are not tried one after another.
 _MOST_SINGLE = 400
+#: With more options than this, what holds is looked for from above first; a text may take so many times its patience there.
+_MANY, _PATIENT = 64, 4
 
 
 class Judgement(NamedTuple):
@@ -107,6 +109,8 @@ class Search:
         before counts."""
         self._choices()
         if self.single:
+            if self.best is None and self.many:
+                self.look_from_above()
             self._look_at_single_ones()
         while (vector := self._next()) is not None:
             best = self.best
@@ -129,12 +133,60 @@ class Search:
             self.best = None
         self.exhausted = not self.undecided and not self.upside_down
 
+    @property
+    def many(self) -> bool:
+        """Whether trying single changes takes so long that something is looked for from above first."""
+        return sum(len(site.options) - 1 for site in self.sites) > _MANY
+
+    def look_from_above(self) -> None:
+        """Keeps something that holds as `best`: first what is there is as strong as can be, then what may be put in is there,
+        too, then barriers. Of the first of these texts that holds, everything is taken away again that is not needed. Raises
+        OutOfTime."""
+        current = [0] * len(self.sites)
+        for group in self._groups(range(len(self.sites))):
+            for s in group:
+                current[s] = self._highest(s, 0)
+            if self._soon(current).holds:
+                break
+        else:
+            return
+        for group in reversed(self._groups([s for s, o in enumerate(current) if o])):
+            self._without(current, group)
+        for s in [s for s, o in enumerate(current) if o]:
+            self._lower(current, s)
+        if self.most is None or sum(map(bool, current)) <= self.most:
+            self.best = self._descend(tuple(current))
+
+    def _soon(self, vector: Sequence[int]) -> Judgement:
+        return self.judge(tuple(vector), None if self.patience is None else self.patience * _PATIENT)
+
+    def _without(self, current: list[int], group: Sequence[int]) -> None:
+        """Takes these sites' changes away as far as the rest holds: all together, else by halves."""
+        if self._soon([0 if s in group else o for s, o in enumerate(current)]).holds:
+            for s in group:
+                current[s] = 0
+        elif len(group) > 1:
+            half = len(group) // 2
+            self._without(current, group[:half])
+            self._without(current, group[half:])
+
+    def _lower(self, current: list[int], s: int) -> None:
+        """Makes one site as weak as the rest lets it be."""
+        for lower in self.sites[s].under(current[s]):
+            tried = [*current[:s], lower, *current[s + 1 :]]
+            if self._soon(tried).holds:
+                current[s] = lower
+                self._lower(current, s)
+                return
+
     def _look_at_single_ones(self) -> None:
-        """Keeps the cheapest single change that holds as `best`, so that there is something to show when the time is over."""
+        """Keeps the cheapest single change that holds as `best`, so that there is something to show when the time is over;
+        where there is such a thing already, only what is cheaper is tried."""
         if len(self.sites) > _MOST_SINGLE:
             return
+        most = self.best.cost if self.best is not None else None
         ones = [(site.options[o].cost, s, o) for s, site in enumerate(self.sites) for o in range(1, len(site.options))]
-        for _, s, o in sorted(ones):
+        for _, s, o in sorted(one for one in ones if most is None or one[0] < most):
             vector = tuple(o if i == s else 0 for i in range(len(self.sites)))
             if self.judge(vector).holds:
                 self.best = self._descend(vector)

@@ -1,0 +1,82 @@
+"""Where there are many changes, something that holds is found from above: in few checks, and nothing of it can be left out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from ptxmm.repair.search import Judgement, Search
+from ptxmm.repair.sites import Option, Site, TextEdit, Vector
+
+Check = Callable[[Vector, float | None], Judgement]
+
+
+def _site(number: int, options: int, kind: str) -> Site:
+    """A place with options in a row; `kind`: what is `there`, what is `put` in, a `barrier`."""
+    edits = (TextEdit(number, number + (kind == "there"), "new"),)
+    every = [
+        Option((), 0, (0,)),
+        *(Option(edits, 2 + o, (o,), f"{kind} {o}", meets=kind == "barrier") for o in range(1, options)),
+    ]
+    return Site("P0", number, tuple(every), tuple(frozenset(range(o + 1)) for o in range(options)))
+
+
+def _needing(several: list[dict[int, int]], seen: list[Vector]) -> Check:
+    """Judges that one of these sets of options is reached, and keeps what it was asked."""
+
+    def check(vector: Vector, patience: float | None) -> Judgement:
+        seen.append(vector)
+        holds = any(all(vector[s] >= o for s, o in needed.items()) for needed in several)
+        return Judgement(holds, wrong=not holds)
+
+    return check
+
+
+@pytest.mark.parametrize("kind", ["there", "put", "barrier"])
+def test_three_changes_of_two_hundred_are_found_in_few_checks(kind: str) -> None:
+    sites = [_site(n, 3, kind if n in (17, 62, 90) else "there") for n in range(100)]
+    seen: list[Vector] = []
+    search = Search(sites, _needing([{17: 1, 62: 2, 90: 1}], seen))
+    search.look_from_above()
+    assert search.best is not None
+    assert {s: o for s, o in enumerate(search.best.vector) if o} == {17: 1, 62: 2, 90: 1}
+    assert search.best.minimal
+    assert len(seen) < 60  # single changes alone are 200, and none of them holds
+
+
+def test_what_is_found_from_above_holds_and_each_step_weaker_fails() -> None:
+    draw = random.Random(5)
+    for _ in range(100):
+        sites = [_site(n, draw.choice((2, 3)), draw.choice(("there", "put", "barrier"))) for n in range(8)]
+        needed = [{s: draw.randrange(1, len(sites[s].options)) for s in draw.sample(range(8), draw.randrange(1, 4))}
+                  for _ in range(draw.randrange(1, 4))]  # fmt: skip
+        check = _needing(needed, [])
+        search = Search(sites, check)
+        search.look_from_above()
+        assert search.best is not None
+        assert not search.upside_down
+        vector = search.best.vector
+        assert check(vector, None).holds
+        for s, o in enumerate(vector):
+            assert not o or not check((*vector[:s], o - 1, *vector[s + 1 :]), None).holds
+
+
+def test_what_is_found_from_above_is_the_bound_for_what_is_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptxmm.repair.search._MANY", 4)
+    sites = [_site(n, 2, "there") for n in range(8)]
+    search = Search(sites, _needing([{3: 1, 4: 1}, {6: 1}], []))
+    assert search.many
+    found = [s.vector for s in search.solutions()]
+    assert sorted(tuple(s for s, o in enumerate(v) if o) for v in found) == [(3, 4), (6,)]
+    assert tuple(s for s, o in enumerate(found[0]) if o) == (6,)  # the cheapest first, whichever was met from above
+    assert search.exhausted
+
+
+def test_where_nothing_holds_nothing_is_found_from_above() -> None:
+    search = Search([_site(n, 2, "there") for n in range(8)], _needing([], []))
+    search.look_from_above()
+    assert search.best is None
+    assert not list(search.solutions())
+    assert search.exhausted

@@ -23,12 +23,14 @@ _SOON, _TIMES = 0.3, 3
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One statement changed: in `who`, at `line` of the text, in words."""
+    """One statement changed: in `who`, at `line` of the text, in words. `place` is the line of what the text was compiled from
+    (`lock.cu:9`), `source` the change there in words; both empty where nothing says so."""
 
     who: str
     line: int
     words: str
     source: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,7 @@ def _chosen(sites: list[Site], solution: Solution) -> Iterator[Option]:
 
 def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, cheapest: bool = True) -> Found:
     changes = tuple(
-        Change(site.where, site.line, option.words, option.source_words)
+        Change(site.where, site.line, option.words, option.source_words, subject.place(site.line))
         for site, option in zip(sites, _chosen(sites, solution), strict=True)
         if option.words
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
@@ -43,7 +44,7 @@ class KernelSubject:
             self.notes.append("what the test says does not hold is taken as what must hold")
         self.test = replace(test, checks=tuple(replace(check, wanted=True) for check in test.checks), expect=("ok",))
         self.how, launch = how, test.launches[0]
-        self.name, self.path, self.text = test.name, launch.path, launch.text
+        self.name, self.path, self.text = test.name, launch.kept or launch.path, launch.text
         self.claims = tuple(dict.fromkeys((*map(str, self.test.checks), *how.checks)))
         if all(check.expression is None and check.kind != ASSERTIONS for check in self.test.checks):
             self.notes.append(NOT_ASKED)
@@ -52,8 +53,8 @@ class KernelSubject:
         self._source_path = launch.source or how.source
         self.file = launch.source or launch.path
         if launch.source:
-            self.notes.append(f"nvcc made the PTX of {launch.source} just now: that is in no file")
-        self._places: Source | None = None
+            kept = f"it is kept in {launch.kept}" if launch.kept else "that is in no file"
+            self.notes.append(f"nvcc made the PTX of {launch.source} just now: {kept}")
         self._rule = ""  # that the test as it is breaks
         self._deadlocks: bool | None = None
 
@@ -108,11 +109,17 @@ class KernelSubject:
 
     def spot(self, line: int) -> tuple[str, int] | None:
         """The file and the line of the source that a line of the module comes from."""
-        if self._places is None:
-            self._places = Source(self.text)
-        file, number = self._places.origin(line)
+        file, number = self._origins.origin(line)
         same = os.path.basename(file) == os.path.basename(self._source_path)
         return (self._source_path, number) if number and same else None
+
+    def place(self, line: int) -> str:
+        """The line of the source, as the module says it: `lock.cu:9`; empty where it says nothing."""
+        return self._origins.place(line)
+
+    @cached_property
+    def _origins(self) -> Source:
+        return Source(self.text)
 
     def _larger(self) -> list[KernelTest]:
         from ptxmm.kernels.files import tests_of

@@ -91,6 +91,10 @@ class Subject(Protocol):
         """The file and the line of the source that a line of the text was compiled from; None where there is none."""
         ...
 
+    def place(self, line: int) -> str:
+        """The same as it is told, as far as the text says it: the file may be another, or gone."""
+        ...
+
 
 def judging(subject: Subject, sites: list[Site], vector: Vector, patience: float | None = None) -> Judgement:
     """The judgement of what a vector makes of a subject's text; none where it takes longer than `patience` seconds. Raises
@@ -206,6 +210,10 @@ class LitmusSubject:
     def spot(self, line: int) -> tuple[str, int] | None:
         """A litmus test is compiled from nothing."""
         return None
+
+    def place(self, line: int) -> str:
+        """A litmus test is compiled from nothing."""
+        return ""
 
     def _stuck_at_first(self) -> bool:
         if self._deadlocks is None:

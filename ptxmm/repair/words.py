@@ -51,7 +51,7 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield ""
         yield title(answer, number, found)
         for change in found.changes:
-            yield from _told(change)
+            yield from _told(change, found)
         if not repair:
             yield from _rests_on(found.needs, "what is left")
         if found.larger:
@@ -64,13 +64,16 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield from _rests_on(answer.needs, "what is there")
 
 
-def _told(change: Change) -> Iterator[str]:
-    """A change, at the line of the source first, where there is one."""
+def _told(change: Change, found: Found) -> Iterator[str]:
+    """A change, at the line of the source first, where there is one: in words of the source, unless what is typed there is
+    proven and shown, which may be spelled otherwise."""
     statement = f"{change.who} line {change.line}: {change.words}"
-    if not change.source:
+    typed = found.source is not None and found.source.text
+    first = change.place if typed else change.source
+    if not first:
         yield f"    {statement}"
     else:
-        yield f"    {change.source}"
+        yield f"    {first}"
         yield f"        {statement}"
 
 

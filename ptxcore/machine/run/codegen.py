@@ -25,8 +25,9 @@ from ptxcore.values.terms import Term, Value, mask, symbol
 #: What ends a thread.
 DONE = -1
 
-#: Instructions, but for the collective ones, that may have to wait for others.
+#: Instructions that are ordered with what other threads do, besides loads and stores that are.
 _ORDERED = frozenset(("red", "fence", "membar"))
+#: Instructions, but for the collective ones, that may have to wait for others.
 _WAITING = frozenset(("bar", "barrier", "cp", "griddepcontrol", "mbarrier", "wgmma"))
 #: How a thread reads and writes a state space that the instruction names; elsewhere the address tells.
 #: Each is there for some numbers of bytes too, with that number behind its name.

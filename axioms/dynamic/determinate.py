@@ -19,7 +19,7 @@ from axioms.dynamic.live import Live
 from axioms.dynamic.phases import Phases
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 from axioms.dynamic.tensors import Tensors
-from axioms.dynamic.waiting import Hand, Look, Place, Read, Written, behind
+from axioms.dynamic.waiting import Hand, Look, Place, Read, Written, behind, leading
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.ops import Op
@@ -347,15 +347,7 @@ class Determinate:
 
     def _lead(self, thread: WatchedThread) -> Callable[[int], object]:
         """Where a thread goes on with what it finds: None, back to look again."""
-        look, op, live = self.looked.get(thread.number), thread.op, self.live_of(thread)
-        known: dict[int, object] = {}
-
-        def lead(value: int) -> object:
-            if value not in known:
-                known[value] = (value,) if look is None else look.leads(live, op, value)
-            return known[value]
-
-        return lead
+        return leading(self.looked.get(thread.number), self.live_of(thread), thread.op)
 
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""

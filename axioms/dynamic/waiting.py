@@ -325,3 +325,16 @@ def stopped_at(compiled: Compiled, error: BaseException) -> Op | None:
 
 def plain(value: object) -> object:
     return value if type(value) is int else Same(value)
+
+
+def leading(look: Look | None, live: Live, op: int) -> Callable[[int], object]:
+    """Where a thread goes on with what its instruction `op` finds: None, back to look again. Who does not look anywhere goes on
+    differently with each value."""
+    known: dict[int, object] = {}
+
+    def lead(value: int) -> object:
+        if value not in known:
+            known[value] = (value,) if look is None else look.leads(live, op, value)
+        return known[value]
+
+    return lead

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -132,7 +133,7 @@ class Sarif:
 
     def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
         places = origins(text, found)
-        self._results += [self._result(path, d) | _related(places.get(d.span.line)) for d in found]
+        self._results += [self._result(path, d) | _related(path, places.get(d.span.line)) for d in found]
 
     def mended(self, count: int) -> None:
         pass
@@ -179,13 +180,13 @@ class Sarif:
         return written
 
 
-def _related(source: tuple[str, int] | None) -> dict[str, Any]:
-    """Where the line was compiled from."""
-    if source is None:
+def _related(path: str, source: tuple[str, int] | None) -> dict[str, Any]:
+    """Where the line of a file was compiled from, if that is there to look at: names are told as the compiler saw them."""
+    if source is None or not os.path.isfile(file := os.path.join(os.path.dirname(path), source[0])):
         return {}
     from ptxmm.report.sarif import uri
 
-    physical = {"artifactLocation": {"uri": uri(source[0])}, "region": {"startLine": max(1, source[1])}}
+    physical = {"artifactLocation": {"uri": uri(file)}, "region": {"startLine": max(1, source[1])}}
     return {"relatedLocations": [{"physicalLocation": physical, "message": {"text": "compiled from this"}}]}
 
 

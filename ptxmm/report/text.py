@@ -352,6 +352,14 @@ def _between(number: int, limits: Limits) -> list[str]:
     return [] if number and limits.tightest else [""]
 
 
+def unfulfilled(check: Checked) -> str:
+    """That a check does not hold, and why, in a line."""
+    said, message = f"{check.text} does not hold", check.message
+    if message.startswith(said):
+        return message
+    return f"{said}: {message}" if message else said
+
+
 def _ends_nowhere(check: Checked) -> bool:
     """Whether a check does not hold because an execution does not end."""
     return check.hangs or bool(check.waits)

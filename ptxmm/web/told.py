@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.checker import Outcome
 from ptxmm.findings import findings
-from ptxmm.report.text import TextReport, count_of
+from ptxmm.report.text import TextReport, count_of, unfulfilled
 from ptxmm.web import limits
 
 if TYPE_CHECKING:
@@ -95,10 +95,7 @@ def headline(result: Result) -> str:
         return found[0].message
     wrong = next((check for check in result.checks if check.holds is False), None)
     if wrong is not None and result.verdict == "no":  # as the test expects
-        said = f"{wrong.text} does not hold"
-        return (
-            wrong.message if wrong.message.startswith(said) else f"{said}: {wrong.message}" if wrong.message else said
-        )
+        return unfulfilled(wrong)
     return count_of(result) if result.verdict != "undefined" else result.error or ""
 
 

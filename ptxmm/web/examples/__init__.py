@@ -7,7 +7,7 @@ of each holds, and the second is the mistake that the first line tells of.
 from __future__ import annotations
 
 import os
-import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -55,8 +55,8 @@ def _kernels() -> Iterator[dict[str, Any]]:
     for name in _KERNELS:
         text = _read(os.path.join(_FOLDER, "kernels", name))
         about = text.partition("\n")[0].lstrip("/# ")
-        module = re.search(r'^ptx = "([\w.-]+)"$', text, re.MULTILINE) if name.endswith(".toml") else None
-        files = {module[1]: _read(os.path.join(_FOLDER, "kernels", module[1]))} if module else {}
+        module = tomllib.loads(text)["ptx"] if name.endswith(".toml") else None
+        files = {module: _read(os.path.join(_FOLDER, "kernels", module))} if module else {}
         yield _example("kernels", "kernels in PTX", name.partition(".")[0], f"ptx/{name}", about, text, files=files)
 
 
@@ -65,7 +65,7 @@ def _models() -> Iterator[dict[str, Any]]:
 
     for name in _MODELS:
         text = _read(os.path.join(_FOLDER, "models", name))
-        said = " ".join(re.findall(r"\(\*(.*?)\*\)", text, re.DOTALL)[0].split())
+        said = " ".join(text.partition("(*")[2].partition("*)")[0].split())
         yield _example("models", "models in cat", name.removesuffix(".cat"), f"models/{name}", said, text, kind="cat")
     for name in names():
         yield _example("models", "models in cat", name, f"models/{name}.cat", about(name), text_of(name), kind="cat")

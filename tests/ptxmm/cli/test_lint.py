@@ -430,6 +430,11 @@ def test_where_a_line_was_compiled_from_is_told_in_each_format(
     assert other["diagnostics"][0]["source"] is None
     assert status("k.ptx", "--format", "sarif") == 0
     (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert "relatedLocations" not in result  # which is not there to look at
+    Path("src").mkdir()
+    Path("src/k.cu").write_text("\n" * 7, encoding="utf-8")
+    assert status("k.ptx", "--format", "sarif") == 0
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     (place,) = result["relatedLocations"]
     assert place["physicalLocation"] == {"artifactLocation": {"uri": "src/k.cu"}, "region": {"startLine": 7}}
 

@@ -69,7 +69,7 @@ def test_pages_of_a_run_show_causes_and_pictures_in_light_and_dark(browser: Any,
         colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
         assert wrong == []
         page.close()
-    assert colours == ["rgb(255, 255, 255)", "rgb(20, 20, 20)"]
+    assert colours == ["rgb(255, 255, 255)", "rgb(21, 24, 27)"]
 
 
 def test_a_comparison_is_a_table_with_both_sides_as_pictures(browser: Any, tmp_path: Path) -> None:

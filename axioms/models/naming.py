@@ -74,6 +74,21 @@ def including(text: str, folders: Iterable[str]) -> str:
     return "".join([text, *(f" -I {folder}" for folder in folders)])
 
 
+def reading(text: str, options: Iterable[str]) -> str:
+    """The name with more readings, so that whoever reads it knows by which the answers were found. A switch of the engine
+    is no reading, and no part of a name."""
+    more = [option for option in OPTIONS if option in {*options} and option not in _chosen(text)]
+    return "".join([text, *(f" --{option.replace('=', ' ')}" for option in more)])
+
+
+def _chosen(text: str) -> frozenset[str]:
+    """The readings that a name chooses; none where it chooses one that there is not, which whoever takes it says."""
+    try:
+        return named(text).options
+    except InputError:
+        return frozenset()
+
+
 def _reading(text: str, words: str) -> str:
     """`--dep data` as the option that it is."""
     option = "=".join(re.split(r"[\s=]+", words.removeprefix("--").strip()))

@@ -13,7 +13,7 @@ keeps the proposition; `Unknown`, `???` and `---` change nothing. Where a test g
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -46,11 +46,17 @@ class Questions(NamedTuple):
 
     kinds: dict[str, str]
     conditions: dict[str, _Entry]
+    places: dict[str, tuple[str, int]]  # of each name: the file that counts, and the line
 
     @property
     def names(self) -> set[str]:
-        """The tests that are spoken of."""
-        return {*self.kinds, *self.conditions}
+        """The tests of which something is asked here."""
+        return {*(name for name, kind in self.kinds.items() if kind), *self.conditions}
+
+    def note(self, entries: Mapping[str, _Entry]) -> None:
+        """Keeps where names stand that are new."""
+        for name, (source, start, _) in entries.items():
+            self.places.setdefault(name, (source.path, source.text.count("\n", 0, start) + 1))
 
     def asked_of(self, test: Test) -> Test:
         """The test with what is asked of it here. What it expects of its own question (`Expect=`) does not count for another.
@@ -74,13 +80,16 @@ def read_questions(kinds: Iterable[tuple[str, bytes]] = (), conditions: Iterable
 
     Raises `ptxcore.diagnostics.InputError`, with the place, for a line that is none of such a file.
     """
-    found = Questions({}, {})
+    found = Questions({}, {}, {})
     for path, data in kinds:
-        by_name = {name: _kind(entry) for name, entry in _entries(path, data)}
+        entries = dict(_entries(path, data))
+        by_name = {name: _kind(entry) for name, entry in entries.items()}
         found.kinds.update((name, kind) for name, kind in by_name.items() if name not in found.kinds)
+        found.note(entries)
     for path, data in conditions:
         entries = dict(_entries(path, data))
         found.conditions.update((name, entry) for name, entry in entries.items() if name not in found.conditions)
+        found.note(entries)
     return found
 
 

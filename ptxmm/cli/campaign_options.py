@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ptxmm.cli import options as shared
-from ptxmm.cli.options import TIME, seconds
+from ptxmm.cli.options import TIME, file_name, seconds
 
 
 class _Intermixed(argparse.ArgumentParser):
@@ -84,7 +84,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "(default: %(default)s)",
     )
     campaign.add_argument("--report", action="store_true", help="decide nothing; tell what the last command came to")
-    campaign.add_argument("--html", metavar="FILE", help="write the report there, too, as a page with every test")
+    campaign.add_argument(
+        "--html", type=file_name, metavar="FILE", help="write the report there, too, as a page with every test"
+    )
     add_cycle_options(campaign)
     campaign.add_argument(
         "--limit", type=shared.positive_number, metavar="N", help="of these cycles, the first N tests"

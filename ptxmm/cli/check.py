@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from ptxcore.diagnostics import nearest
 from ptxmm.checker import Checker, Outcome, Settings, refused
 from ptxmm.cli.kernel_options import asked
 from ptxmm.cli.parts import Budget, Stopped, of_shard, within
@@ -18,7 +19,7 @@ from ptxmm.findings import NOT_ALL, NOT_ALL_EXECUTIONS, Finding, assumptions, fi
 from ptxmm.kernels.files import TESTS, Item, expand
 from ptxmm.report import chosen, plain, tells
 from ptxmm.report.whole import undrawn
-from ptxmm.result import Refusal
+from ptxmm.result import Refusal, Result, Spot
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -59,7 +60,7 @@ class Status:
 
 def check(options: Namespace) -> int:
     """Runs the command; gives its exit status. Raises KeyboardInterrupt after it has printed what was finished."""
-    from axioms.models.naming import including, showing
+    from axioms.models.naming import including, reading, showing
     from ptxcore.diagnostics import InputError
 
     partial = next((name for name in ("shard", "budget", "fail_fast", "changed") if getattr(options, name)), None)
@@ -81,7 +82,7 @@ def check(options: Namespace) -> int:
         return _refuse(f"--draw draws below what text says: leave it out, or --format {options.format}")
     wanted = {"svg": options.svg, "dot": options.dot, "tex": options.tikz}
     folders = {kind: folder for kind, folder in wanted.items() if folder}
-    options.model = including(options.model, options.folders)
+    options.model = reading(including(options.model, options.folders), options.readings)
     settings = Settings(
         model=showing(options.model, options.show),
         unroll=options.unroll,
@@ -119,11 +120,7 @@ def check(options: Namespace) -> int:
         found: list[tuple[Item, str | None]] = [(kernel, None)] if kernel else expand(_wanted(options))
     except ValueError as error:
         return _refuse(str(error))
-    if options.changed and not found:
-        sys.stderr.write("no test concerns what changed\n")
-        return 0
-    if options.shard is not None:
-        found = _sharded(found, options.shard)
+    found = _part_of(found, options)
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
     settings = settings._replace(explain=options.format == "text" and len(found) == 1)
     checker = Checker(settings)
@@ -172,10 +169,17 @@ def _drawn(options: Namespace, folders: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*folders, *pages, *["txt"] * options.draw]))
 
 
-def _sharded(found: list[tuple[Item, str | None]], part: tuple[int, int]) -> list[tuple[Item, str | None]]:
-    """The tests of a shard; how many they are is told, since the report is of no others."""
-    chosen = of_shard(found, part)
-    sys.stderr.write(f"shard {part[0]}/{part[1]}: {len(chosen)} of {len(found)} tests\n")
+def _part_of(found: list[tuple[Item, str | None]], options: Namespace) -> list[tuple[Item, str | None]]:
+    """The tests of this part of a run. That it is one is told, here and in the reports: they are of no others."""
+    options.part = {"changed": "true"} if options.changed else {}
+    if options.changed and not found:
+        sys.stderr.write("no test concerns what changed\n")
+    if options.shard is None:
+        return found
+    chosen = of_shard(found, options.shard)
+    name, count = "{}/{}".format(*options.shard), f"{len(chosen)} of {len(found)}"
+    options.part |= {"shard": name, "tests": count}
+    sys.stderr.write(f"shard {name}: {count} tests\n")
     return chosen
 
 
@@ -249,7 +253,9 @@ class _Run:
         self._start = time.perf_counter()
         self._left: list[Outcome] = []  # finished but not in its turn, when the run was interrupted
         self._found: list[Finding] = []
-        self._unasked = checker.settings.questions.names if checker.settings.questions else set()
+        self._questions = checker.settings.questions
+        self._unasked = self._questions.names if self._questions else set()
+        self._own: set[str] = set()  # litmus tests that were asked what they ask themselves
 
     def run(self, found: Sequence[tuple[Item, str | None]]) -> int:
         items = [item for item, problem in found if problem is None]
@@ -272,6 +278,7 @@ class _Run:
                     progress.advance()
                     budget.busy = False
                     self._go_on(budget)
+                self._asked_of_nobody()
         except BrokenPipeError:
             raise
         except Stopped as stopped:
@@ -286,15 +293,27 @@ class _Run:
         if self._baseline and self._options.shard is None and not self._options.changed:
             for test, kind, place in self._baseline.vanished():
                 sys.stderr.write(f"{self._options.baseline}: {test}: no longer found: {kind}: {place}\n")
-        if self._unasked:
-            names = sorted(self._unasked)
-            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            sys.stderr.write(
-                f"no test here has the name that --kinds or --conds says: {plain(', '.join(names[:5]))}{more}\n"
-            )
         if self._options.write_baseline:
             self._write_baseline(self._options.write_baseline)
         return self._status.code
+
+    def _asked_of_nobody(self) -> None:
+        """What --kinds and --conds ask of a name that no test here has was not asked. That is an error where a test here kept
+        its own question, since it may be the one that was meant; else the tests were chosen from among those of the files."""
+        places = self._questions.places if self._questions else {}
+        for path in sorted({places[name][0] for name in self._unasked}):
+            names = sorted((n for n in self._unasked if places[n][0] == path), key=lambda n: places[n][1])
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            message = f"no test here has the name {plain(', '.join(names[:5]))}{more}"
+            if not self._own or self._options.shard or self._options.changed:
+                sys.stderr.write(f"{plain(path)}: {message}\n")
+                continue
+            hint = nearest(names[0], self._own) or "every test here may be named, or fewer be checked"
+            message += f", and of {plain(min(self._own))} nothing is asked here: {hint}"
+            spot = Spot(path, places[names[0]][1])
+            outcome = refused(path, self._options.model, Refusal(message, spot))
+            outcome.result.error = f"{plain(str(spot))}: error: {message}"
+            self._add(outcome)
 
     def _go_on(self, budget: Budget) -> None:
         """Raises Stopped where the rest is not run; nothing where there is no rest."""
@@ -375,10 +394,17 @@ class _Run:
                 self._left = workers.finished()
                 raise
 
+    def _ask(self, result: Result) -> None:
+        """Notes whether a litmus test was asked something else than it asks itself."""
+        if self._questions and not result.of_kernel:
+            self._unasked.discard(result.name)
+            if result.verdict not in ("error", "undecided") and result.name not in self._questions.places:
+                self._own.add(result.name)  # of the others nobody may know the name
+
     def _add(self, outcome: Outcome) -> None:
         result = outcome.result
         self._waiting[result.path] -= 1
-        self._unasked.discard(result.name)
+        self._ask(result)
         found = findings(result)
         self._found += found
         if self._baseline:

@@ -37,7 +37,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     classify.add_argument(
         "--diyone", action="store_true", help="print NAME: CYCLE, a line for each, as diyone7 reads it"
     )
-    classify.add_argument("--map", metavar="FILE", help="also write the old and the new name of each test there")
+    classify.add_argument(
+        "--map", type=shared.file_name, metavar="FILE", help="also write the old and the new name of each test there"
+    )
     classify.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from axioms.models.options import OPTIONS
 from ptxmm.cli import options as shared
-from ptxmm.cli.options import TIME, seconds
+from ptxmm.cli.options import TIME, file_name, seconds
 
 #: As `ptxmm.comparing.comparison.SIZE`, which need not be read for this.
 _SIZE = 6
@@ -98,9 +98,13 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--minimal", action="store_true", help="take from each test that differs all that it does not need for that"
     )
     compare.add_argument("--all", action="store_true", help="list the tests that are the same, too")
-    compare.add_argument("--svg", metavar="DIR", help="write pictures there: what one allows and the other forbids")
-    compare.add_argument("--html", metavar="DIR", help="also write pages there, with these pictures: open index.html")
-    compare.add_argument("--output", "-o", metavar="DIR", help="write the tests that differ there")
+    compare.add_argument(
+        "--svg", type=file_name, metavar="DIR", help="write pictures there: what one allows and the other forbids"
+    )
+    compare.add_argument(
+        "--html", type=file_name, metavar="DIR", help="also write pages there, with these pictures: open index.html"
+    )
+    compare.add_argument("--output", "-o", type=file_name, metavar="DIR", help="write the tests that differ there")
     compare.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
     compare.add_argument("--races", action="store_true", help="compare the kinds of races that are found, too")
     compare.add_argument("--all-registers", action="store_true", help="compare every register that a test names")

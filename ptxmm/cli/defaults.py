@@ -15,7 +15,7 @@ _LONGEST = 4 << 20  # bytes of a file
 #: Options of one run, or of one kernel, which no project has as its own.
 _NO_DEFAULTS = frozenset(
     ("help", "kinds", "conds", "write-baseline", "shard", "show", "entry", "grid", "block", "cluster", "dynamic-shared", "arg",
-     "memory", "forall", "exists", "never", "expect", "no-defaults", "passes")
+     "memory", "forall", "exists", "never", "expect", "no-defaults", "passes", "changed", "device", "bound", "launch", "nvcc")
 )  # fmt: skip
 #: Options that name a file: it is seen from the folder of the project.
 _FILES = frozenset(("baseline", "cache", "junit", "sarif", "html", "svg", "dot", "tikz"))
@@ -38,11 +38,11 @@ def words_of(path: str, check: argparse.ArgumentParser) -> list[str]:
         if action is None:
             document.note(("tool", "ptxmm", key), f"ptxmm check has no default '{key}'", _hint(key, known), key=True)
             continue
+        wrong = _wrong_of_all(action, value)
+        if wrong:
+            document.note(("tool", "ptxmm", key), wrong)
+            continue
         for one in value if isinstance(value, list) else [value]:
-            wrong = _wrong(action, one)
-            if wrong:
-                document.note(("tool", "ptxmm", key), wrong)
-                break
             words += _word(key, action, one, os.path.dirname(path))
     document.stop_on_findings()
     return words
@@ -58,6 +58,16 @@ def _hint(key: str, known: Mapping[str, argparse.Action]) -> str:
     if key in _NO_DEFAULTS:
         return "it is of one run: write it on the command line"
     return nearest(key.replace("_", "-"), known) or f"it has {', '.join(known)}"
+
+
+def _wrong_of_all(action: argparse.Action, value: Any) -> str | None:
+    """What is wrong with what stands under a key: a list is for options that may be given again. Of any other the last would
+    count, and nobody would know of the rest."""
+    if not isinstance(value, list) or action.nargs == 0:
+        return _wrong(action, value)
+    if not isinstance(action.default, list):
+        return f"one value is wanted here, not {kind_of(value)}"
+    return next(filter(None, (_wrong(action, one) for one in value)), None)
 
 
 def _wrong(action: argparse.Action, value: Any) -> str | None:

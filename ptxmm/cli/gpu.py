@@ -27,7 +27,7 @@ _WORST = (_FORBIDDEN, _BAD_INPUT, _UNDECIDED, _FINE)
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     from ptxmm.cli import options as shared
-    from ptxmm.cli.options import TIME, seconds
+    from ptxmm.cli.options import TIME, file_name, seconds
 
     gpu = commands.add_parser(
         "gpu",
@@ -70,7 +70,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
                      help="for what the model says of a test (default: %(default)g)")  # fmt: skip
     gpu.add_argument("--target", metavar="sm_NN", help="of the module (default: the GPU's, and sm_90 with --simulate)")
     gpu.add_argument("--ptxas", metavar="PATH", help="assemble the module with this ptxas, not within the driver")
-    gpu.add_argument("--emit", metavar="DIR", help="write each module there as NAME.ptx, and launch nothing")
+    gpu.add_argument(
+        "--emit", type=file_name, metavar="DIR", help="write each module there as NAME.ptx, and launch nothing"
+    )
     gpu.add_argument(
         "--tune", type=shared.positive_number, metavar="N", help="try N choices of parameters, print the best as JSON"
     )
@@ -82,7 +84,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
                      help="for the mutants of each test, and its confidence (default: %(default)g)")  # fmt: skip
     gpu.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
     gpu.add_argument(
-        "--database", metavar="FILE", help="also write a row for each test into the database of a campaign"
+        "--database",
+        type=file_name,
+        metavar="FILE",
+        help="also write a row for each test into the database of a campaign",
     )
 
 

@@ -25,6 +25,14 @@ def positive_number(text: str) -> int:
     return value
 
 
+def file_name(text: str) -> str:
+    """A name of a file or a folder. An empty one is what a script has whose variable is not set: that asks for a report, or for
+    known findings, and must not run without."""
+    if not text:
+        raise argparse.ArgumentTypeError("a name of a file or a folder is needed, not ''")
+    return text
+
+
 #: Seconds of a unit of time; and how options that take a time name it.
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 TIME = "TIME"
@@ -106,6 +114,7 @@ def add_folders(command: argparse.ArgumentParser) -> None:
         dest="folders",
         action="append",
         default=[],
+        type=file_name,
         metavar="DIR",
         help="where a FILE.cat looks for what it includes, behind its own folder; may be given again",
     )
@@ -153,29 +162,39 @@ def _add_check(commands: Commands) -> None:
         "--kinds",
         action="append",
         default=[],
+        type=file_name,
         metavar="FILE",
         help="change what is asked of tests: lines 'NAME Allow|Forbid|Require'; may be given several times, as --conds",
     )
     check.add_argument(
-        "--conds", action="append", default=[], metavar="FILE", help="likewise: lines 'NAME \"CONDITION\"'"
+        "--conds",
+        action="append",
+        default=[],
+        type=file_name,
+        metavar="FILE",
+        help="likewise: lines 'NAME \"CONDITION\"'",
     )
-    check.add_argument("--junit", metavar="FILE", help="also write a report there, as JUnit XML")
-    check.add_argument("--sarif", metavar="FILE", help="also write a report there, as SARIF")
-    check.add_argument("--html", metavar="DIR", help="also write pages there, with pictures: open index.html")
-    check.add_argument("--baseline", metavar="FILE", help="known findings, which do not fail")
-    check.add_argument("--write-baseline", metavar="FILE", help="write the findings of this run there, as known ones")
+    check.add_argument("--junit", type=file_name, metavar="FILE", help="also write a report there, as JUnit XML")
+    check.add_argument("--sarif", type=file_name, metavar="FILE", help="also write a report there, as SARIF")
+    check.add_argument(
+        "--html", type=file_name, metavar="DIR", help="also write pages there, with pictures: open index.html"
+    )
+    check.add_argument("--baseline", type=file_name, metavar="FILE", help="known findings, which do not fail")
+    check.add_argument(
+        "--write-baseline", type=file_name, metavar="FILE", help="write the findings of this run there, as known ones"
+    )
     check.add_argument(
         "--all", action="store_true", help="text leaves out nothing: every step, race and outcome (default: what fits)"
     )
-    check.add_argument("--svg", metavar="DIR", help="write a graph for each witness there, as SVG")
+    check.add_argument("--svg", type=file_name, metavar="DIR", help="write a graph for each witness there, as SVG")
     check.add_argument(
         "--svg-engine",
         choices=("own", "dot"),
         default="own",
         help="who lays out what --svg writes (default: %(default)s)",
     )
-    check.add_argument("--dot", metavar="DIR", help="likewise, as DOT")
-    check.add_argument("--tikz", metavar="DIR", help="likewise, as LaTeX documents with a TikZ picture")
+    check.add_argument("--dot", type=file_name, metavar="DIR", help="likewise, as DOT")
+    check.add_argument("--tikz", type=file_name, metavar="DIR", help="likewise, as LaTeX documents with a TikZ picture")
     check.add_argument("--draw", action="store_true", help="draw each witness on the terminal, below what text says")
     check.add_argument(
         "--show",
@@ -193,6 +212,7 @@ def _add_check(commands: Commands) -> None:
     check.add_argument("--timeout", type=seconds, metavar=TIME, help="for each test; it is undecided then")
     check.add_argument(
         "--cache",
+        type=file_name,
         metavar="FILE|none",
         help="the database of a campaign: what is known there is not decided again, what is not is kept (default: none)",
     )

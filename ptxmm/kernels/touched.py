@@ -22,6 +22,9 @@ _OF_ALL = (".cat", "pyproject.toml")
 #: Code that is no test and no module: whatever is compiled may read it.
 _HEADERS = (".h", ".cuh", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp")
 
+#: How the names of files end that kernel tests name.
+_NAMED = (".cu", ".ptx", ".npy")
+
 
 def concerned(paths: Sequence[str]) -> list[FoundText]:
     """The tests below the folders (and lists, and names of the library) among the paths that concern the files among them, each
@@ -42,10 +45,15 @@ def concerned(paths: Sequence[str]) -> list[FoundText]:
 
 def _concerns(sources: frozenset[str] | None, touched: frozenset[str], spread: bool) -> bool:
     """Whether a test is made of what was touched; `spread`: that is also what any compiled code may have read."""
-    if sources is None or sources & touched:
+    if sources is None or sources & touched or any(map(_missing, sources)):
         return True
     compiled = [path for path in sources if is_source(path)]
     return bool(compiled) and (spread or any(_mentions(path, touched) for path in compiled))
+
+
+def _missing(path: str) -> bool:
+    """Whether a file is not there, which was renamed or removed: a list of what changed need not have its old name."""
+    return path.lower().endswith(_NAMED) and not os.path.lexists(path)
 
 
 def _made_of(path: str) -> frozenset[str] | None:

@@ -109,14 +109,14 @@ def _document(kind: str, options: Namespace) -> Document:
     if kind == "json":
         from ptxmm.report.json import JsonReport
 
-        return JsonReport(options.model)
+        return JsonReport(options.model, options.part)
     if kind == "junit":
         from ptxmm.report.junit import JunitReport
 
-        return JunitReport(options.model)
+        return JunitReport(options.model, options.part)
     from ptxmm.report.sarif import SarifReport
 
-    return SarifReport(options.model, baseline=options.baseline is not None)
+    return SarifReport(options.model, baseline=options.baseline is not None, part=options.part)
 
 
 # What a log may show.

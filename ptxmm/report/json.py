@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ptxmm import __version__
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding
 from ptxmm.report.files import print_document
+from ptxmm.report.notes import either_way
 from ptxmm.result import Cause, Checked, Executions, Loop, RaceEntry, RaceEvent, Result, Spot
 
 
 class JsonReport:
-    def __init__(self, model: str) -> None:
-        self._model = model
+    """`part`: which of the tests these are, where they are not all."""
+
+    def __init__(self, model: str, part: Mapping[str, str] | None = None) -> None:
+        self._model, self._part = model, dict(part or {})
         self._tests: list[dict[str, Any]] = []
         self._left: list[str] = []
 
@@ -30,7 +33,9 @@ class JsonReport:
         print_document(self, seconds, ())
 
     def text(self, seconds: float) -> str:
-        document = {"ptxmm": __version__, "model": self._model, "tests": self._tests}
+        document: dict[str, Any] = {"ptxmm": __version__, "model": self._model, "tests": self._tests}
+        if self._part:
+            document["part"] = self._part
         if self._left:
             document["not_run"] = self._left
         return json_text(document)
@@ -65,7 +70,7 @@ def entry(result: Result) -> dict[str, Any]:
         "forbidding": list(result.forbidding),
         "checks": [_check(check) for check in result.checks],
         "loops": [_loop(loop) for loop in result.loops],
-        "notes": result.notes,
+        "notes": [*result.notes, *either_way(result)],
         "runs": result.runs,
         "warnings": [{"file": s.path, "line": s.line, "message": message} for s, message in result.warnings],
         **more,

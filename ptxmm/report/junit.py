@@ -7,13 +7,13 @@ rests on (loop bounds) stands in `system-out`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 from ptxmm.checker import Outcome
 from ptxmm.findings import NOT_ALL, bound_of, file_of, home
 from ptxmm.report.files import print_document
-from ptxmm.report.notes import warned
+from ptxmm.report.notes import either_way, warned
 
 _ERRORS = ("error", "undecided", "bounded")
 
@@ -22,8 +22,10 @@ _COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
 
 
 class JunitReport:
-    def __init__(self, model: str) -> None:
-        self._model = model
+    """`part`: which of the tests these are, where they are not all."""
+
+    def __init__(self, model: str, part: Mapping[str, str] | None = None) -> None:
+        self._model, self._part = model, dict(part or {})
         self._cases: list[ElementTree.Element] = []
         self._taken: dict[tuple[str, str], int] = {}
 
@@ -46,6 +48,10 @@ class JunitReport:
         suites = ElementTree.Element("testsuites", {"name": "ptxmm", **counts})
         suite = ElementTree.SubElement(suites, "testsuite", {"name": legal(f"ptxmm check, {self._model}"), **counts})
         suite.set("skipped", "0")
+        if self._part:
+            properties = ElementTree.SubElement(suite, "properties")
+            for name, value in self._part.items():
+                ElementTree.SubElement(properties, "property", {"name": name, "value": legal(value)})
         suite.extend(self._cases)
         ElementTree.indent(suites, " ")
         text = ElementTree.tostring(suites, encoding="us-ascii").decode("ascii")
@@ -67,7 +73,7 @@ class JunitReport:
             child.text = legal("\n\n".join(_text(f.message, f.spots, f.details) for f in wrong))
         said = [f"verdict: {result.verdict}, expected: {result.expectation}"]
         said += [f"known: {f.message}" for f in outcome.findings if f.known]
-        said += [text for text in (bound_of(result), *warned(result), *result.notes) if text]
+        said += [text for text in (bound_of(result), *warned(result), *result.notes, *either_way(result)) if text]
         said += [] if result.listed_all else [NOT_ALL]
         ElementTree.SubElement(case, "system-out").text = legal("\n".join(said))
         return case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -21,8 +21,10 @@ _NOTICES = ("error", "undecided")  # of the run rather than of the code
 
 
 class SarifReport:
-    def __init__(self, model: str, *, baseline: bool = False) -> None:
-        self._model, self._baseline = model, baseline
+    """`baseline`: there are known findings; `part`: which of the tests these are, where they are not all."""
+
+    def __init__(self, model: str, *, baseline: bool = False, part: Mapping[str, str] | None = None) -> None:
+        self._model, self._baseline, self._part = model, baseline, dict(part or {})
         self._results: list[dict[str, Any]] = []
         self._rules = dict(KINDS)
         self._notices: list[dict[str, Any]] = []
@@ -46,7 +48,9 @@ class SarifReport:
 
     def text(self, seconds: float) -> str:
         rules = [{"id": kind, "shortDescription": {"text": text}} for kind, text in self._rules.items()]
-        return json_text(document(rules, self._results, self._notices, {"properties": {"model": self._model}}))
+        return json_text(
+            document(rules, self._results, self._notices, {"properties": {"model": self._model, **self._part}})
+        )
 
     def _rule(self, finding: Finding) -> int:
         """The number of a kind among the rules; a model of a user's may have flags, and races, of its own."""

@@ -69,9 +69,21 @@ def test_a_source_that_another_includes_concerns_both() -> None:
     assert found == {"made.toml", "shared.toml", "broken.toml"}
 
 
+def test_a_test_of_a_file_that_is_not_there_is_always_concerned() -> None:
+    """A renamed file is told by its new name: by that nobody knows whose it was."""
+    Path("tests/broken.toml").unlink()
+    for gone, whose in {"tests/plain.ptx": "plain", "code/made.cu": "made", "tests/x.npy": "array"}.items():
+        Path(gone).rename("kept")
+        assert [Path(path).name for path, _ in concerned(["tests", "README.md"])] == [f"{whose}.toml"]
+        Path("kept").rename(gone)
+    assert concerned(["tests", "README.md"]) == []
+
+
 def test_what_changed_may_concern_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     Path("tests/broken.toml").unlink()
-    assert main(["check", "--changed", "tests", "README.md"]) == 0
+    Path("report.xml").write_text("of an earlier run", encoding="utf-8")
+    assert main(["check", "--changed", "tests", "README.md", "--junit", "report.xml"]) == 0
+    assert 'tests="0"' in Path("report.xml").read_text(encoding="utf-8")
     assert capsys.readouterr().err == "no test concerns what changed\n"
     assert main(["check", "--changed", "README.md"]) == 2
     assert "write a folder of tests, too" in capsys.readouterr().err

@@ -113,6 +113,16 @@ def test_the_action_reads_every_line_of_its_paths(tmp_path: Path, project: Path)
     assert run_step("Check", tmp_path, project, paths=" \n").returncode == 2
 
 
+def test_the_action_takes_names_with_blanks(tmp_path: Path, project: Path) -> None:
+    installed(tmp_path)
+    weaken(project)
+    (project / "weak.litmus").rename(project / "my weak.litmus")
+    (project / "my list").write_text("my weak.litmus\n", encoding="utf-8")
+    for paths in ("good.litmus\n  my weak.litmus \r\n", "@my list"):
+        done = run_step("Check", tmp_path, project, paths=paths)
+        assert done.returncode == 1 and "my weak.litmus" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("spoil", [False, True])
 def test_the_action_runs_once_and_keeps_the_status(tmp_path: Path, project: Path, spoil: bool) -> None:
     command = installed(tmp_path) / "ptxmm"

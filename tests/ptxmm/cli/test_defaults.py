@@ -53,6 +53,14 @@ WRONG = [
     ('format = "xml"', "5:10", "one of text,", None),
     ('races = "yes"', "5:9", "true or false is wanted", None),
     ("check = [true]", "5:9", "a string or a number is wanted", None),
+    ("changed = true", "5:1", "has no default 'changed'", "of one run"),
+    ('launch = "k"', "5:1", "has no default 'launch'", "command line"),
+    ('model = ["ptx-6.0", "ptx-9.0"]', "5:9", "one value is wanted here, not a", None),
+    ("timeout = []", "5:11", "one value is wanted here, not a", None),
+    ("bounded-ok = [true, false]", "5:14", "true or false is wanted", None),
+    ('check = ["race_free", "nonsense"]', "5:9", "one of race_free,", None),
+    ('baseline = ""', "5:12", "a name of a file or a folder is needed", None),
+    ('junit = ""', "5:9", "a name of a file or a folder is needed", None),
     ("model = {a = 1}", "5:9", "a string or a number is wanted", None),
 ]
 

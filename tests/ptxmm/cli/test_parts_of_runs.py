@@ -44,6 +44,21 @@ def test_every_test_is_in_one_shard(folder: Path, count: int, capsys: pytest.Cap
     assert sum(sizes) == 100 and max(sizes) - min(sizes) <= 1
 
 
+def test_the_reports_say_which_part_they_are_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty shard is as green as a full one, and nobody takes it for the whole."""
+    for part, count in {"2/2": "2 of 5", "7/7": "0 of 5"}.items():
+        files = ["--junit", "report.xml", "--sarif", "report.sarif"]
+        status = main(["check", ".", "--jobs", "1", "--shard", part, "--format", "json", *files])
+        assert status == (part == "2/2")
+        assert json.loads(capsys.readouterr().out)["part"] == {"shard": part, "tests": count}
+        (run,) = json.loads(Path("report.sarif").read_text(encoding="utf-8"))["runs"]
+        assert run["properties"] == {"model": "ptx-9.0", "shard": part, "tests": count}
+        written = Path("report.xml").read_text(encoding="utf-8")
+        assert f'name="shard" value="{part}"' in written and f'name="tests" value="{count}"' in written
+    main(["check", "t0.litmus", "--format", "json"])
+    assert "part" not in json.loads(capsys.readouterr().out)
+
+
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", "-1/2", "1/2/3"])
 def test_what_is_no_shard_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ValueError, match="as in 2/4"):

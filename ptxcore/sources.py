@@ -145,3 +145,12 @@ def _read(descriptor: int, longest: int, about: os.stat_result) -> bytes:
 
 def _size(count: int) -> str:
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
+
+
+def beside(path: str, of: str) -> str:
+    """Where a file is that the module `of` says that it was compiled from: where it says, else beside the module, if one of the
+    name is there; where it says, for the text of a stranger."""
+    if _given:
+        return path
+    near = os.path.join(os.path.dirname(of), os.path.basename(path))
+    return near if not os.path.exists(path) and os.path.exists(near) else path

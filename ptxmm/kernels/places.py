@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from ptxcore.diagnostics import Diagnostic
+from ptxcore.sources import beside
 from ptxmm.kernels.launch import Triple
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Spot
@@ -43,10 +44,7 @@ class Places:
     def source_spot(self, launch: int, place: tuple[str, int]) -> Spot:
         """A place of the source, its file as it is found from here."""
         path, line = place
-        beside = os.path.join(os.path.dirname(self.test.launches[launch].path), os.path.basename(path))
-        if not os.path.exists(path) and os.path.exists(beside):
-            path = beside
-        return Spot(_from_here(path), line)
+        return Spot(_from_here(beside(path, self.test.launches[launch].path)), line)
 
     def look(self, launch: int, line: int, source: Spot | None) -> Spot:
         """Where to look for a line of the PTX: at its source, where that is known and there to look at; else at the PTX. PTX

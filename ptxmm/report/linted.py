@@ -9,18 +9,20 @@ from typing import Any, Protocol
 
 from ptxcore.diagnostics import Diagnostic, Span, printable
 from ptxcore.findings import ERRORS, WARNINGS
+from ptxcore.sources import beside
 from ptxmm import __version__
 from ptxmm.report.json import json_text
 
 
-def origins(text: str, found: Sequence[Diagnostic]) -> dict[int, tuple[str, int]]:
-    """File and line of the source, for the lines of a module that findings are at, as far as the module says."""
+def origins(path: str, text: str, found: Sequence[Diagnostic]) -> dict[int, tuple[str, int]]:
+    """File and line of the source, for the lines of the module in `path` that findings are at, as far as it says."""
     if not found or ".loc" not in text:
         return {}
     from ptxcore.machine.lower.inlining import source_of
     from ptxcore.syntax.reader import read_module
 
-    return source_of(read_module(text)[0], {d.span.line for d in found})
+    said = source_of(read_module(text)[0], {d.span.line for d in found})
+    return {line: (beside(file, path), of) for line, (file, of) in said.items()}
 
 
 class Report(Protocol):
@@ -53,7 +55,7 @@ class Text:
     def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
         self._files += 1
         lines = [line.rstrip("\r") for line in text.split("\n")] if found else []
-        places = origins(text, found)
+        places = origins(path, text, found)
         for diagnostic in found:
             self._counts[diagnostic.severity] += 1
             self._open += diagnostic.fix is not None
@@ -90,7 +92,7 @@ class Json:
 
     def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
         mended = {"fixed": self._mended} if self._mended else {}
-        places = origins(text, found)
+        places = origins(path, text, found)
         self._files.append({"path": path, "diagnostics": [_entry(d, places.get(d.span.line)) for d in found], **mended})
         self._mended = 0
 
@@ -132,8 +134,8 @@ class Sarif:
         self._rules = list({**ERRORS, **WARNINGS}.items())
 
     def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
-        places = origins(text, found)
-        self._results += [self._result(path, d) | _related(path, places.get(d.span.line)) for d in found]
+        places = origins(path, text, found)
+        self._results += [self._result(path, d) | _related(places.get(d.span.line)) for d in found]
 
     def mended(self, count: int) -> None:
         pass
@@ -180,13 +182,13 @@ class Sarif:
         return written
 
 
-def _related(path: str, source: tuple[str, int] | None) -> dict[str, Any]:
-    """Where the line of a file was compiled from, if that is there to look at: names are told as the compiler saw them."""
-    if source is None or not os.path.isfile(file := os.path.join(os.path.dirname(path), source[0])):
+def _related(source: tuple[str, int] | None) -> dict[str, Any]:
+    """Where the line was compiled from, if that is there to be opened."""
+    if source is None or not os.path.exists(source[0]):
         return {}
     from ptxmm.report.sarif import uri
 
-    physical = {"artifactLocation": {"uri": uri(file)}, "region": {"startLine": max(1, source[1])}}
+    physical = {"artifactLocation": {"uri": uri(source[0])}, "region": {"startLine": max(1, source[1])}}
     return {"relatedLocations": [{"physicalLocation": physical, "message": {"text": "compiled from this"}}]}
 
 

@@ -428,6 +428,8 @@ def test_where_a_line_was_compiled_from_is_told_in_each_format(
     one, other = json.loads(capsys.readouterr().out)["files"]
     assert one["diagnostics"][0]["source"] == {"file": "src/k.cu", "line": 7}
     assert other["diagnostics"][0]["source"] is None
+    Path("src").mkdir()
+    Path("src/k.cu").write_text("\n" * 7, encoding="utf-8")
     assert status("k.ptx", "--format", "sarif") == 0
     (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
     assert "relatedLocations" not in result  # which is not there to look at
@@ -459,3 +461,24 @@ def test_a_source_is_told_at_its_lines(
 def test_a_source_that_cannot_be_had_is_no_sound_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status("nowhere.cu", "good.ptx") == 2
     assert "nowhere.cu: error: cannot read" in capsys.readouterr().err
+
+
+def test_a_source_beside_its_module_is_told_as_it_is_found_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The module says a name as its compiler saw it; in SARIF a place that nobody can open is none."""
+    monkeypatch.chdir(tmp_path)
+    Path("below").mkdir()
+    module = (Path(__file__).resolve().parents[3] / "examples" / "lock.ptx").read_text(encoding="utf-8")
+    Path("below/lock.ptx").write_text(module, encoding="utf-8")
+    for there in (False, True):
+        if there:
+            Path("below/lock.cu").write_text("\n" * 30, encoding="utf-8")
+        assert main(["lint", "below/lock.ptx"]) == 0
+        assert f"compiled from: {'below/' * there}lock.cu:12\n" in capsys.readouterr().out
+        assert main(["lint", "below/lock.ptx", "--format", "sarif"]) == 0
+        results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+        places = [place for result in results for place in result.get("relatedLocations", ())]
+        assert {p["physicalLocation"]["artifactLocation"]["uri"] for p in places} == (
+            {"below/lock.cu"} if there else set()
+        )

@@ -110,7 +110,8 @@ def _against(
     if not found:
         return None
     axiom, steps = min(found, key=lambda f: (not f[1], _rank(f[0].name), len(f[1])))
-    rests, whole = _all_in_time(_rests_on(original, model, wanted, deadline)) if original else ((), True)
+    told_of = candidate.state()
+    rests, whole = _all_in_time(_rests_on(original, model, wanted, told_of, deadline)) if original else ((), True)
     told = _told(axiom.name, steps, candidate, rests)
     return told._replace(statement=axiom.statement, shipped=model.shipped, whole=whole)
 
@@ -332,8 +333,11 @@ _LESS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _rests_on(program: Program, model: Model, wanted: bool, deadline: float) -> Iterator[Rest]:
-    """The instructions that cannot be weaker, each taken alone. A scope is told with the widest one that is too narrow."""
+def _rests_on(
+    program: Program, model: Model, wanted: bool, told_of: Mapping[str, int], deadline: float
+) -> Iterator[Rest]:
+    """The instructions that cannot be weaker, each taken alone. A scope is told with the widest one that is too narrow. What is
+    let in need not be the state that is `told_of`, where several answer the condition alike."""
     for t, thread in enumerate(program.threads):
         effects = thread.execution.effects
         for instruction in dict.fromkeys(_Same(e.instruction) for e in effects):
@@ -342,8 +346,11 @@ def _rests_on(program: Program, model: Model, wanted: bool, deadline: float) -> 
                 for what, change in changes:
                     weaker = with_tearing(_changed(program, t, instruction.what, change), model)
                     fit = fitted(model, weaker, frozenset())
-                    if _execution(weaker, fit, wanted, deadline) is not None:
-                        yield Rest(site_of(program.threads, t, instruction.what), kind, what)
+                    let_in = _execution(weaker, fit, wanted, deadline)
+                    if let_in is not None:
+                        state = let_in.state()
+                        other = () if state == told_of else tuple(state.items())
+                        yield Rest(site_of(program.threads, t, instruction.what), kind, what, other)
                         break
 
 

@@ -72,11 +72,13 @@ class Step(NamedTuple):
 
 class Rest(NamedTuple):
     """What cannot be weaker: of an instruction its being a `fence` at all, or a `wait` for asynchronous operations, its
-    `semantics` or its `scope`, and which weaker one (`instead`) would let the outcome in."""
+    `semantics` or its `scope`, and which weaker one (`instead`) would let the outcome in; or, where a `state` is there, that
+    other one, which answers the condition as the outcome does that is told."""
 
     site: Site
     kind: str
     instead: str
+    state: tuple[tuple[str, int], ...] = ()
 
 
 class Why(NamedTuple):

@@ -311,9 +311,7 @@ class _Run:
             hint = nearest(names[0], self._own) or "every test here may be named, or fewer be checked"
             message += f", and of {plain(min(self._own))} nothing is asked here: {hint}"
             spot = Spot(path, places[names[0]][1])
-            outcome = refused(path, self._options.model, Refusal(message, spot))
-            outcome.result.error = f"{plain(str(spot))}: error: {message}"
-            self._add(outcome)
+            self._add(refused(str(spot), self._options.model, Refusal(message, spot)))
 
     def _go_on(self, budget: Budget) -> None:
         """Raises Stopped where the rest is not run; nothing where there is no rest."""

@@ -137,6 +137,7 @@ class Telling:
         """The same as data."""
         return {
             "axiom": self.why.axiom,
+            "outcome": self.why.execution.state,
             "steps": [
                 {"before": self._place(s.before), "relation": s.relation, "after": self._place(s.after)}
                 for s in self._turned()
@@ -165,7 +166,8 @@ class Telling:
             "line": rest.site.line,
             "instruction": rest.site.instruction,
         }
-        return {**site, "kind": rest.kind, "instead": rest.instead}
+        outcome = dict(rest.state) or self.why.execution.state
+        return {**site, "kind": rest.kind, "instead": rest.instead, "outcome": outcome}
 
     def _named(self, event: ExecutedEvent) -> str:
         if event.kind == "K":
@@ -191,16 +193,17 @@ class Telling:
 
     def _rests(self) -> Iterator[str]:
         """What cannot be weaker, an instruction a line; threads that execute it for the same are told together."""
-        weaker: dict[Site, list[Rest]] = {}
+        weaker: dict[tuple[Site, bool], list[Rest]] = {}
         for rest in self.why.rests:
-            weaker.setdefault(rest.site, []).append(rest)
-        alike: dict[tuple[str, str, str], list[str]] = {}
-        for site, rests in weaker.items():
-            key = self._line(site), site.instruction, ", or ".join(dict.fromkeys(map(_weakened, reversed(rests))))
-            alike.setdefault(key, []).append(self.cast.name(site.thread))
-        for (line, instruction, how), threads in alike.items():
+            weaker.setdefault((rest.site, bool(rest.state)), []).append(rest)
+        alike: dict[tuple[str, str, str, bool], list[Rest]] = {}
+        for (site, other), rests in weaker.items():
+            how = ", or ".join(dict.fromkeys(map(_weakened, reversed(rests))))
+            alike.setdefault((self._line(site), site.instruction, how, other), []).append(rests[-1])
+        for (line, instruction, how, _), of_each in alike.items():
+            threads = [self.cast.name(rest.site.thread) for rest in of_each]
             more = f", or {len(threads) - _MOST_THREADS} more" if len(threads) > _MOST_THREADS else ""
-            yield f"{', or '.join(threads[:_MOST_THREADS])}{more}, {line} `{instruction}`: {how}, the outcome would be allowed"
+            yield f"{', or '.join(threads[:_MOST_THREADS])}{more}, {line} `{instruction}`: {how}, {_let_in(of_each[0])}"
 
     def _line(self, site: Site) -> str:
         """Where an instruction stands, in the source too where an event tells."""
@@ -258,6 +261,14 @@ def _weakened(rest: Rest) -> str:
     if rest.kind in ("fence", "wait"):
         return f"without this {rest.kind}"
     return f"with scope .{rest.instead}" if rest.kind == "scope" else f"were it {rest.instead}"
+
+
+def _let_in(rest: Rest) -> str:
+    """What a weaker instruction allows: the outcome that is told, or another that answers the condition alike."""
+    if not rest.state:
+        return "the outcome would be allowed"
+    state = ", ".join(f"{name} = {value}" for name, value in rest.state)
+    return f"another outcome that is forbidden here would be allowed, as {state}"
 
 
 def _instruction(event: ExecutedEvent) -> tuple[int, int | None, str]:

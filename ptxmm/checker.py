@@ -207,7 +207,7 @@ class Checker:
         quick = wanted.timeout is None or result.seconds < wanted.timeout / 4
         if wanted.tell and quick and result.verdict == "no" and not (result.passed or result.of_kernel or result.why):
             again = check(True)
-            result.why, result.why_edges = again.why, again.why_edges
+            result.why, result.why_edges, result.why_steps = again.why, again.why_edges, again.why_steps
         return result
 
     def _decide(self, test: Test | KernelTest) -> Outcome:

@@ -198,7 +198,7 @@ def _condition(result: Result, check: Checked) -> Finding:
     states = [s for s, holds in zip(result.states, result.satisfied, strict=False) if holds == telling]
     details = [", ".join(f"{name} = {value}" for name, value in state.items()) for state in states[:5]]
     details += [*check.story, *(result.why["text"] if result.why else [])]
-    steps = _steps(check.story, check.steps)
+    steps = _steps(check.story, check.steps) or _steps(result.why["text"] if result.why else (), result.why_steps)
     return _of(result, "condition", check.message, spots=check.spots, place=check.text, details=details, steps=steps)
 
 

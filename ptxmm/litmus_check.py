@@ -244,7 +244,10 @@ def _tell_why(question: Question, decision: Decision, result: Result) -> None:
     if shown is not None:
         from ptxmm.report.story import Story
 
-        text = Story(shown, question.cast).told()
+        story = Story(shown, question.cast)
+        reasons = story.explanations()
+        result.why_steps = story.steps_for(reasons).steps
+        text = story.told_with(reasons)
     elif decision.unreachable is not None:
         text = unexplained(decision.unreachable, question.cast, complete=decision.complete)
     else:

@@ -291,7 +291,8 @@ class Result:
 
     `races` are those that were found, `race_witnesses` the executions in which nothing orders them. `why` is what was asked by
     that name, as words by section, `why_witness` the execution that it is about, and `why_edges` has for each line of its text
-    the relations between two of its events that the line speaks of.
+    the relations between two of its events that the line speaks of; of an execution that is there, `why_steps` has where each
+    of its steps stands.
 
     `loops` are those that the answer rests on: cut at their bounds, or reduced to their last iterations. `checks` has what
     became of each check: of a litmus test the condition first, then what else is asked; `of_kernel`: it is a kernel test.
@@ -325,6 +326,7 @@ class Result:
     why: dict[str, Any] | None = None
     why_witness: Witness | None = None
     why_edges: list[list[tuple[str, int, int]]] = field(default_factory=list)
+    why_steps: list[Step] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
     expectation: str = "ok"
     own: str = ""

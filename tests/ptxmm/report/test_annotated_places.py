@@ -177,3 +177,21 @@ def test_every_place_that_repair_names_is_there(tmp_path: Path, edits: str, caps
 def test_what_the_schema_does_not_allow_is_seen(spoilt: str, why: str) -> None:
     text = f'{{"version": "2.1.0", "runs": [{{"tool": {{"driver": {{"name": "x"}}}}, "results": [], {spoilt}}}]}}'
     assert any(why in said for said in wrong(json.loads(text)))
+
+
+def test_a_litmus_test_that_fails_has_a_code_flow_of_each_thread(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = tmp_path / "mp.litmus"
+    rows = " st.weak.u32 [x], 1 | ld.relaxed.gpu.u32 %r0, [y] ;\n st.relaxed.gpu.u32 [y], 1 | ld.weak.u32 %r1, [x] ;\n"
+    head = "PTX mp\n{ x = 0; y = 0; }\n P0@cta 0 | P1@cta 1 ;\n"
+    for claim, flows in {"~exists (1:r0 = 1 /\\ 1:r1 = 0)": True, "exists (1:r1 = 7)": False}.items():
+        test.write_text(f"{head}{rows}{claim}\n", encoding="utf-8")
+        assert main(["check", str(test), "--format", "sarif"]) == 1
+        document = json.loads(capsys.readouterr().out)
+        assert wrong(document) == []
+        (result,) = document["runs"][0]["results"]
+        assert ("codeFlows" in result) == flows
+        for thread in result["codeFlows"][0]["threadFlows"] if flows else ():
+            lines = [at["location"]["physicalLocation"]["region"]["startLine"] for at in thread["locations"]]
+            assert thread["id"] in ("P0", "P1") and lines == [4, 5]

@@ -26,7 +26,7 @@ nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; }
 table { border-collapse: collapse; } .wide { overflow-x: auto; } .long { max-height: 80vh; overflow: auto; }
 th, td { text-align: left; padding: .2rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { position: sticky; top: 0; background: Canvas; white-space: nowrap; }
-td { overflow-wrap: anywhere; min-width: 4rem; }
+td { overflow-wrap: break-word; min-width: 4rem; max-width: 34rem; }
 th button { font: inherit; font-weight: bold; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
 th[aria-sort=ascending] button::after { content: " \\2191"; } th[aria-sort=descending] button::after { content: " \\2193"; }
 tbody tr:hover { background: var(--soft); } td.n { text-align: right; font-variant-numeric: tabular-nums; }
@@ -97,7 +97,10 @@ class Cell:
         kinds = f"n {self.kind}".strip() if self.number is not None else self.kind
         kind = f' class="{escape(kinds)}"' if kinds else ""
         value = "" if self.number is None else f' data-v="{self.number}"'
-        return f"<td{kind}{value}>{escape(self.text)}</td>"
+        text = escape(self.text)
+        if " " not in text:  # a path or the name of a test, which does not break by itself
+            text = text.replace("/", "/<wbr>").replace("+", "+<wbr>")
+        return f"<td{kind}{value}>{text}</td>"
 
 
 def _count(count: int) -> Cell:

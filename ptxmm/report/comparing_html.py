@@ -11,7 +11,8 @@ from ptxmm.comparing.reasons import Reason
 from ptxmm.report.comparing import Searched, answer_text, because, difference_lines, unknown_lines
 from ptxmm.report.drawings import Drawings
 from ptxmm.report.files import write_whole
-from ptxmm.report.pages import choice, figure, foot, head, name_text, text, write_sheets
+from ptxmm.report.pages import OF_TABLE, choice, foot, head, name_text, text, write_sheets
+from ptxmm.report.pictures import Picture, Pictures, group, scripts
 
 _SHOWN = {"differ": "differs", "same": "the same", "open": "undecided", "unanswered": "not compared"}
 _CLASSES = {"differ": "bad", "same": "good", "open": "open", "unanswered": "open"}
@@ -26,7 +27,7 @@ class HtmlReport:
         self._rows: list[tuple[str, str]] = []  # of the table: the status, and the line
         write_sheets(folder)
         self._pages = Drawings({"html": os.path.join(folder, "tests")})
-        self._pictures = Drawings({"svg": os.path.join(folder, "pictures")})
+        self._pictures = Pictures(folder)
         self._write("<p class=bad>The run did not come to its end: what stands here is not all.</p>", 0.0)
 
     def add(self, comparison: Comparison, told: Sequence[Telling], files: Sequence[str] = ()) -> None:
@@ -60,7 +61,7 @@ class HtmlReport:
             yield f"<th scope=col>{text(name)}</th>"
         yield "</tr></thead>\n<tbody>\n"
         yield from (row for _, row in self._rows)
-        yield f"</tbody></table>\n{foot(script=True)}"
+        yield f"</tbody></table>\n{foot(OF_TABLE)}"
 
     def _page(self, comparison: Comparison, told: Sequence[Telling]) -> Iterator[str]:
         yield head(comparison.name, "../")
@@ -76,7 +77,7 @@ class HtmlReport:
         unknown = unknown_lines(comparison.differences)
         if unknown:
             yield f"<h2>Not known</h2>\n<pre>{text(chr(10).join(line.strip() for line in unknown))}</pre>\n"
-        yield foot()
+        yield foot(scripts())
 
     def _telling(self, comparison: Comparison, telling: Telling, shown: set[str]) -> Iterator[str]:
         """How two models differ; the test, unless it was shown before."""
@@ -97,18 +98,18 @@ class HtmlReport:
             yield from self._side_by_side(name, reason)
 
     def _side_by_side(self, name: str, reason: Reason) -> Iterator[str]:
-        drawn = [
-            (f"allowed-by-{reason.allows}", f"{reason.allows} allows it", reason.allowed),
-            (f"forbidden-by-{reason.forbids}", f"{reason.forbids} forbids it. {because(reason)}", reason.forbidden),
+        sides = [
+            Picture(f"allowed-by-{reason.allows}", f"{reason.allows} allows it", reason.allowed),
+            Picture(
+                f"forbidden-by-{reason.forbids}", f"{reason.forbids} forbids it. {because(reason)}", reason.forbidden
+            ),
         ]
-        drawn = [one for one in drawn if one[2]]
-        if not drawn:
-            return
-        paths = self._pictures.put(name, {("svg", what): svg for what, _, svg in drawn})
-        yield "<div class=beside>\n"
-        for path, (_, caption, svg) in zip(paths, drawn, strict=True):
-            yield figure(f"../pictures/{os.path.basename(path)}", caption, svg)
-        yield "</div>\n"
+        written = self._pictures.put(name, [side for side in sides if side.svg])
+        if written:
+            yield "<div class=beside>\n"
+            for picture in written:
+                yield from group([picture])
+            yield "</div>\n"
 
 
 def _status(comparison: Comparison) -> str:

@@ -12,14 +12,17 @@ from ptxmm.checker import Outcome
 from ptxmm.findings import Finding, assumptions, file_of
 from ptxmm.report.drawings import Drawings
 from ptxmm.report.files import write_whole
-from ptxmm.report.pages import choice, figures, foot, head, name_text, write_sheets
+from ptxmm.report.pages import OF_TABLE, choice, foot, head, name_text, write_sheets
 from ptxmm.report.pages import text as _text
+from ptxmm.report.pictures import Picture, Pictures, Written, group, scripts
 from ptxmm.report.reasons import reason_lines, reason_of
 from ptxmm.report.text import TextReport, count_of, duration
 from ptxmm.result import VERDICTS, Result
 
 #: Outcomes and pictures that a page has at most: the whole text counts all of them.
 _MOST_STATES, _MOST_PICTURES = 200, 60
+#: How the picture of a state is named in its page, before the number of the state.
+_EXECUTION = "execution"
 
 
 class _Row(NamedTuple):
@@ -42,7 +45,7 @@ class HtmlReport:
         """Raises OSError where the folder or a file cannot be written."""
         write_sheets(self._folder)
         self._pages = Drawings({"html": os.path.join(self._folder, "tests")})
-        self._pictures = Drawings({"svg": os.path.join(self._folder, "pictures")})
+        self._pictures = Pictures(self._folder)
         self._write_index("<p class=bad>The run did not come to its end: what stands here is not all.</p>", 0.0)
 
     def add(self, outcome: Outcome) -> None:
@@ -57,20 +60,16 @@ class HtmlReport:
             self.add(outcome)
         self._write_index("", seconds)
 
-    def _draw(self, outcome: Outcome) -> list[tuple[str, str, str]]:
-        """The pictures of a test, written: where each is, what it shows, and its text."""
-        wanted: dict[tuple[str, str], str] = {}
-        captions = []
-        for what, found in (*(outcome.extra or {}).items(), ("", outcome.drawings)):
-            for i, text in enumerate(found.get("svg", ())):
-                if len(wanted) < _MOST_PICTURES:
-                    wanted["svg", f"{what}{'-' if what else ''}{i}"] = text
-                    captions.append(_caption(outcome.result, what, i))
-        if not wanted:
-            return []
-        paths = self._pictures.put(outcome.result.name, wanted)
-        drawn = zip(paths, captions, wanted.values(), strict=True)
-        return [(f"../pictures/{os.path.basename(path)}", caption, svg) for path, caption, svg in drawn]
+    def _draw(self, outcome: Outcome) -> list[Written]:
+        """The pictures of a test, written."""
+        wanted = [
+            Picture(
+                f"{what}{'-' if what else ''}{i}", _caption(outcome.result, what, i), text, f"{what or _EXECUTION}-{i}"
+            )
+            for what, found in (*(outcome.extra or {}).items(), ("", outcome.drawings))
+            for i, text in enumerate(found.get("svg", ()))
+        ]
+        return self._pictures.put(outcome.result.name, wanted[:_MOST_PICTURES]) if wanted else []
 
     def _write_index(self, notice: str, seconds: float) -> None:
         write_whole(os.path.join(self._folder, "index.html"), "".join(self._index(notice, seconds)))
@@ -89,7 +88,7 @@ class HtmlReport:
         yield "<th scope=col>Test</th><th scope=col>Says</th><th scope=col class=number>Time</th><th scope=col>File</th>"
         yield "</tr></thead>\n<tbody>\n"
         yield from (row.text for row in self._rows)
-        yield f"</tbody></table>\n{foot(script=True)}"
+        yield f"</tbody></table>\n{foot(OF_TABLE)}"
 
 
 def _row(outcome: Outcome, page: str) -> _Row:
@@ -104,7 +103,7 @@ def _row(outcome: Outcome, page: str) -> _Row:
     return _Row(result.verdict, good, text)
 
 
-def _page(outcome: Outcome, text: str, pictures: Sequence[tuple[str, str, str]], model: str) -> Iterator[str]:
+def _page(outcome: Outcome, text: str, pictures: Sequence[Written], model: str) -> Iterator[str]:
     result = outcome.result
     yield head(result.name, "../")
     yield '<nav><a href="../index.html">All tests</a></nav>\n'
@@ -116,11 +115,12 @@ def _page(outcome: Outcome, text: str, pictures: Sequence[tuple[str, str, str]],
     yield from _told("What is not as expected", (f for f in outcome.findings if not f.known))
     yield from _told("Known findings", (f for f in outcome.findings if f.known))
     yield from _told("What the answer rests on", assumptions(result))
-    yield from _outcomes(result)
+    drawn = [picture.name for picture in pictures]
+    yield from _outcomes(result, drawn)
     if pictures:
         yield "<h2>Executions</h2>\n"
-    yield from figures(pictures)
-    yield f"<h2>Everything</h2>\n<pre>{_lines(text.splitlines())}</pre>\n{foot()}"
+    yield from group(pictures, _spoken_of(result, drawn))
+    yield f"<h2>Everything</h2>\n<pre>{_lines(text.splitlines())}</pre>\n{foot(scripts() if pictures else '')}"
 
 
 def _told(title: str, found: Iterable[Finding]) -> Iterator[str]:
@@ -136,7 +136,16 @@ def _told(title: str, found: Iterable[Finding]) -> Iterator[str]:
         yield "</ul>\n"
 
 
-def _outcomes(result: Result) -> Iterator[str]:
+def _spoken_of(result: Result, drawn: Sequence[str]) -> int:
+    """Which picture to show first: one of a race, a wait or a reason, or else of the first state that a reader looks for."""
+    if drawn and drawn[0].startswith(_EXECUTION) and not result.executions:
+        asked = result.kind != "forall"
+        names = [f"{_EXECUTION}-{i}" for i, satisfies in enumerate(result.satisfied) if satisfies == asked]
+        return next((drawn.index(name) for name in names if name in drawn), 0)
+    return 0
+
+
+def _outcomes(result: Result, drawn: Sequence[str]) -> Iterator[str]:
     if result.states:
         names = list(dict.fromkeys(name for state in result.states for name in state))
         asked = bool(result.kind) and len(result.satisfied) == len(result.states)
@@ -147,7 +156,9 @@ def _outcomes(result: Result) -> Iterator[str]:
             cells = "".join(f"<td class=value>{_text(str(state.get(name, '')))}</td>" for name in names)
             met = asked and result.satisfied[i]
             cells += f"<td>{'met' if met else 'not met'}</td>" if asked else ""
-            yield f"<tr{' class=meets' if met else ''}><th scope=row>{i}</th>{cells}</tr>\n"
+            name = f"{_EXECUTION}-{i}"
+            number = f'<a href="#{name}">{i}</a>' if name in drawn and not result.executions else f"{i}"
+            yield f"<tr{' class=meets' if met else ''}><th scope=row>{number}</th>{cells}</tr>\n"
         yield "</tbody></table>\n"
         if len(result.states) > _MOST_STATES:
             yield f"<p>and {len(result.states) - _MOST_STATES} more, in the text below</p>\n"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ptxmm import __version__
 from ptxmm.report.files import write_whole
 from ptxmm.report.junit import legal
-
-#: Pictures of a page that are open from the beginning.
-_OPEN_PICTURES = 3
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b2023; --paper: #fff; --faint: #586166; --line: #dcdfde; --edge: #868d8b;
@@ -56,7 +53,26 @@ form { display: flex; flex-wrap: wrap; gap: 0.6rem 1.4rem; align-items: center; 
 form label { display: inline-flex; align-items: center; gap: 0.5rem; }
 figure { margin: 1rem 0 1.4rem; overflow-x: auto; }
 figcaption { color: var(--faint); font-size: 0.92rem; } figure img { max-width: max(100%, 34rem); height: auto; }
-.beside { display: flex; flex-wrap: wrap; gap: 0 2rem; } .beside figure { max-width: 100%; }
+.beside { display: flex; flex-wrap: wrap; gap: 0 2rem; } .beside > * { flex: 1 1 36rem; min-width: 0; }
+.beside figure { max-width: 100%; }
+.stepped > :not(.view) { display: none; }
+.drawn { overflow-x: auto; margin: 0.5rem 0; border-radius: 6px; }
+.picture { position: relative; width: max-content; min-width: 100%; max-width: 100%; }
+.tip { position: absolute; left: 0; top: 0; z-index: 1; width: max-content; max-width: min(26rem, 90%); padding: 0.3rem 0.6rem;
+  pointer-events: none; font: 0.8rem/1.45 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; color: var(--paper);
+  background: var(--ink); border-radius: 5px; }
+.stepper { display: flex; flex-wrap: wrap; align-items: center; gap: 0.5rem; margin: 0.5rem 0; }
+.stepper button { font: inherit; color: inherit; background: var(--soft); border: 1px solid var(--edge); border-radius: 6px;
+  min-width: 2.4rem; min-height: 2.1rem; cursor: pointer; }
+.below { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0.2rem 1.4rem; }
+.below input { min-height: 0; }
+.picture:has(.natural) { max-width: none; }
+.place { min-width: 4.5rem; text-align: center; font-variant-numeric: tabular-nums; }
+.relations { border: 0; margin: 0; padding: 0; min-width: 0; display: flex; flex-wrap: wrap; align-items: center;
+  gap: 0.2rem 1rem; }
+.relations legend { float: left; padding: 0; margin-right: 0.8rem; color: var(--faint); font-size: 0.92rem; }
+.relations label { display: inline-flex; align-items: center; gap: 0.35rem; min-height: 1.7rem; font: 0.86rem var(--mono); }
+.relations input { min-height: 0; } .swatch { width: 1.1rem; height: 3px; border-radius: 2px; }
 summary { cursor: pointer; margin: 0.5rem 0; color: var(--link); }
 .verdict { font-weight: 700; } .good { color: var(--good); } .bad { color: var(--bad); } .open { color: var(--open); }
 .faint { color: var(--faint); }
@@ -65,9 +81,10 @@ summary { cursor: pointer; margin: 0.5rem 0; color: var(--link); }
   th, td { padding: 0.35rem 0.45rem; }
   table.tests { table-layout: auto; }
   .tests:not(.compared) col { width: auto !important; }
-  .tests:not(.compared) :is(th, td):nth-child(n + 4) { display: none; }
+  .tests:not(.compared) :is(th, td):nth-child(n + 4), .compared :is(th, td):last-child { display: none; }
+  .compared :is(th, td) { overflow-wrap: break-word; }
 }
-@media print { form, nav { display: none; } body { max-width: none; } }
+@media print { form, nav, .stepper, .relations, .below label { display: none; } body { max-width: none; } }
 """
 
 SCRIPT = """
@@ -108,6 +125,9 @@ table.querySelectorAll('thead th').forEach((head, column) => {
 filter();
 """
 
+#: What the index of a report loads: its table is filtered and sorted.
+OF_TABLE = '<script src="report.js"></script>'
+
 
 def write_sheets(folder: str) -> None:
     """Writes what the pages of a folder share. Raises OSError where that cannot be."""
@@ -125,10 +145,9 @@ def head(title: str, root: str = "") -> str:
     )
 
 
-def foot(script: bool = False) -> str:
-    """How it ends; `script`: it has a table to filter and sort."""
-    more = '<script src="report.js"></script>' if script else ""
-    return f"<footer class=faint><p>ptxmm {text(__version__)}</p></footer>\n{more}</body></html>\n"
+def foot(scripts: str = "") -> str:
+    """How it ends, and what it loads."""
+    return f"<footer class=faint><p>ptxmm {text(__version__)}</p></footer>\n{scripts}</body></html>\n"
 
 
 def choice(verdicts: Sequence[tuple[str, str]]) -> str:
@@ -138,24 +157,6 @@ def choice(verdicts: Sequence[tuple[str, str]]) -> str:
         "<form hidden role=search><label>Filter <input id=text type=search></label> <label>Verdict <select id=verdict>"
         f"<option value=''>all</option>{options}</select></label> <output id=told class=faint></output></form>\n"
     )
-
-
-def figure(path: str, caption: str, svg: str) -> str:
-    """A picture that is fetched when somebody comes to see it, and takes its room before."""
-    sizes = [(name, svg.partition(f' {name}="')[2].partition('"')[0].partition(".")[0]) for name in ("width", "height")]
-    size = "".join(f" {name}={value}" for name, value in sizes if value.isdecimal())
-    return (
-        f'<figure><img loading=lazy src="{text(path)}"{size} alt="{text(caption)}; its steps are in the text below">'
-        f"<figcaption>{text(caption)}</figcaption></figure>\n"
-    )
-
-
-def figures(drawn: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    """Pictures, each with its caption and its text; of many, those behind the first are folded."""
-    for path, caption, svg in drawn[:_OPEN_PICTURES]:
-        yield figure(path, caption, svg)
-    for path, caption, svg in drawn[_OPEN_PICTURES:]:
-        yield f"<details><summary>{text(caption)}</summary>{figure(path, caption, svg)}</details>\n"
 
 
 def name_text(name: str) -> str:

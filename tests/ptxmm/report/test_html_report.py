@@ -65,8 +65,11 @@ def pages(folder: Path) -> dict[Path, Page]:
         page = found[path] = Page(text)
         links = [e["href"] for e in page.all("a") + page.all("link")]
         links += [e["src"] for e in page.all("img") + page.all("script")]
+        links += [e["data-drawing"] for e in page.all("figure")]
+        names = {e["id"] for e in page.all("figure") if "id" in e}
+        assert {link[1:] for link in links if link[0] == "#"} <= names
         for link in links:
-            assert link and (path.parent / unquote(link)).is_file(), link
+            assert (link and link[0] == "#") or (path.parent / unquote(link)).is_file(), link
         assert all(i["alt"] for i in page.all("img")) and all(t.get("scope") in ("col", "row") for t in page.all("th"))
         assert [t for t, _ in page.found].count("h1") == 1 and page.all("html") == [{"lang": "en"}]
     return found
@@ -117,7 +120,9 @@ def test_nothing_in_a_test_is_taken_for_a_page(tmp_path: Path) -> None:
         found = pages(tmp_path / folder)
         assert len(found) == tests + 1
         for path, page in found.items():
-            assert [t for t, _ in page.found].count("script") == (path.name == "index.html")
+            scripts = [attributes["src"] for tag, attributes in page.found if tag == "script"]
+            drawn = ["../figures.js"] if page.all("figure") else []
+            assert scripts == (["report.js"] if path.name == "index.html" else drawn)
             assert not any(name.startswith("on") for _, attributes in page.found for name in attributes)
             assert "\x1b" not in page.text and (folder == "out" or "alert(1)" in page.text)
 

@@ -103,7 +103,10 @@ def in_cat(axiom: str) -> tuple[str, list[str]]:
     text, clauses = text_of(MODEL), coverage_map.clauses()
     own = {name: c for name, c in clauses.items() if name.split()[0] == axiom}
     named = {word for c in own.values() for word in _words(text[c.start : c.end])} - {axiom}
-    pieces = [text[c.start : c.end] for name, c in clauses.items() if name in own or name in named]
+    shown = {name: text[c.start : c.end] for name, c in clauses.items() if name in own or name in named}
+    pieces = [
+        piece for name, piece in shown.items() if name in own or not piece.startswith("flag")
+    ]  # a flag defines nothing
     words = {word for piece in pieces for word in _words(piece)}
     return "\n".join(pieces), [name for name in BASE if name in words]
 
@@ -123,6 +126,7 @@ def axiom_page(axiom: str, needed: Needed) -> str:
     parts = [
         f"# The axiom {axiom}",
         f"{says[0].upper()}{says[1:]}. PTX ISA 9.0, section {SECTIONS[axiom]}.",
+        in_words(axiom),
         "## In the model",
         f"```cat\n{written}\n```",
         "\n".join(["| Name | What it is |", "|---|---|", *(f"| `{name}` | {BASE[name].meaning} |" for name in base)]),
@@ -136,6 +140,14 @@ def axiom_page(axiom: str, needed: Needed) -> str:
         "- [the other axioms](README.md)",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def in_words(axiom: str) -> str:
+    """What `ptxmm explain` says of an axiom, before its examples."""
+    from ptxmm.topics import text_of
+
+    prose = text_of(axiom).partition("\n\n")[2].partition("\n\n```")[0]
+    return re.sub(r"(?<=\.)\s[^.]*:$", "", prose)  # not the sentence that leads to an example
 
 
 #: What a reader of a page asks next.
@@ -215,7 +227,7 @@ def _mistake(path: Path) -> Mistake:
     return Mistake(path.parent.name, title, **said)
 
 
-def mistake_page(mistake: Mistake, drawn: Sequence[str]) -> str:
+def mistake_page(mistake: Mistake, drawn: Drawn) -> str:
     folder = MISTAKES / mistake.name
     wrong, right = ((folder / f"{name}.cu").read_text(encoding="utf-8") for name in ("wrong", "right"))
     changed = difflib.unified_diff(wrong.splitlines(), right.splitlines(), "wrong.cu", "right.cu", lineterm="")
@@ -230,7 +242,7 @@ def mistake_page(mistake: Mistake, drawn: Sequence[str]) -> str:
         f"This kernel is [wrong.cu]({mistake.name}/wrong.cu), the right one [right.cu]({mistake.name}/right.cu), "
         f"and [{test}]({mistake.name}/{test}) is the test of both, with what nvcc makes of them.",
         console(f"cp docs/mistakes/{mistake.name}/* .", f"ptxmm check {test}:wrong --svg pictures"),
-        *(part for picture in drawn for part in _shown(picture)),
+        *(part for picture in drawn.pictures for part in _shown(picture, drawn.meaningless)),
         "## The fix",
         mistake.right,
         "```diff\n" + "\n".join(changed) + "\n```",
@@ -241,7 +253,14 @@ def mistake_page(mistake: Mistake, drawn: Sequence[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def drawn(name: str) -> list[str]:
+class Drawn(NamedTuple):
+    """The pictures that show a mistake, and whether the manual gives the program no meaning."""
+
+    pictures: list[str]
+    meaningless: bool
+
+
+def drawn(name: str) -> Drawn:
     """The pictures that show a mistake, as `ptxmm check --svg` calls them: the first race, if there is one, and an outcome that
     should not be, or the execution in which the program has no meaning."""
     import ptxmm
@@ -249,17 +268,20 @@ def drawn(name: str) -> list[str]:
     result = ptxmm.check(ptxmm.load(MISTAKES / name / f"{name}.toml:wrong"))
     number = 0 if result.verdict == "undefined" else list(result.satisfied).index(False)
     races = ["race-0"] if result.race_witnesses else []
-    return [f"pictures/{name}.toml_wrong-{which}.svg" for which in (*races, number)]
+    pictures = [f"pictures/{name}.toml_wrong-{which}.svg" for which in (*races, number)]
+    return Drawn(pictures, result.verdict == "undefined")
 
 
-def pictured(name: str) -> list[str]:
-    """The pictures that the page of a mistake has."""
-    return _PICTURE.findall((MISTAKES / f"{name}.md").read_text(encoding="utf-8"))
+def pictured(name: str) -> Drawn:
+    """The pictures that the page of a mistake has, and the verdict that it shows."""
+    text = (MISTAKES / f"{name}.md").read_text(encoding="utf-8")
+    return Drawn(_PICTURE.findall(text), f"\nundefined  {name}.toml:wrong " in text)
 
 
-def _shown(picture: str) -> Iterator[str]:
+def _shown(picture: str, meaningless: bool) -> Iterator[str]:
     race = "-race-" in picture
-    yield "Two accesses that nothing orders:" if race else "An execution that goes wrong:"
+    other = "One of its executions. Whatever it ends with, the manual promises nothing of it:" if meaningless else ""
+    yield "Two accesses that nothing orders:" if race else other or "An execution that goes wrong:"
     yield f"![{'A race' if race else 'An execution that shows the mistake'}]({picture})"
 
 

@@ -45,7 +45,7 @@ BASE: dict[str, BaseName] = {
         _SET,
         "what an mbarrier object or a cluster barrier counts: arrivals, and completions of transactions; in `REL` or `RLX`",
     ),
-    "MW": BaseName(_SET, "waits for a phase of these that returned true; in `ACQ` or `RLX`"),
+    "MW": BaseName(_SET, "waits for a phase of an mbarrier object that returned true; in `ACQ` or `RLX`"),
     "REFUSED": BaseName(_SET, "`try_wait` that returned false: the phase was not over, or it did not wait for that"),
     "MBINIT": BaseName(_SET, "`mbarrier.init`, `mbarrier.inval` and `fence.mbarrier_init`"),
     "INVAL": BaseName(_SET, "`mbarrier.inval`"),

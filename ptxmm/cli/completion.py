@@ -50,9 +50,9 @@ def _quoted(text: str) -> str:
 
 
 def _tests() -> str:
-    from ptxmm.cli.outline import library
+    from ptxmm.cli.outline import library_words
 
-    return " ".join(library())
+    return " ".join(library_words())
 
 
 def _flat(words: Iterable[str]) -> str:

@@ -63,6 +63,13 @@ def library() -> tuple[str, ...]:
     return tuple(os.path.basename(path).removesuffix(".litmus") for path in paths())
 
 
+def library_words() -> tuple[str, ...]:
+    """The folders of the tests that ship, and their names."""
+    from litmus.library import paths
+
+    return (*sorted({os.path.basename(os.path.dirname(path)) for path in paths()}), *library())
+
+
 def _progress() -> tuple[str, ...]:
     from axioms.liveness.progress import NAMES
 
@@ -75,7 +82,7 @@ _WORDS: dict[tuple[str, str], Callable[[], tuple[str, ...]]] = {
     ("models", "NAME"): _models,
     ("show", "NAME"): _models,
     ("topic", "TOPIC"): _topics,
-    ("words", "WORD"): library,
+    ("words", "WORD"): library_words,
     ("progress", "MODEL"): _progress,
 }
 

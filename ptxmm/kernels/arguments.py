@@ -21,7 +21,8 @@ from ptxmm.kernels.expressions import TYPES, Type
 from ptxmm.kernels.launch import POINTER, Argument, Buffer, Field, Multimem, Pointer, Scalar, Structure
 from ptxmm.kernels.words import suggested
 
-_KEYS = (
+#: What may stand in an argument, and in a field of a structure.
+KEYS = (
     "type",
     "elements",
     "init",
@@ -36,7 +37,7 @@ _KEYS = (
 )
 #: Those that no buffer has.
 _NO_BUFFER = frozenset(("value", "bytes", "fields", "tensor_map", "texture", "surface", "multimem"))
-_FIELD_KEYS = ("at", "type", "value", "tensor_map")
+FIELD_KEYS = ("at", "type", "value", "tensor_map")
 #: Where a tensor map begins: at a multiple of so many bytes (`CUtensorMap` has this alignment).
 _OF_MAPS = 64
 #: Parameters of a kernel have no more bytes.
@@ -81,8 +82,8 @@ def is_buffer(table: object) -> bool:
 def described(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument], folder: str = "") -> Argument:
     """The argument that a table describes; files are seen from `folder`. Raises ArgumentTrouble."""
     for key in table:
-        if key not in _KEYS:
-            hint = suggested(key, _KEYS) or f"a parameter has {', '.join(_KEYS)}"
+        if key not in KEYS:
+            hint = suggested(key, KEYS) or f"a parameter has {', '.join(KEYS)}"
             raise ArgumentTrouble((key,), f"'{name}' has no '{key}'", hint, key=True)
     if "tensor_map" in table:
         return _tensor_map(name, table, buffers)
@@ -242,8 +243,8 @@ def _at(table: object, way: tuple[str | int, ...], name: str) -> int:
     if not isinstance(table, dict):
         raise ArgumentTrouble(way, f"a field is a table, not {kind_of(table)}", 'as in {at = 0, value = "&x"}')
     for key in table:
-        if key not in _FIELD_KEYS:
-            hint = suggested(key, _FIELD_KEYS) or f"a field has {', '.join(_FIELD_KEYS)}"
+        if key not in FIELD_KEYS:
+            hint = suggested(key, FIELD_KEYS) or f"a field has {', '.join(FIELD_KEYS)}"
             raise ArgumentTrouble((*way, key), f"a field of '{name}' has no '{key}'", hint, key=True)
     if "tensor_map" in table:
         for key in ("type", "value"):

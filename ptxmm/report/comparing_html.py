@@ -92,7 +92,7 @@ class HtmlReport:
         written = write(test) if isinstance(test, Test) else ""
         if written and written not in shown:
             shown.add(written)
-            yield f"<details open><summary>The test</summary><pre>{text(written)}</pre></details>\n"
+            yield f"<details open><summary>The test</summary><pre class=source>{text(written)}</pre></details>\n"
         name = test.name if isinstance(test, Test) else comparison.name
         for reason in telling.reasons:
             yield from self._side_by_side(name, reason)

@@ -44,6 +44,7 @@ td.value { font-family: var(--mono); font-size: 0.86rem; }
 pre, code { font: 0.85rem/1.5 var(--mono); }
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: 0.8rem 1rem; overflow-x: auto;
   white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.5rem 0; }
+pre.source { white-space: pre; }
 th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
 th[aria-sort=ascending] button::after { content: ' \\2191'; }
 th[aria-sort=descending] button::after { content: ' \\2193'; }
@@ -53,7 +54,7 @@ form { display: flex; flex-wrap: wrap; gap: 0.6rem 1.4rem; align-items: center; 
 form label { display: inline-flex; align-items: center; gap: 0.5rem; }
 figure { margin: 1rem 0 1.4rem; overflow-x: auto; }
 figcaption { color: var(--faint); font-size: 0.92rem; } figure img { max-width: max(100%, 34rem); height: auto; }
-.beside { display: flex; flex-wrap: wrap; gap: 0 2rem; } .beside > * { flex: 1 1 36rem; min-width: 0; }
+.beside { display: flex; flex-wrap: wrap; gap: 0 2rem; } .beside > * { flex: 1 1 34rem; min-width: 0; }
 .beside figure { max-width: 100%; }
 .stepped > :not(.view) { display: none; }
 .drawn { overflow-x: auto; margin: 0.5rem 0; border-radius: 6px; }
@@ -82,7 +83,8 @@ summary { cursor: pointer; margin: 0.5rem 0; color: var(--link); }
   table.tests { table-layout: auto; }
   .tests:not(.compared) col { width: auto !important; }
   .tests:not(.compared) :is(th, td):nth-child(n + 4), .compared :is(th, td):last-child { display: none; }
-  .compared :is(th, td) { overflow-wrap: break-word; }
+  .compared :is(th, td) { overflow-wrap: break-word; font-size: 0.8rem; padding: 0.3rem 0.25rem; }
+  .compared thead th { white-space: normal; }
 }
 @media print { form, nav, .stepper, .relations, .below label { display: none; } body { max-width: none; } }
 """

@@ -185,6 +185,14 @@ def _names(text: str) -> list[str]:
 
 
 def _cat(before: str, asked: Asked) -> tuple[int, list[Item]]:
+    line = _line(before)
+    if line.count('"') % 2:  # a title, or a file that is included
+        from axioms.cat.library import FILES
+
+        included = line.split()[:1] == ["include"]
+        return before.rfind('"') + 1, [
+            Item(name, "a file that need not be there", "value") for name in FILES if included
+        ]
     own = sorted(set(_DEFINED.findall(asked.text)))
     return _start(before, _CAT), [*_cat_words(), *(Item(name, "in this model", "name") for name in own)]
 
@@ -201,10 +209,17 @@ def _cat_words() -> tuple[Item, ...]:
 
 
 def _kernel(before: str, asked: Asked) -> tuple[int, list[Item]]:
+    from ptxmm.kernels.arguments import FIELD_KEYS, KEYS
     from ptxmm.kernels.schema import CHECK, FILE, KERNEL, VARIANT
 
     line = _line(before)
     key, equals, _ = line.partition("=")
+    if line.rfind("{") > line.rfind("}") and ("params" in (_table(before), *re.findall(r"[a-z]+", key))):
+        begun = re.split("[{,]", line)[-1]
+        key, equals, _ = begun.partition("=")
+        if not equals:
+            keys = FIELD_KEYS if "fields" in line else KEYS
+            return _start(before, ""), [Item(f"{key} = ", "a key of an argument", "key") for key in keys]
     if equals:
         return _start(before, _NAME), list(_values(key.strip(), asked.text))
     if line.lstrip().startswith("["):
@@ -230,7 +245,8 @@ def _values(key: str, text: str) -> Iterator[Item]:
         "expect": EXPECTED, "progress": NAMES, "type": TYPES, **dict.fromkeys(PROPERTIES, ("true", "false")),
     }.get(key, ())  # fmt: skip
     yield from (Item(word, f"for {key}", "value") for word in words)
-    yield from (Item(name, "in this test", "name") for name in _names(text))
+    if not words:
+        yield from (Item(name, "in this test", "name") for name in _names(text))
 
 
 _OF_KIND = {"litmus": _litmus, "ptx": _ptx, "cat": _cat, "kernel": _kernel}

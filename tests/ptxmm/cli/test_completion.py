@@ -32,6 +32,7 @@ TYPED = {
     "ptxmm lint lo": {"lock.ptx"},
     "ptxmm init lo": {"lock.ptx"},
     "ptxmm explain load-b": {"load-buffering"},
+    "ptxmm library mess": {"message-passing"},
     "ptxmm library IRIW+fence.sc.g": {"IRIW+fence.sc.gpu", "IRIW+fence.sc.gpu-weak-stores"},
     "ptxmm completion z": {"zsh"},
     "ptxmm repair --apply mi": set(),

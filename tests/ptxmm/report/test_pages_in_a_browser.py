@@ -6,6 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from accessibility import violations
+
 from ptxmm.checker import Outcome
 from ptxmm.cli.main import main
 from ptxmm.report.html import HtmlReport
@@ -60,6 +62,8 @@ def test_pages_of_a_run_show_causes_and_pictures_in_light_and_dark(browser: Any,
     colours = []
     for scheme in ("light", "dark"):
         page, wrong = opened(browser, path, scheme)
+        page.locator(".view svg").wait_for()
+        assert violations(page) == []
         assert "no release semantics" in page.locator("h2:has-text('Cause') + pre").inner_text()
         assert page.locator(".view [data-event]").first.is_visible() and not page.locator("figure").first.is_visible()
         colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Any
 
 import pytest
+from accessibility import violations
 from browsing import open_example, settled, verdicts, write
 
-#: What axe-core calls serious.
-_BAD = {"serious", "critical"}
 #: What opens each window, and what it shows.
 _WINDOWS = (
     ("Library", "dialog .examples [role=option]"),
@@ -18,60 +16,39 @@ _WINDOWS = (
 )
 
 
-@pytest.fixture(scope="module")
-def axe() -> str:
-    """The script of axe-core."""
-    pytest.importorskip("axe_playwright_python", reason="no axe-playwright-python, which carries axe-core")
-    return (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-
-
-def violations(page: Any, axe: str) -> list[str]:
-    """What axe-core says of the page as it stands, where it is serious; and that it looked."""
-    page.evaluate("() => document.getAnimations().forEach(animation => animation.finish())")
-    page.evaluate(axe)  # through the debugger: the policy of the page lets no script in
-    found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
-    assert len(found["passes"]) > 15
-    return [
-        f"{one['id']}: {one['help']}: {node['target']} {node['failureSummary']}"
-        for one in found["violations"]
-        if one["impact"] in _BAD
-        for node in one["nodes"]
-    ]
-
-
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
-def test_nothing_serious_is_wrong_with_the_page(visitor: Any, axe: str, scheme: str) -> None:
+def test_nothing_serious_is_wrong_with_the_page(visitor: Any, scheme: str) -> None:
     page = visitor.page(color_scheme=scheme)
     page.get_by_role("button", name="Models").click()
     page.get_by_role("checkbox", name="ptx-7.5").check()
     page.locator(".card").nth(1).wait_for()
     settled(page)
-    assert violations(page, axe) == []
+    assert violations(page) == []
     page.keyboard.press("Escape")
     page.locator("button.reason").first.click()
     write(page, page.locator("textarea.code").input_value().replace("st.weak", "st.wweak"))
     page.locator(".problem").wait_for()
-    assert violations(page, axe) == []
+    assert violations(page) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_serious_is_wrong_with_any_window(visitor: Any, axe: str, scheme: str, width: int) -> None:
+def test_nothing_serious_is_wrong_with_any_window(visitor: Any, scheme: str, width: int) -> None:
     page = visitor.page(color_scheme=scheme, viewport={"width": width, "height": 850})
     for name, waited in _WINDOWS:
         page.get_by_role("button", name=name).click()
         page.locator(waited).first.wait_for()
-        assert violations(page, axe) == [], name
+        assert violations(page) == [], name
         page.keyboard.press("Escape")
     page.locator("textarea.code").focus()
     page.keyboard.press("Control+End")
     page.keyboard.type("\nex")
     page.get_by_role("listbox", name="Completions").wait_for()
-    assert violations(page, axe) == [], "completion"
+    assert violations(page) == [], "completion"
     page.keyboard.press("Escape")
     open_example(page, "SB+fence.sc.gpu")
-    assert violations(page, axe) == [], "another test"
+    assert violations(page) == [], "another test"
 
 
 def test_everything_is_reached_by_keys(page: Any) -> None:

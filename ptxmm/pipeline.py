@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from axioms.program import Asked, Observable, Program, ProgramSource, Thread, final_symbol
@@ -29,6 +30,7 @@ from litmus.test import (
     Test,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, fail
+from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.actions import MAPA_ALIAS
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.ir.effects import FinalRegister
@@ -84,8 +86,10 @@ def _special_registers(test: Test, own_aliases: bool) -> dict[str, dict[str, int
     return found
 
 
-#: Instructions that the threads of a warp execute together.
-_TOGETHER = frozenset(("shfl", "vote", "match", "redux", "elect", "activemask"))
+@cache
+def _together(opcode: str) -> bool:
+    """Whether the threads of a warp compute something together by such instructions; at a barrier they only wait."""
+    return opcode != "bar" and any(form.kind == "warp" for form in TYPED.forms.get(opcode, ()))
 
 
 def _asks_for_its_place(statement: object) -> bool:
@@ -94,7 +98,7 @@ def _asks_for_its_place(statement: object) -> bool:
     names = (o.name for o in statement.operands if isinstance(o, Name))
     return (
         statement.opcode == "isspacep"
-        or statement.opcode in _TOGETHER
+        or _together(statement.opcode)
         or "multicast::cluster" in statement.modifiers
         or any(name.startswith(("%cluster_", "%lane")) for name in names)
     )

@@ -90,3 +90,32 @@ def test_one_of_two_that_are_on_two_paths_meets(engine: str) -> None:
     result = check(either, one, "exists (0:%r1 = 11 /\\ 0:%r2 = 12)", writes, engine)
     assert (result.verdict, len(result.states)) == ("ok", 2)
     assert check(either, one, "exists (0:%r1 = 7 /\\ 1:%r2 = 8)", writes, engine).verdict == "ok"
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [s];",
+        "stmatrix.sync.aligned.m8n8.x1.shared.b16 [s], {%r0};",
+        "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r0;",
+        "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r1, %r2}, {%r0}, {%r0}, {%r0, %r0};",
+        "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [s];",
+    ],
+)
+def test_what_a_whole_warp_executes_needs_all_its_threads(engine: str, instruction: str) -> None:
+    """PTX ISA 9.0, section 9.7.14: all threads of the warp execute it; two of them have no meaning."""
+    text = HEAD.replace("z = 0;", "z = 0; .shared .align 128 .u8 s[512];")
+    body = f"mov.u32 %r0, 0; {instruction}"
+    with pytest.raises(ptxmm.InputError, match=r"all 32 threads of a warp execute '.*' together; here a warp has 2"):
+        ptxmm.check(ptxmm.parse(text.format(body, body, "", "exists (x = 5)")), engine=engine)
+
+
+@pytest.mark.parametrize("order", ["bar.warp.sync -1;", ""])
+def test_a_whole_warp_loads_a_matrix(order: str) -> None:
+    """Section 9.7.14.5.15: four threads get the words of each row, here of one, that a thread wrote before the barrier."""
+    load = f"{order} mov.u32 %r1, s; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r0}}, [%r1];"
+    threads = [f"P{i}@warp 0,cta 0 {{ {'st.shared.weak.u32 [s], 7;' if i == 0 else ''} {load} }}" for i in range(32)]
+    text = "\n".join(("PTX matrix", "{ .shared .align 128 .u8 s[512]; }", *threads, "exists (4:%r0 = 0 \\/ 1:%r0 = 7)"))
+    result = ptxmm.check(ptxmm.parse(text), races=True)
+    assert (result.positive > 0, bool(result.races)) == ((False, False) if order else (True, True)), result

@@ -62,7 +62,7 @@ def registers(shape: str, num: int, lines: str) -> tuple[int, str, str]:
 
 @pytest.mark.part(4)
 @pytest.mark.parametrize(("shape", "num", "packed"), CASES)
-def test_loads(shape: str, num: int, packed: bool) -> None:
+def test_loads(shape: str, num: int, packed: bool, draw: int = 0) -> None:
     count, vector, told = registers(shape, num, "st.global.b32 [%q+{at}], %r{i};")
     half = 64
     second = f", {half}" if shape == "16x32bx2" else ""
@@ -72,7 +72,7 @@ def test_loads(shape: str, num: int, packed: bool) -> None:
     columns = 256
     text = module(body, filled=columns, shared=0, declared=f".reg .b32 %r<{count}>;")
     accepted(text)
-    cells = np.random.default_rng(num).integers(0, 1 << 32, (128, columns), np.uint32)
+    cells = np.random.default_rng([num, draw]).integers(0, 1 << 32, (128, columns), np.uint32)
     got = run(text, None, cells, 128 * count).reshape(4, 32, count)
     for warp in range(4):
         for t in range(32):
@@ -88,14 +88,14 @@ def test_loads(shape: str, num: int, packed: bool) -> None:
 
 @pytest.mark.part(2)
 @pytest.mark.parametrize(("shape", "num", "packed"), [c for c in CASES if c[1] < 32])
-def test_stores(shape: str, num: int, packed: bool) -> None:
+def test_stores(shape: str, num: int, packed: bool, draw: int = 0) -> None:
     count, vector, told = registers(shape, num, "ld.global.b32 %r{i}, [%q+{at}];")
     second = ", 16" if shape == "16x32bx2" else ""
     store = f"tcgen05.st.sync.aligned.{shape}.x{num}{'.unpack::16b' if packed else ''}.b32 [%mine]{second}, {vector};"
     body = f"{told.replace('%out', '%more')} {store} {WAIT_ST}"
     text = module(body, filled=32, back=32, shared=0, declared=f".reg .b32 %r<{count}>;")
     accepted(text)
-    rng = np.random.default_rng(num)
+    rng = np.random.default_rng([num, draw])
     cells = rng.integers(0, 1 << 32, (128, 32), np.uint32)
     given = rng.integers(0, 1 << 32, (4, 32, count), np.uint32)
     expected = cells.copy()
@@ -164,8 +164,8 @@ MMA = [
 @pytest.mark.part(3)
 @pytest.mark.parametrize(("name", "m", "n", "mode", "k_major"), MMA)
 @pytest.mark.parametrize("enabled", [0, 1])
-def test_products(name: str, m: int, n: int, mode: int, k_major: bool, enabled: int) -> None:
-    rng = np.random.default_rng(m + n + mode)
+def test_products(name: str, m: int, n: int, mode: int, k_major: bool, enabled: int, draw: int = 0) -> None:
+    rng = np.random.default_rng([m + n + mode, draw])
     _, d, a, k, elements = TYPES[name]
     low, high = (-128, 128) if name == "s8" else (-8, 9)
     left, right = rng.integers(low, high, (m, k)), rng.integers(low, high, (n, k))

@@ -57,14 +57,14 @@ def awkward(rng: Any, shape: tuple[int, int]) -> Any:
      ("min", "", "u32"), ("max", "", "s32"), ("min", "", "s32"), ("max", "", "u32")],
 )  # fmt: skip
 @pytest.mark.parametrize("num", [2, 4])
-def test_loads_that_reduce(op: str, modifiers: str, type_: str, num: int) -> None:
+def test_loads_that_reduce(op: str, modifiers: str, type_: str, num: int, draw: int = 0) -> None:
     names = ", ".join(f"%r{i}" for i in range(num))
     stores = "".join(f"st.global.b32 [%q+{4 * i}], %r{i};" for i in range(num))
     body = (
         f"tcgen05.ld.red.sync.aligned.32x32b.x{num}.{op}{modifiers}.{type_} {{{names}}}, {{%r9}}, [%mine]; {WAIT_LD}"
         f"mul.wide.u32 %q, %t, {4 * num + 4}; add.u64 %q, %q, %out; {stores} st.global.b32 [%q+{4 * num}], %r9;"
     )
-    cells = awkward(np.random.default_rng(num), (128, 8))
+    cells = awkward(np.random.default_rng([num, draw]), (128, 8))
     text = accepted(module(body, filled=8, shared=0, declared=".reg .b32 %r<10>;", target="sm_103a"))
     got = run(text, None, cells, 128 * (num + 1)).reshape(128, num + 1)
     assert (got[:, :num] == cells[:, :num]).all()
@@ -98,9 +98,9 @@ def test_halves_that_reduce(same: bool, kind: str) -> None:
 
 
 @pytest.mark.parametrize("d", [0, 1])
-def test_scale_of_the_input(d: int) -> None:
+def test_scale_of_the_input(d: int, draw: int = 0) -> None:
     """Without a scale, and where D is 0, there is a value; else there is none: editions of the manual differ."""
-    rng = np.random.default_rng(d)
+    rng = np.random.default_rng([d, draw])
     a, b = (rng.integers(-8, 9, (x, 16)).astype(np.float16) for x in (128, 8))
     memory, da, db = shared(*(np.ascontiguousarray(x).view(np.uint8) for x in (a, b)))
     for scale, zeros in ((0, False), (3, True), (3, False)):
@@ -133,9 +133,9 @@ def test_scale_of_the_input(d: int) -> None:
 # Shifts of A.
 
 
-def test_shift_of_a() -> None:
+def test_shift_of_a(draw: int = 0) -> None:
     """Each row of D is that of the row of A before; of the first one nothing is known."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng([2, draw])
     a, b = (rng.integers(-128, 128, (x, 32)).astype(np.int8) for x in (128, 8))
     memory, _, db = shared(np.zeros((8, 32), np.uint8), b.view(np.uint8))
     cells = rng.integers(0, 999, (128, 16), np.uint32)
@@ -186,8 +186,8 @@ def zeros_of(start: list[int], first: list[int], span: int, m: int, n: int) -> l
 
 
 @pytest.mark.parametrize("m", [32, 64, 128])
-def test_zero_columns(m: int) -> None:
-    rng = np.random.default_rng(m)
+def test_zero_columns(m: int, draw: int = 0) -> None:
+    rng = np.random.default_rng([m, draw])
     n = 64
     a, b = (rng.integers(-128, 128, (x, 32)).astype(np.int8) for x in (m, n))
     memory, da, db = shared(a.view(np.uint8), b.view(np.uint8))
@@ -231,8 +231,8 @@ def test_zero_columns_are_told_in_two_ways() -> None:
 
 @pytest.mark.parametrize("m", [32, 64])
 @pytest.mark.parametrize("same", [True, False])
-def test_stationary_with_a_in_tensor_memory(m: int, same: bool) -> None:
-    rng = np.random.default_rng(m)
+def test_stationary_with_a_in_tensor_memory(m: int, same: bool, draw: int = 0) -> None:
+    rng = np.random.default_rng([m, draw])
     n = 64
     a, b = (rng.integers(-8, 9, (x, 16)).astype(np.float16) for x in (m, n))
     memory, _, db = shared(np.zeros((8, 32), np.uint8), np.ascontiguousarray(b).view(np.uint8))
@@ -265,8 +265,8 @@ def test_stationary_with_a_in_tensor_memory(m: int, same: bool) -> None:
 @pytest.mark.parametrize(
     ("shape", "multicast"), [("128x256b", ""), ("128x128b", ""), ("32x128b", ".warpx4"), ("4x256b", "")]
 )
-def test_copies_that_decompress(kind: str, source: str, shape: str, multicast: str) -> None:
-    rng = np.random.default_rng(len(shape))
+def test_copies_that_decompress(kind: str, source: str, shape: str, multicast: str, draw: int = 0) -> None:
+    rng = np.random.default_rng([len(shape), draw])
     rows, bits = map(int, shape.removesuffix("b").split("x"))
     elements = drawn(rng, kind, (rows, bits // 8))
     held = groups(elements, kind)

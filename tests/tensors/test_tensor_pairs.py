@@ -43,8 +43,8 @@ KINDS = [("f16", 256, 32), ("f16", 128, 48), ("tf32", 256, 16), ("tf32", 128, 32
 @pytest.mark.part(4)
 @pytest.mark.parametrize(("kind", "m", "n"), KINDS)
 @pytest.mark.parametrize("inside", ["shared", "tensor"])
-def test_products_of_pairs(kind: str, m: int, n: int, inside: str) -> None:
-    rng = np.random.default_rng(m + n)
+def test_products_of_pairs(kind: str, m: int, n: int, inside: str, draw: int = 0) -> None:
+    rng = np.random.default_rng([m + n, draw])
     number, dtype = {"f16": (0, np.float16), "tf32": (2, np.float32), "i8": (1, np.int8)}[kind]
     k = 32 // np.dtype(dtype).itemsize
     for seed in (None, 3):
@@ -67,9 +67,9 @@ def test_products_of_pairs(kind: str, m: int, n: int, inside: str) -> None:
         assert (got == expected).all()
 
 
-def test_small_types_and_lanes_of_pairs() -> None:
+def test_small_types_and_lanes_of_pairs(draw: int = 0) -> None:
     """Lanes that are not written: of the odd CTA behind those of the even one."""
-    rng = np.random.default_rng(9)
+    rng = np.random.default_rng([9, draw])
     for m, n in ((256, 16), (128, 32)):
         a, b = drawn(rng, "e4m3", (m, 32)), drawn(rng, "e2m3", (n, 32))
         memory, da, db = of_both(a, groups(b, "e2m3"), 6)
@@ -94,8 +94,8 @@ def test_small_types_and_lanes_of_pairs() -> None:
 @pytest.mark.parametrize(
     ("kind", "type_", "chunks"), [("mxf8f6f4", "e5m2", 1), ("mxf4", "e2m1", 2), ("mxf4nvf4", "e2m1", 4)]
 )
-def test_scales_of_pairs(kind: str, type_: str, chunks: int) -> None:
-    rng = np.random.default_rng(chunks)
+def test_scales_of_pairs(kind: str, type_: str, chunks: int, draw: int = 0) -> None:
+    rng = np.random.default_rng([chunks, draw])
     k, n = (32 if chunks == 1 else 64), 48
     a, b = drawn(rng, type_, (256, k)), drawn(rng, type_, (n, k))
     held = [x if width(type_) == 8 else (x[:, ::2] | x[:, 1::2] << 4).astype(np.uint8) for x in (a, b)]
@@ -125,8 +125,8 @@ def test_scales_of_pairs(kind: str, type_: str, chunks: int) -> None:
 
 
 @pytest.mark.parametrize(("shape", "multicast", "parts"), COPIES)
-def test_copies_of_pairs(shape: str, multicast: str, parts: list[int]) -> None:
-    rng = np.random.default_rng(len(shape))
+def test_copies_of_pairs(shape: str, multicast: str, parts: list[int], draw: int = 0) -> None:
+    rng = np.random.default_rng([len(shape), draw])
     rows, bits = map(int, shape.removesuffix("b").split("x"))
     lead = strides(6, True, rows, 1)
     matrices = rng.integers(0, 256, (2, rows, bits // 8)).astype(np.uint8)
@@ -148,8 +148,8 @@ def test_copies_of_pairs(shape: str, multicast: str, parts: list[int]) -> None:
     assert (got == expected).all()
 
 
-def test_shift_of_pairs() -> None:
-    cells = np.random.default_rng(1).integers(0, 1 << 32, (256, 16), np.uint32)
+def test_shift_of_pairs(draw: int = 0) -> None:
+    cells = np.random.default_rng([1, draw]).integers(0, 1 << 32, (256, 16), np.uint32)
     text = program("tcgen05.shift.cta_group::1.down [%at];", 0, 0, f"add.u32 %at, %base, {(96 << 16) + 8};")
     text = accepted(module(text, filled=16, back=16, declared=DECLARED, pair=True))
     got = run(text, np.zeros(65536, np.uint8), cells, 4096)

@@ -74,8 +74,8 @@ def cells_of(rng: Any, columns: int) -> Any:
 
 @pytest.mark.parametrize(("kind_a", "kind_b"), [("e4m3", "e5m2"), ("e2m1", "e4m3"), ("e3m2", "e2m3"), ("e5m2", "e2m1")])
 @pytest.mark.parametrize("where", ["shared", "tensor"])
-def test_small_types(kind_a: str, kind_b: str, where: str) -> None:
-    rng = np.random.default_rng(len(kind_a + where))
+def test_small_types(kind_a: str, kind_b: str, where: str, draw: int = 0) -> None:
+    rng = np.random.default_rng([len(kind_a + where), draw])
     a, b = drawn(rng, kind_a, (128, 32)), drawn(rng, kind_b, (16, 32))
     memory, da, db = shared(*(x if width(k) == 8 else groups(x, k) for k, x in ((kind_a, a), (kind_b, b))), 6)
     idesc = instruction(1, SMALL[kind_a][2], SMALL[kind_b][2], 128, 16, negate_b=1)
@@ -92,8 +92,8 @@ def test_small_types(kind_a: str, kind_b: str, where: str) -> None:
 
 
 @pytest.mark.parametrize("m", [64, 128])
-def test_halves_in_tensor_memory(m: int) -> None:
-    rng = np.random.default_rng(m)
+def test_halves_in_tensor_memory(m: int, draw: int = 0) -> None:
+    rng = np.random.default_rng([m, draw])
     a, b = rng.integers(-8, 9, (m, 16)).astype(np.float16), rng.integers(-8, 9, (8, 16)).astype(np.float16)
     memory, _, db = shared(np.zeros((8, 32), np.uint8), np.ascontiguousarray(b).view(np.uint8))
     rows = np.arange(128) if m == 128 else np.array([r // 16 * 32 + 16 + r % 16 for r in range(64)])
@@ -110,8 +110,8 @@ def test_halves_in_tensor_memory(m: int) -> None:
     assert (got.view(np.float32).reshape(128, 8) == expected).all()
 
 
-def test_saturated_and_disabled_lanes() -> None:
-    rng = np.random.default_rng(5)
+def test_saturated_and_disabled_lanes(draw: int = 0) -> None:
+    rng = np.random.default_rng([5, draw])
     a, b = rng.integers(0, 256, (128, 32)).astype(np.uint8), rng.integers(0, 256, (8, 32)).astype(np.uint8)
     memory, da, db = shared(a, b, 6)
     cells = np.full((128, 8), 0x7FFF_FFF0, np.uint32)
@@ -131,9 +131,9 @@ def test_saturated_and_disabled_lanes() -> None:
 @pytest.mark.parametrize("where", ["shared", "tensor"])
 @pytest.mark.parametrize("lanes", [False, True])
 @pytest.mark.parametrize("scaled", [False, True])
-def test_lanes_and_a_scale_of_the_input(where: str, lanes: bool, scaled: bool) -> None:
+def test_lanes_and_a_scale_of_the_input(where: str, lanes: bool, scaled: bool, draw: int = 0) -> None:
     """The operands that may be left out, in all combinations; a scale of 0 changes nothing."""
-    rng = np.random.default_rng(2 * lanes + scaled)
+    rng = np.random.default_rng([2 * lanes + scaled, draw])
     a, b = rng.integers(-8, 9, (128, 16)).astype(np.float16), rng.integers(-8, 9, (8, 16)).astype(np.float16)
     memory, da, db = shared(*(np.ascontiguousarray(x).view(np.uint8) for x in (a, b)))
     cells = cells_of(rng, 16)
@@ -161,8 +161,10 @@ SCALED = [
 @pytest.mark.part(3)
 @pytest.mark.parametrize(("kind", "vector", "type_", "chunks", "scale", "first"), SCALED)
 @pytest.mark.parametrize("where", ["shared", "tensor"])
-def test_scaled(kind: str, vector: str, type_: str, chunks: int, scale: str, first: int, where: str) -> None:
-    rng = np.random.default_rng(chunks)
+def test_scaled(
+    kind: str, vector: str, type_: str, chunks: int, scale: str, first: int, where: str, draw: int = 0
+) -> None:
+    rng = np.random.default_rng([chunks, draw])
     small = kind != "mxf8f6f4"
     k, n = (64, 40) if small else (32, 40)
     a, b = drawn(rng, type_, (128, k)), drawn(rng, type_, (n, k))
@@ -195,8 +197,8 @@ def test_scaled(kind: str, vector: str, type_: str, chunks: int, scale: str, fir
 
 
 @pytest.mark.parametrize(("m", "n"), [(32, 64), (64, 64), (128, 64)])
-def test_stationary(m: int, n: int) -> None:
-    rng = np.random.default_rng(m)
+def test_stationary(m: int, n: int, draw: int = 0) -> None:
+    rng = np.random.default_rng([m, draw])
     a, b = rng.integers(-128, 128, (m, 32)).astype(np.int8), rng.integers(-128, 128, (n, 32)).astype(np.int8)
     memory, da, db = shared(a.view(np.uint8), b.view(np.uint8))
     text = program(
@@ -221,8 +223,8 @@ COPIES = [
 
 @pytest.mark.parametrize(("shape", "multicast", "parts"), COPIES)
 @pytest.mark.parametrize("mode", [0, 6])
-def test_copies(shape: str, multicast: str, parts: list[int], mode: int) -> None:
-    rng = np.random.default_rng(len(shape))
+def test_copies(shape: str, multicast: str, parts: list[int], mode: int, draw: int = 0) -> None:
+    rng = np.random.default_rng([len(shape), draw])
     rows, bits = map(int, shape.removesuffix("b").split("x"))
     matrix = rng.integers(0, 256, (rows, bits // 8)).astype(np.uint8)
     lead = strides(mode, True, rows, 1)
@@ -240,8 +242,8 @@ def test_copies(shape: str, multicast: str, parts: list[int], mode: int) -> None
     assert (got == expected).all()
 
 
-def test_shift() -> None:
-    rng = np.random.default_rng(1)
+def test_shift(draw: int = 0) -> None:
+    rng = np.random.default_rng([1, draw])
     cells = rng.integers(0, 1 << 32, (128, 16), np.uint32)
     text = program("tcgen05.shift.cta_group::1.down [%at];", 0, 0, f"add.u32 %at, %base, {(32 << 16) + 4};")
     got = run(accepted(module(text, filled=16, back=16, declared=DECLARED)), np.zeros(32768, np.uint8), cells, 2048)
@@ -251,9 +253,9 @@ def test_shift() -> None:
 
 
 @pytest.mark.parametrize("early", [False, True])
-def test_steps_along_k(early: bool) -> None:
+def test_steps_along_k(early: bool, draw: int = 0) -> None:
     """Four products within lines of 128 swizzled bytes; where the matrices are overwritten before the wait, it shows."""
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng([3, draw])
     a, b = rng.normal(size=(128, 64)).astype(np.float16), rng.normal(size=(64, 64)).astype(np.float16)
     memory = np.concatenate([laid_out(x.view(np.uint16), 2, True, 16, 1024) for x in (a, b)])
     idesc = instruction(1, 0, 0, 128, 64)

@@ -19,7 +19,8 @@ from ptxcore.isa.multimem import ld_reduce
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 
-THREADS = 256
+#: Each has numbers of its own: 1,000 random inputs of every instruction, and some.
+THREADS = 1024
 
 INTEGERS = {
     **dict.fromkeys(("and", "or", "xor"), ("b32", "b64")),

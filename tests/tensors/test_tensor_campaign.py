@@ -1,0 +1,81 @@
+"""A thousand random inputs of each test of `tcgen05` beside NumPy, of `tensormap.replace`, and of interleaved tensors: the
+tests of the files beside this one, drawn anew, their parameters in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from inspect import signature
+from itertools import product
+from typing import Any
+
+import pytest
+import test_tensor_layouts
+import test_tensor_memory
+import test_tensor_other_forms
+import test_tensor_pairs
+import test_tensor_products
+import test_tensormap_replace
+from agreement import compared
+from campaigns import share
+
+MODULES = (test_tensor_memory, test_tensor_products, test_tensor_pairs, test_tensor_other_forms)
+Test = Callable[..., None]
+#: The tests that take the number of a draw.
+DRAWN: dict[str, Test] = {
+    name: test
+    for module in MODULES
+    for name, test in vars(module).items()
+    if name.startswith("test_") and callable(test) and "draw" in signature(test).parameters
+}
+#: Those that draw all that they do from a number of their own.
+NUMBERED: dict[str, tuple[Test, str]] = {
+    "tensormap.replace": (test_tensormap_replace.test_a_map_made_of_zeros_is_that_of_the_host, "seed"),
+    "interleaved": (test_tensor_layouts.test_interleaved_tensors_are_slices_of_channels, "number"),
+}
+
+
+def parameters(test: Test) -> list[dict[str, Any]]:
+    """What pytest gives a test, one after another."""
+    return [
+        {name: value for part in parts for name, value in part.items()} for parts in product(*map(list, _marked(test)))
+    ]
+
+
+def _marked(test: Test) -> Iterator[Iterator[dict[str, Any]]]:
+    for mark in getattr(test, "pytestmark", ()):
+        if mark.name == "parametrize":
+            names, values = mark.args
+            single = isinstance(names, str)
+            listed = [names] if single else list(names)
+            yield (dict(zip(listed, (v,) if single else v, strict=True)) for v in values)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_thousand_inputs_are_as_numpy_has_them(name: str) -> None:
+    given = parameters(DRAWN[name])
+    for number in range(share(1000)):
+        DRAWN[name](**given[number % len(given)], draw=1 + number)
+        compared(number)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", NUMBERED)
+def test_a_thousand_maps_are_as_numpy_has_them(name: str) -> None:
+    test, number_of = NUMBERED[name]
+    given = parameters(test)
+    for number in range(share(1000)):
+        test(**{**given[number % len(given)], number_of: 1000 + number})
+        compared(number)
+
+
+def test_what_is_drawn_are_loads_stores_products_copies_and_shifts() -> None:
+    """Of one CTA and of pairs; and with all parameters that pytest gives them."""
+    assert len(DRAWN) >= 20
+    of_modules = {
+        module.__name__: sum(test.__module__ == module.__name__ for test in DRAWN.values()) for module in MODULES
+    }
+    assert min(of_modules.values()) >= 3, of_modules
+    for test in DRAWN.values():
+        wanted = signature(test).parameters.keys() - {"draw"}
+        assert all(given.keys() == wanted for given in parameters(test)) and parameters(test)

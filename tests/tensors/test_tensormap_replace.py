@@ -117,6 +117,16 @@ def test_a_map_made_of_zeros_is_that_of_the_host(seed: int, space: str, where: s
     assert decoded(data) == map_._replace(address=address)
 
 
+@pytest.mark.parametrize("mode", range(len(SWIZZLES)))
+def test_every_swizzle_is_written(mode: int) -> None:
+    """Section 9.7.9.26: value 4, rows of 96 bytes, is of sm_103a alone."""
+    body = made(MAP._replace(swizzle=SWIZZLES[mode]), 5) + TAIL
+    text = f"{HEAD}{body}\nret;\n}}\n".replace("sm_100a", "sm_103a" if SWIZZLES[mode] == "96B" else "sm_100a")
+    tensor, scratch, out = np.arange(64, dtype=np.uint32), np.zeros(128, np.uint8), np.zeros(16, np.uint32)
+    launch(load(text, "k.ptx"), "k", (1,), (32,), [tensor, scratch, out, bytes(128)], limit=20_000)
+    assert decoded(scratch.tobytes()).swizzle == SWIZZLES[mode]
+
+
 def test_a_copy_takes_a_map_that_the_kernel_made() -> None:
     out, _, _ = launched(made(MAP, 7) + TAIL + COPY)
     assert out.tolist() == [8 * (1 + y) + 2 + x for y in range(4) for x in range(4)]

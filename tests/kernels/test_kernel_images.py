@@ -98,6 +98,27 @@ def test_what_is_no_texture_is_told(texture: dict[str, Any], message: str) -> No
     assert message in str(caught.value)
 
 
+_DECLARED = """.version 4.0
+.target sm_30
+.address_size 64
+.global .texref t;
+.visible .entry k(.param .u64 o) {
+ .reg .b64 %rd<3>; .reg .b32 %r<5>;
+ ld.param.u64 %rd1, [o];
+ tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [t, {0}];
+ st.global.u32 [%rd1], %r1;
+ ret;
+}
+"""
+
+
+def test_a_reference_of_an_old_module_is_refused_at_its_line() -> None:
+    """Nothing binds it in a kernel test: no answer, rather than one about texels that nobody named."""
+    test = Kernel(_DECLARED, grid=1, block=1, params={"o": {"type": "u32", "elements": 1}}, forall="o[0] == 0")
+    with pytest.raises(InputError, match=r":8:.*one that the module declares by name is bound in runs alone"):
+        test.check()
+
+
 def test_lookups_are_explored_as_they_run() -> None:
     """Random lookups with coordinates in the text: what is exact is that value in every execution."""
     random = Random(11)

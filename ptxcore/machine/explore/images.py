@@ -62,7 +62,10 @@ class Images:
         """What stands behind a handle, which must be known. Raises InputError."""
         found = self._image(handle)
         if found is None:
-            self._refuse("is on no texture, surface or sampler that the launch has")
+            self._refuse(
+                "is on no texture, surface or sampler that the launch has: in a kernel test these are parameters; one that the "
+                "module declares by name is bound in runs alone"
+            )
         if kind and found.kind != kind and not (kind == "samplerref" and found.kind == "texref"):
             self._refuse(f"wants a {_KINDS[kind]}, and '{found.name}' is a {_KINDS[found.kind]}")
         return found

@@ -122,6 +122,7 @@ def test_every_swizzle_is_written(mode: int) -> None:
     """Section 9.7.9.26: value 4, rows of 96 bytes, is of sm_103a alone."""
     body = made(MAP._replace(swizzle=SWIZZLES[mode]), 5) + TAIL
     text = f"{HEAD}{body}\nret;\n}}\n".replace("sm_100a", "sm_103a" if SWIZZLES[mode] == "96B" else "sm_100a")
+    assert ptxas.executable() is None or not ptxas.check_module(text)
     tensor, scratch, out = np.arange(64, dtype=np.uint32), np.zeros(128, np.uint8), np.zeros(16, np.uint32)
     launch(load(text, "k.ptx"), "k", (1,), (32,), [tensor, scratch, out, bytes(128)], limit=20_000)
     assert decoded(scratch.tobytes()).swizzle == SWIZZLES[mode]

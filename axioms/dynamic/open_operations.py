@@ -191,6 +191,7 @@ class OneOfSeveral(Noting):
         if lead is not on:
             read = Read(number, access.time, old, access.strong, lead)
             place.locate(read, self.clocks)
+            read.own = len(place.writes)  # to be noted below
             self.quiet.append(Quiet(thread, spot, read, write if function is not None else None))
         self._note_write(thread, access, spot, _operand(how, write))
 

@@ -2,9 +2,9 @@
 
 A pipeline looks whether a stage is ready, does something else, and waits for the stage only where the answer was no, as
 `producer_try_acquire` and `consumer_try_wait` of CUTLASS do. Such a *peek* may say either in different executions. Where a no
-leads to a wait for the same phase of the same object, and from there to where a yes leads at once, with the same live
-registers, both do the same: so a run may take the no, by which its thread learns nothing before it has waited, and stands for
-the yes as well.
+leads to a wait for the same phase of the same object that takes in no more than the peek, and from there to where a yes leads
+at once, with the same live registers, both do the same: so a run may take the no, by which its thread learns nothing before it
+has waited, and stands for the yes as well.
 
 That a no leads so is found in the code alone: what the answer goes to is followed through registers, and decides nothing but
 branches of that kind. That object and phase are the same is looked at when the thread has waited (`axioms.dynamic.phases`).
@@ -17,6 +17,7 @@ from functools import cache
 from typing import NamedTuple
 
 from axioms.dynamic.depends import computes
+from axioms.dynamic.waiting import WIDTHS
 from ptxcore.isa.mbarrier import test_wait, test_wait_parity, try_wait, try_wait_parity
 from ptxcore.machine.lower.liveness import live_registers, reads, writes
 from ptxcore.machine.lower.ops import Code, Op
@@ -82,10 +83,16 @@ def _waits_behind(
     found = []
     for at in sorted(branches):
         wait = _wait_on_one_side(code, at, begins)
-        if wait is None or wait is peek:
+        if wait is None or wait is peek or not _acquires_as(peek, wait):
             return None
         found.append(wait)
     return found or None
+
+
+def _acquires_as(peek: Op, wait: Op) -> bool:
+    """Whether a yes of a peek takes in all that the wait does: it may be all that is executed."""
+    wide = WIDTHS.get(peek.use.scope or "", 0) >= WIDTHS.get(wait.use.scope or "", 0)
+    return wide and (peek.use.sem == "acquire" or wait.use.sem == "relaxed")
 
 
 def _wait_on_one_side(code: Code, at: int, begins: Callable[[], list[int]]) -> Op | None:

@@ -49,19 +49,19 @@ class Hand(NamedTuple):
 
 
 #: How wide scopes are; of one device, no scope is wider than `.gpu`.
-_WIDTHS = {"cta": 0, "cluster": 1, "gpu": 2, "sys": 2}
+WIDTHS = {"cta": 0, "cluster": 1, "gpu": 2, "sys": 2}
 
 
 def behind(hands: tuple[Hand, ...], hand: Hand) -> tuple[Hand, ...]:
     """What a thread hands on behind one more release: of the others only those of a wider scope do not come with it."""
-    return (*(one for one in hands if _WIDTHS.get(one.scope, 0) > _WIDTHS.get(hand.scope, 0)), hand)
+    return (*(one for one in hands if WIDTHS.get(one.scope, 0) > WIDTHS.get(hand.scope, 0)), hand)
 
 
 class Read:
     """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
     value: None, back to look again."""
 
-    __slots__ = ("before", "behind", "certain", "leads", "scope", "thread", "time", "value")
+    __slots__ = ("before", "behind", "certain", "leads", "own", "scope", "thread", "time", "value")
 
     def __init__(self, thread: int, time: int, value: int, scope: str, leads: Callable[[int], object]) -> None:
         self.thread, self.time, self.value, self.scope, self.leads = thread, time, value, scope, leads
@@ -70,6 +70,8 @@ class Read:
         self.before: frozenset[int] = frozenset()
         self.behind: frozenset[int] = frozenset()
         self.certain: frozenset[int] = frozenset()
+        #: Of an atomic operation, the number of its write; a time is that of several accesses, and does not tell.
+        self.own = -1
 
 
 class Place:
@@ -121,7 +123,7 @@ class Place:
 
     def _beside(self, read: Read, clocks: Clocks) -> list[int]:
         """The writes that nothing orders with a read, or an atomic operation."""
-        own = next((n for n, w in enumerate(self.writes) if (w.thread, w.time) == (read.thread, read.time)), -1)
+        own = read.own
         return [
             n for n, w in enumerate(self.writes)
             if n not in read.behind
@@ -194,7 +196,19 @@ class Place:
             in_order = self._follows(n, first, clocks) if ways[n] is not None else self._follows(first, n, clocks)
             if n != first and not in_order:
                 return None
+            if n != first and ways[n] is not None and not self._hands_on(n, first, clocks):
+                return None
         return read.behind | {first}
+
+    def _hands_on(self, n: int, m: int, clocks: Clocks) -> bool:
+        """Whether who reads a store synchronizes with all that who reads another one does: of the same thread it is in the same
+        release pattern; a store of another thread carries nothing on but what that thread releases (section 8.8)."""
+        one, other = self.writes[n], self.writes[m]
+        if one.thread == other.thread:
+            return True
+        cta, place = divmod(other.thread, clocks.size)
+        wide = (hand.table.get(cta) for hand in one.hands if WIDTHS.get(hand.scope, 0) == WIDTHS["gpu"])
+        return any(times is not None and times[place] >= other.time for times in wide)
 
     def _follows(self, n: int, m: int, clocks: Clocks) -> bool:
         """Whether one write comes behind another in coherence order: it is ordered so, or its thread had waited until it was
@@ -307,7 +321,7 @@ class Look:
             if at == self.block:
                 carry = self.thread.carry
                 same = live.same(at, thread.R, self.registers) and (thread.carry is carry or thread.carry == carry)
-                if same:
+                if same and not watcher.fences:  # a fence of a round in vain is not there where no round is
                     return None
                 break
         return at, live.of(at, thread.R), plain(thread.carry), *watcher.fences

@@ -63,6 +63,7 @@ READERS = {
     "expressions of kernel tests": "ptxmm/kernels/expression_reader.py",
     "pointers of kernel tests": "ptxmm/kernels/arguments.py",
     "requests of a page, and what stands before a cursor": "ptxmm/web/asked.py ptxmm/web/completing.py",
+    "modules of scripts, which become one": "ptxmm/report/pictures.py",
     "arguments of a command": "ptxmm/cli/run.py ptxmm/kernels/written.py",
     "names of files": "ptxmm/report/drawings.py",
     "XML, in which no line may be a command": "ptxmm/report/junit.py",

@@ -45,9 +45,10 @@ def test_the_tests_of_the_table_tell_the_models_apart() -> None:
             assert difference(one, other).differs, row
 
 
-@pytest.mark.long
 @pytest.mark.compares(1.0)
-@pytest.mark.parametrize("most", [FEW, pytest.param(10**6, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize(
+    "most", [pytest.param(FEW, marks=pytest.mark.long), pytest.param(10**6, marks=pytest.mark.campaign)]
+)
 def test_searching_again_gives_the_table(most: int) -> None:
     for row in (r for r in recorded() if r.count <= most):
         compared(row.other)

@@ -95,4 +95,4 @@ def _overwrites(ran: _Ran) -> bool:
 
 def _place_of(places: Places, ran: _Ran, open_: Open) -> str:
     number = len(ran.watchers) - 1
-    return str(places.launch_spot(number, open_.party.op.instruction.span.line)) if open_.party else ""
+    return str(places.of(number, open_.party.op, ran.recorded[number].program)) if open_.party else ""

@@ -35,5 +35,7 @@ def extent(test: KernelTest, question: Question | None) -> str:
     if not lines:
         return notes.ran_out_deciding(len(program.threads), len(program.events))
     (launch, line), most = lines.most_common(1)[0]
-    place = str(question.places.launch_spot(launch, line))
+    found = question.built.lines[launch].get(line) if launch < len(question.built.lines) else None
+    source = question.places.source_spot(launch, found) if found else None
+    place = str(question.places.look(launch, line, source))
     return notes.ran_out_deciding(len(program.threads), len(program.events), most, place)

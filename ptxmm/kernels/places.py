@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.sources import beside
 from ptxmm.kernels.launch import Triple
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Spot
+
+if TYPE_CHECKING:
+    from ptxcore.machine.lower.ops import Op, Program
 
 _WARP = 32  # threads
 
@@ -45,6 +49,15 @@ class Places:
         """A place of the source, its file as it is found from here."""
         path, line = place
         return Spot(_from_here(beside(path, self.test.launches[launch].path)), line)
+
+    def of(self, launch: int, op: Op, program: Program) -> Spot:
+        """Where to look for an instruction of the program of a launch."""
+        return self.look(launch, op.instruction.span.line, self.source_of(launch, op, program))
+
+    def source_of(self, launch: int, op: Op, program: Program) -> Spot | None:
+        """Where such an instruction comes from, where that is known."""
+        found = program.locations[op.location] if op.location >= 0 else None
+        return self.source_spot(launch, found) if found else None
 
     def look(self, launch: int, line: int, source: Spot | None) -> Spot:
         """Where to look for a line of the PTX: at its source, where that is known and there to look at; else at the PTX. PTX

@@ -182,7 +182,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     if left:
         number, open_ = left[0]
         party = open_.party
-        place = str(places.launch_spot(number, party.op.instruction.span.line)) if party else ""
+        place = str(places.of(number, party.op, runs.devices[test.launches[number].loaded].program)) if party else ""
         said = ran.error.message if open_.what == "error" and ran.error is not None else ""
         return told.left_open(open_.what, place, said)
     assert ran.state is not None

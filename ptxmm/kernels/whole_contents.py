@@ -84,4 +84,4 @@ class Contents:
         )
 
     def _place(self, read: Read) -> str:
-        return str(self.places.launch_spot(read.launch, read.op.instruction.span.line))
+        return str(self.places.of(read.launch, read.op, self.recorded[read.launch].program))

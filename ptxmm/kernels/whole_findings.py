@@ -125,8 +125,7 @@ class Findings:
         index = self.indices[cta]
         name = self.places.thread(self._launch_of(cta), index, (thread % bx, thread // bx % by, thread // (bx * by)))
         spot = self.places.launch_spot(self.number, line)
-        location = party.op.location
-        found = self.runs.devices[launch.loaded].program.locations[location] if location >= 0 else None
-        source = self.places.source_spot(self.number, found) if found else None
-        at = self.places.look(self.number, line, source)
+        program = self.runs.devices[launch.loaded].program
+        source = self.places.source_of(self.number, party.op, program)
+        at = self.places.of(self.number, party.op, program)
         return RaceEvent(name, line, print_statement(party.op.instruction), spot.path, source, at)

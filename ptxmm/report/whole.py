@@ -54,7 +54,12 @@ def counted(threads: int, accesses: int, meetings: int, waits: int, copies: int,
     ordered = " and ".join(filter(None, (", ".join(order[:-1]), order[-1])))
     one = "s" * (len(order) == 1)
     but = ", but atomic operations that commute" if commuted else ""
-    met = f"; who takes part in each of {meetings:,} meetings of threads is determinate" if meetings else ""
+    each = (
+        f"each of {meetings:,} barriers and collective operations"
+        if meetings > 1
+        else "the one barrier or collective operation"
+    )
+    met = f"; who takes part in {each} is determinate" if meetings else ""
     return (
         f"one run of all {threads:,} threads stands for all executions: {ordered} order{one} every pair of its "
         f"{accesses:,} accesses that conflict{but}{met}"
@@ -184,7 +189,8 @@ def contents(free: list[str], deciding: dict[str, list[str]]) -> str:
     if deciding:
         those = ", ".join(f"{name} ({', '.join(places[:_MOST_PLACES])})" for name, places in deciding.items())
         told.append(
-            f"some {'do on those' if free else 'addresses, branches or counts depend on the contents'} of {those}"
+            f"some {'do on those' if free else 'addresses, branches or counts depend on the contents'} of {those}, "
+            "of which the answer is for those given"
         )
     return "; ".join(told) or "no address, branch or count depends on the contents of any buffer"
 

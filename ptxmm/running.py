@@ -83,13 +83,22 @@ def module_of(path: str | PathLike[str], options: Sequence[str] | None = None) -
     return Module(read(path), str(path))
 
 
-def entry_named(device: Device, name: str) -> str:
-    """The kernel that a name means, which may leave out what C++ makes of it; the name itself where there is none. Raises
-    `ptxcore.machine.run.launch.UsageError` for a name of several."""
+def entry_named(device: Device, name: str | None) -> str:
+    """The kernel that a name means, which may leave out what C++ makes of it; the name itself where there is none. None means
+    the only kernel. Raises `ptxcore.machine.run.launch.UsageError` for a name of several, and for None unless there is one."""
     from ptxcore.machine.run.launch import UsageError
     from ptxmm.kernels.plain_names import meant
 
-    found = meant(name, [known for known, code in device.program.functions.items() if code.entry])
+    known = [name for name, code in device.program.functions.items() if code.entry]
+    if name is None:
+        if len(known) != 1:
+            raise UsageError(
+                f"which of the {len(known)} kernels is meant? --entry says it: {', '.join(known)}"
+                if known
+                else "the module has no kernel"
+            )
+        return known[0]
+    found = meant(name, known)
     if len(found) > 1:
         raise UsageError(f"'{name}' may be {len(found)} kernels; say which: {', '.join(found)}")
     return found[0] if found else name

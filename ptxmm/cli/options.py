@@ -367,7 +367,7 @@ def _add_run(commands: Commands) -> None:
         "ptxmm run lock.ptx --entry lock --grid 4 --block 1 --arg lock=u32[1] --arg n=u32[1] --seed random",
     )
     run.add_argument("path", metavar="FILE.ptx|FILE.cu", help="the module, or its source, which nvcc compiles")
-    run.add_argument("--entry", required=True, metavar="NAME", help="the kernel")
+    run.add_argument("--entry", metavar="NAME", help="the kernel (default: the only one)")
     run.add_argument("--nvcc", metavar="OPTIONS", type=shlex.split, help="options of the compiler, in one word")
     run.add_argument("--grid", required=True, type=sizes, metavar="X,Y,Z", help="CTAs")
     run.add_argument("--block", required=True, type=sizes, metavar="X,Y,Z", help="threads of a CTA")

@@ -57,7 +57,12 @@ def run(options: Namespace) -> int:
         from ptxmm.defects import defect
         from ptxmm.report.refusals import written
 
-        return _refuse(written(defect(error, "the module", f"run --entry {options.entry}"), options.path), _BAD_INPUT)
+        return _refuse(
+            written(
+                defect(error, "the module", f"run --entry {options.entry}" if options.entry else "run"), options.path
+            ),
+            _BAD_INPUT,
+        )
     if isinstance(options.seed, DrawnSeed):
         sys.stderr.write(f"schedule: --seed {options.seed}\n")
     sys.stdout.write(done.printed)
@@ -218,7 +223,9 @@ def _described(name: str, table: dict[str, Any]) -> Any:
     if isinstance(made, Scalar):
         size = TYPES[made.type].width // 8
         return made.value if isinstance(made.value, bytes) else made.value.to_bytes(size, "little")
-    if not isinstance(made, Buffer) or made.open:
+    if isinstance(made, Buffer) and made.open:
+        raise UsageError(f"'{name}': a run needs the contents of a buffer; with any contents, 'ptxmm check' decides")
+    if not isinstance(made, Buffer):
         raise UsageError(f"'{name}': a run takes a buffer with its contents, or a number")
     array = _zeros(f"{made.type}[{made.elements}]", made.type, made.elements)
     size = array.dtype.itemsize

@@ -352,7 +352,7 @@ def table_of(value: Any, taken: Taken | None, folder: str = "") -> Any:
     a file that has no array."""
     said: Word | Any = word(value) if isinstance(value, str) else value
     if isinstance(said, Zeros):
-        return {"type": said.type, "elements": said.elements}
+        return said._asdict()
     if isinstance(said, Array):
         kind = type_of_file(os.path.normpath(os.path.join(folder, said.file)))
         wanted = taken.pointee if taken else None

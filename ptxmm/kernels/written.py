@@ -4,6 +4,8 @@
 |---|---|
 | `8`, `-1`, `0x10`, `2.5` | a number of the parameter's type |
 | `u32[4]` | a buffer of zeros |
+| `u32[4]=7` | a buffer of sevens |
+| `u32[4]=any` | a buffer that may hold anything at first |
 | `FILE.npy` | a buffer with what the file holds |
 | `{...}` | what a kernel test writes in `[params]` |
 | `&x`, `&x+16`, `&x[4]` | a pointer into a buffer |
@@ -14,12 +16,13 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from ptxmm.kernels.arguments import ANY
 from ptxmm.kernels.document import tree_of
 from ptxmm.kernels.expressions import TYPES
 
 #: What a word may be, for messages.
 KINDS = "a number, TYPE[N], FILE.npy, {...} or &BUFFER+N"
-_BUFFER = re.compile(r"(?P<type>[a-z]+\d+)\[(?P<count>\d{1,19})\]\Z")
+_BUFFER = re.compile(r"(?P<type>[a-z]+\d+)\[(?P<count>\d{1,19})\](?:=(?P<init>.*))?\Z")
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)\Z")
 _MOST_DIGITS = 100
 
@@ -47,17 +50,33 @@ def word(text: str) -> Word:
     if buffer:
         if buffer["type"] not in TYPES:
             raise ValueError(f"there is no type .{buffer['type']}: the types are {', '.join(TYPES)}")
-        return Zeros(buffer["type"], int(buffer["count"]))
+        zeros = Zeros(buffer["type"], int(buffer["count"]))
+        return zeros if buffer["init"] is None else zeros._asdict() | {"init": _init(buffer["init"])}
     if text.endswith(".npy"):
         return Array(text)
     if text.lstrip()[:1] in ("{", "&"):
         return _table(text)
+    number = _number(text)
+    if number is None:
+        raise ValueError(f"'{text}' is no number, no TYPE[N] and no .npy file")
+    return number
+
+
+def _number(text: str) -> int | float | None:
     if _INTEGER.match(text) and len(text) <= _MOST_DIGITS:
         return int(text, 0) if text.lower().lstrip("+-").startswith("0x") else int(text)
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"'{text}' is no number, no TYPE[N] and no .npy file") from None
+        return None
+
+
+def _init(text: str) -> int | float | str:
+    """What each element of a buffer holds at first."""
+    number = text if text == ANY else _number(text)
+    if number is None:
+        raise ValueError(f"'{text}' is no contents of a buffer: a number that all elements hold, or {ANY}")
+    return number
 
 
 def _table(text: str) -> dict[str, Any]:

@@ -34,6 +34,9 @@ SAME = [
      'grid = 2\nblock = 1\nexpect = "no|ok"\ndynamic_shared = 64\nparams.p = {value = "&b[1]"}\n'
      'params.n = {type = "u32", value = 16}\nmemory.b = {type = "u32", elements = 3}\n'
      'check.exists = "b[1] == n"\ncheck.never = ["b[0] == 1", "b[2] == 1"]\ncheck.terminates = true'),
+    (["--grid", "1", "--block", "1", "--arg", "p=u32[3]=any", "--arg", "n=1", "--memory", "b=s16[70]=-2", "--check", "no_trap"],
+     'grid = 1\nblock = 1\nparams.p = {type = "u32", elements = 3, init = "any"}\nparams.n = {type = "u32", value = 1}\n'
+     'memory.b = {type = "s16", elements = 70, init = -2}\ncheck.no_trap = true'),
 ]  # fmt: skip
 
 

@@ -225,6 +225,15 @@ def test_the_command_prints_what_is_asked_for(module: Path, capsys: pytest.Captu
     assert capsys.readouterr().out == "x = [0, 16, 32, 48]\nn = 4\n"
 
 
+def test_the_only_kernel_need_not_be_named(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--grid", "1", "--block", "4", "--arg", "n=3", "--arg", "k=2", "--arg", "x=u32[4]=7", "--out", "x"]
+    assert main(["run", "scale.ptx", *arguments]) == 2
+    assert "which of the 2 kernels is meant? --entry says it: scale, flags" in capsys.readouterr().err
+    Path("one.ptx").write_text(SCALE[: SCALE.index(".visible .entry flags")], encoding="utf-8")
+    assert main(["run", "one.ptx", *arguments]) == 0
+    assert capsys.readouterr().out == "x = [14, 14, 14, 7]\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -233,6 +242,8 @@ def test_the_command_prints_what_is_asked_for(module: Path, capsys: pytest.Captu
         (["--arg", "m=9"], 2, "no parameter 'm'"),
         (["--arg", "n=nine"], 2, "'nine' is no number"),
         (["--arg", "n"], 2, "write NAME=VALUE"),
+        (["--arg", "n=1", "--arg", "k=1", "--arg", "x=u32[3]=any"], 2, "'x': a run needs the contents of a buffer"),
+        (["--arg", "x=u32[3]=few"], 2, "'few' is no contents of a buffer: a number that all elements hold, or any"),
         (["--arg", "n=1", "--arg", "k=1", "--arg", "x=gone.npy"], 2, "gone.npy"),
         (["--arg", "n=1", "--arg", "k=1", "--arg", "x=u32[99999999999999999]"], 2, "so much memory is not there"),
         (["--arg", "n=1", "--arg", "k=1", "--arg", "x=0", "--out", "y"], 2, "no parameter 'y'; "),

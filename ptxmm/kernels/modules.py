@@ -15,8 +15,14 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.sources import read_bytes, remembered, status
 from ptxmm.kernels.compiled import Kept
 
-#: What nvcc is told unless the test says otherwise.
+#: What nvcc is told, each unless the test says something of its kind.
 NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
+#: What options say something in place of each of those: without line information, findings have no place in the source.
+_INSTEAD = (
+    ("-std", "--std"),
+    ("-arch", "--gpu-architecture", "-gencode", "--generate-code"),
+    ("-lineinfo", "--generate-line-info", "-G", "--device-debug"),
+)
 _PATIENCE = 300  # seconds for one compilation
 _LONGEST = 64 << 20  # bytes of a module
 _ENTRY = re.compile(r"(?<![\w$.])\.entry\s++([\w$]++)")
@@ -52,6 +58,17 @@ def options_for(text: str) -> tuple[str, ...]:
     return tuple(f"-arch={target[1]}" if o.startswith("-arch") and target else o for o in NVCC_OPTIONS)
 
 
+def completed(options: Sequence[str]) -> tuple[str, ...]:
+    """Options of nvcc with the usual ones of which they say nothing."""
+    more = (usual for usual, kind in zip(NVCC_OPTIONS, _INSTEAD, strict=True) if not _says(options, kind))
+    return (*more, *options)
+
+
+def _says(options: Sequence[str], kind: tuple[str, ...]) -> bool:
+    """Whether there is an option of a kind."""
+    return any(option.partition("=")[0] in kind for option in options)
+
+
 class ModuleError(Exception):
     """A module that cannot be had, in words; `details` may have what the compiler said."""
 
@@ -85,14 +102,14 @@ def of_file(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
 
 def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
     """The module that nvcc makes of a CUDA source, or has made of the same before: of `lock.cu`, one by the name of
-    `lock.cu.ptx`.
+    `lock.cu.ptx`. `options` are completed (`completed`).
 
     Raises ModuleError without an nvcc, and for what it refuses."""
     try:
         stamp = status(path).st_mtime_ns
     except (OSError, ValueError) as error:
         raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    return _compiled(path, tuple(options), stamp)
+    return _compiled(path, completed(options), stamp)
 
 
 def compile_changed(text: str, path: str, options: Sequence[str]) -> str:

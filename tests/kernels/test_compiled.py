@@ -130,6 +130,20 @@ def test_what_was_compiled_can_be_opened(place: Place, monkeypatch: pytest.Monke
     assert modules.compile_cuda("k.cu", ["-Iinc", "-Iearly", "-Ilate"]).kept == ""
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ([], "-std=c++17 -arch=sm_90 -lineinfo"),
+        (["-DBUG"], "-std=c++17 -arch=sm_90 -lineinfo -DBUG"),
+        (["-arch", "sm_80"], "-std=c++17 -lineinfo -arch sm_80"),
+        (["-gencode=arch=x,code=y", "--std=c++20"], "-lineinfo -gencode=arch=x,code=y --std=c++20"),
+        (["-G", "-gencode", "x"], "-std=c++17 -G -gencode x"),
+    ],
+)  # fmt: skip
+def test_what_options_do_not_say_is_the_usual(said: list[str], meant: str) -> None:
+    assert " ".join(modules.completed(said)) == meant
+
+
 def test_other_options_are_another_compilation(place: Place) -> None:
     assert [place.compile(*options) for options in ((), ("-O1",), (), ("-O1",))] and place.runs == 2
     assert place.compile("-MD") and place.compile("-MD") and place.runs == 4  # it writes dependencies by itself

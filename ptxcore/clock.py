@@ -57,6 +57,12 @@ def tick() -> None:
         clock.tick()
 
 
+def left() -> float | None:
+    """Seconds until the limit that is set has passed; None without one."""
+    clock = _current.get()
+    return None if clock is None or clock.deadline is None else max(0.0, clock.deadline - time.monotonic())
+
+
 def paced(things: Collection[T]) -> Iterable[T]:
     """These, each a step of the work: for a loop of many short steps, which costs nothing where nobody counts."""
     clock = _current.get()

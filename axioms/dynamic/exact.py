@@ -99,8 +99,10 @@ class Exact(OneOfSeveral):
         others = before != now or next(reversed(self._waiting)) != number
         if others and self._patient[number] <= _PATIENCE:
             self._waiting[number] = now
+            self.delayed.add(number)
             raise Asleep
         self._patient[number] = 0
+        self.delayed.discard(number)
         del self._waiting[number]
         self._passed[number] = done
 

@@ -75,19 +75,23 @@ def wander(run: Callable[[Script], Sequence[Sequence[Event]]], most: int = MOST)
     """Runs that begin otherwise than those before them, drawn at random from what these show; they stand for nothing, but one
     of them may show something wrong. `run` ends it by raising, `most` runs do."""
     draw = random.Random(0)
-    waiting, met = [Script()], set()
-    for _ in range(most):
-        if not waiting:
+    waiting: tuple[list[Script], list[Script]] = ([Script()], [])  # and those in which a read finds what is older
+    met = set()
+    for turn in range(most):
+        pool = (
+            waiting[turn % 2] or waiting[1 - turn % 2]
+        )  # a missing acquire shows in one read, a wrong order in others
+        if not pool:
             return
-        at = draw.randrange(len(waiting))
-        waiting[at], waiting[-1] = waiting[-1], waiting[at]
-        done = Done(tuple(tuple(of) for of in run(waiting.pop())))
+        at = draw.randrange(len(pool))
+        pool[at], pool[-1] = pool[-1], pool[at]
+        done = Done(tuple(tuple(of) for of in run(pool.pop())))
         for other in _others(done, Known()):
             latest = Script(other.orders, {}, other.takers, other.awaits)  # reads find what is there
-            for fresh in (latest, other):
+            for fresh, older in ((latest, False), (other, bool(other.sources))):
                 if fresh.key() not in met:
                     met.add(fresh.key())
-                    waiting.append(fresh)
+                    waiting[older].append(fresh)
 
 
 def _shown(done: Done) -> Script:

@@ -52,14 +52,21 @@ class Noting(Determinate):
         #: Whether some thread found something older than what was there; each `fence.sc`.
         self.stale = False
         self.totals: list[Total] = []
-        #: Threads that the script holds back.
+        #: Threads that the script holds back; those that wait for others since this way asks it of them. What does not end
+        #: then shows nothing.
         self.held: set[int] = set()
+        self.delayed: set[int] = set()
         #: Whether what a thread finds where it looks now, its whole CTA learns by a barrier; and how often threads have waited
         #: for the others of theirs.
         self.together = False
         self._patient: dict[int, int] = {}
         self._used: dict[int, bool] = {}
         self._observed: dict[int, list[tuple[Spot, Hand, str]]] = {}
+
+    @property
+    def free(self) -> bool:
+        """Whether what does not end does so by itself: no thread is made to wait, and none found something older."""
+        return not (self.stale or self.held or self.delayed)
 
     @property
     def total(self) -> bool:
@@ -183,8 +190,10 @@ class Noting(Determinate):
         number = thread.number
         self._patient[number] = self._patient.get(number, 0) + 1
         if self._patient[number] <= _PATIENCE:
+            self.delayed.add(number)
             raise Asleep
         self._patient[number] = 0
+        self.delayed.discard(number)
 
     def _hands(self, thread: WatchedThread, spot: Spot, access: Access) -> tuple[Hand, ...]:
         """What a write hands on by itself: what its thread released, by it or before it."""

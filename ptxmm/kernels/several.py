@@ -140,7 +140,7 @@ def one_run(
         if stopped.why == Open("time"):
             raise
     except KernelError as error:
-        if error.kind == "deadlock" and not any(w.stale or w.held for w in watchers):
+        if error.kind == "deadlock" and all(w.free for w in watchers):
             raise Wrong(Failed(None, steps())) from None
     return [w.events for w in watchers]
 
@@ -191,7 +191,7 @@ def run_several(
             if any(w.excluded() for w in watchers):
                 return []
             # Where none of its own has to wait, threads wait for ever.
-            if error.kind == "deadlock" and not any(w.stale or w.held for w in watchers):
+            if error.kind == "deadlock" and all(w.free for w in watchers):
                 raise _Broken(None) from None
             raise
         unknown = next((w.unknown for w in watchers if w.unknown is not None), None)

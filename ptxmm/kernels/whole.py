@@ -18,7 +18,7 @@ from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES
-from ptxcore.clock import limited
+from ptxcore.clock import left, limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
@@ -84,6 +84,8 @@ _SHARE = 0.5
 _HUNTING = 10.0
 #: Where more runs than these are needed for all executions, something wrong is looked for before they are made.
 _FEW = 32
+#: Runs that look for something wrong before any are made that prove something: one of them has a read find what is older.
+_AT_ONCE = 3
 #: Readings of the manual that runs know; under others the formula decides.
 READINGS = frozenset(("war-ok", *OF_LAUNCHES))
 
@@ -316,9 +318,13 @@ def _decide_by_several(runs: Runs, result: Result, places: Places) -> tuple[int,
         return None
     safe = [check for check in test.checks if check.kind in ("forall", "never")]
     broken = partial(_breaks, test, safe)
-    several = run_several(runs, broken, _FEW)
+    if (wrong := hunt(runs, broken, _AT_ONCE, ("",))) is not None and _tell_wrong(runs, result, places, wrong):
+        return None
+    most = left()
+    with limited(None if most is None else _SHARE * most):  # the rest is for bugs
+        several = run_several(runs, broken, _FEW)
     if isinstance(several, OpenIn):
-        too_many = several.open.what == "runs"
+        too_many = several.open.what in ("runs", "time")
         alike = _by_alike_runs(runs, broken) if too_many else None
         if not isinstance(alike, Failed) and (alike is None or alike.differing):
             if _hunted(runs, result, places, broken):

@@ -1,0 +1,75 @@
+"""Runs that look for something wrong: what they show is so, and a single older value is looked for at once."""
+
+from __future__ import annotations
+
+import pytest
+
+import ptxmm
+from ptxmm.kernels.runs import Runs, State
+from ptxmm.kernels.several import Failed, hunt
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+from ptxmm.kernels.whole import _AT_ONCE
+
+_TEXT = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y, .param .u64 out)
+{{
+ .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.param.u64 %rd3, [out];
+ mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra END;
+ mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 0; @%p1 bra FIRST;
+ {second} bra END;
+FIRST:
+ {first}
+END:
+ ret;
+}}
+"""
+
+
+def _test(first: str, second: str, **checks: object) -> KernelTest:
+    params = {name: {"type": "u32", "elements": 1} for name in ("x", "y", "out")}
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64, "params": params, "check": checks}
+    return KernelFile.of(tree, "k.toml", {"k.ptx": _TEXT.format(first=first, second=second)}).test()
+
+
+def _never(_: State) -> bool:
+    return False
+
+
+#: A loop that looks at two places, one after the other: no round of it leads back with nothing seen.
+_LOOKS_TWICE = (
+    "mov.u32 %r5, 0; LOOP: ld.acquire.gpu.u32 %r3, [%rd1]; sub.u32 %r4, %r3, %r5; setp.eq.u32 %p2, %r4, 1; @%p2 bra DONE; "
+    "ld.relaxed.gpu.u32 %r5, [%rd2]; bra LOOP; DONE: st.global.u32 [%rd3], %r3;"
+)
+
+
+def test_who_is_made_to_wait_does_not_wait_for_ever() -> None:
+    """The run lets the first CTA wait before its store until nobody else gets on, and the second one looks meanwhile."""
+    test = _test("st.release.gpu.u32 [%rd1], 1;", _LOOKS_TWICE, terminates=True)
+    assert hunt(Runs(test, watched=True), _never, 1, ("operation",)) is None
+    assert ptxmm.check(test).verdict == "ok"
+
+
+def test_who_waits_by_itself_does() -> None:
+    test = _test("st.release.gpu.u32 [%rd1], 2;", _LOOKS_TWICE, terminates=True)
+    wrong = hunt(Runs(test, watched=True), _never, 1, ("",))
+    assert isinstance(wrong, Failed) and wrong.state is None
+    assert ptxmm.check(test).verdict == "no"
+
+
+_PUT = "st.volatile.global.u32 [%rd1], 7; fence.sc.gpu; st.volatile.global.u32 [%rd2], 1;"
+_GET = (
+    "LOOP: ld.volatile.global.u32 %r3, [%rd2]; setp.ne.u32 %p2, %r3, 1; @%p2 bra LOOP; {fence} "
+    "ld.volatile.global.u32 %r4, [%rd1]; st.global.u32 [%rd3], %r4;"
+)
+
+
+@pytest.mark.parametrize(("fence", "found"), [("", True), ("fence.sc.gpu;", False)])
+def test_a_value_that_is_out_of_date_shows_at_once(fence: str, found: bool) -> None:
+    test = _test(_PUT, _GET.format(fence=fence), forall="out[0] == 7")
+    wrong = hunt(Runs(test, watched=True), lambda state: state["out[0]"] != 7, _AT_ONCE, ("",))
+    assert isinstance(wrong, Failed) is found
+    assert ptxmm.check(test).verdict == ("no" if found else "ok")

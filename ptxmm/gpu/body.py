@@ -6,7 +6,7 @@ a barrier without a count gets that of the warps which the test has in the CTA.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -43,47 +43,20 @@ class Line(NamedTuple):
 
 
 class Body:
-    """A thread being written. `code` is what the engine made of it: there the widths of registers are settled."""
+    """A thread being written. `images` are the locations that are textures or surfaces.
+    `code` is what the engine made of it: there the widths of registers are settled."""
 
     def __init__(
-        self, thread: Thread, code: ThreadCode, locations: Mapping[str, Location], observed: Sequence[str], warps: int
-    ) -> None:
-        self.thread, self.locations, self.warps, self.observed = thread, locations, warps, observed
+        self, thread: Thread, code: ThreadCode, locations: Mapping[str, Location], observed: Sequence[str], warps: int,
+        images: Container[str] = (),
+    ) -> None:  # fmt: skip
+        self.thread, self.locations, self.warps, self.observed, self.images = thread, locations, warps, observed, images
         self.widths = {r.name: r.width for r in code.registers if r.name.replace("$", "_").isidentifier()}
         self.labels = {s.name for s in thread.statements if isinstance(s, Label)}
         self.used: dict[str, None] = {}  # address registers of locations
         self._made = 0
         self.declared: list[str] = []
-        edges: dict[str, set[str]] = {}
-        self._pointees = _uses_of_pointers(thread, self, edges)
-        self._refuse_shared_pointers(edges)
-
-    def _refuse_shared_pointers(self, edges: Mapping[str, set[str]]) -> None:
-        """Raises InputError where a state lists a register that may hold an address of shared memory: the model has another
-        number for it, and only the thread knows which."""
-        waiting = [
-            n.lstrip("%") for n, v in self.thread.registers if isinstance(v, AddressOf) and self._is_shared(v.location)
-        ]
-        for s in self.thread.statements:
-            if isinstance(s, Instruction) and s.opcode not in _LOADS and s.operands and isinstance(s.operands[0], Name):
-                bases = [o.base if isinstance(o, Address) else o for o in s.operands[1:]]
-                if any(isinstance(b, Name) and self.is_location(b.name) and self._is_shared(b.name) for b in bases):
-                    waiting.append(s.operands[0].name.lstrip("%"))
-        seen = set(waiting)
-        while waiting:
-            new = edges.get(waiting.pop(), set()) - seen
-            seen |= new
-            waiting += new
-        for name in self.observed:
-            if name in seen and self.widths.get(name, 1) >= 32:
-                raise fail(
-                    self.thread.span,
-                    f"states list register '{name}' of {self.thread.name}, which may hold an address of shared memory: "
-                    "on a GPU that is another number",
-                )
-
-    def _is_shared(self, location: str) -> bool:
-        return location in self.locations and self.locations[location].space == "shared"
+        self._pointees = _uses_of_pointers(thread, self)
 
     # Names.
 
@@ -224,6 +197,8 @@ class Body:
             return replace(operand, name=self.register(name))
         if name in self.labels:
             return Name(f"L_{self.thread.name}_{name}")
+        if name in self.images:  # a handle
+            return Name(self.address(name, "at"))
         if self.is_location(name):
             return Name(self._value(name, of))
         if name.split(".")[0] not in SPECIAL_REGISTERS:
@@ -276,10 +251,10 @@ def _space(of: Instruction, place: int) -> str:
     return "window" if "shared" in spaces else "generic"  # the mbarrier object of a copy
 
 
-def _uses_of_pointers(thread: Thread, body: Body, edges: dict[str, set[str]]) -> dict[str, frozenset[str]]:
-    """Which kinds of addresses each register has to hold, by what is accessed through it or what is computed from it; `edges`
-    gets what that is."""
+def _uses_of_pointers(thread: Thread, body: Body) -> dict[str, frozenset[str]]:
+    """Which kinds of addresses each register has to hold, by what is accessed through it or what is computed from it."""
     uses: dict[str, set[str]] = {}
+    edges: dict[str, set[str]] = {}
     for s in thread.statements:
         if isinstance(s, Instruction):
             _note(s, body, uses, edges)

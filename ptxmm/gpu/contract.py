@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from litmus.test import TYPE_WIDTHS, Location, LocationTerm, RegisterTerm, Test
+from litmus.test import TYPE_WIDTHS, Location, LocationTerm, RegisterTerm, Test, Thread
 from ptxcore.diagnostics import Span, fail
+from ptxmm.gpu.host import Step, host_thread
+from ptxmm.gpu.images import Image
 from ptxmm.gpu.placement import Placement
 
 ENTRY = "litmus"
@@ -28,8 +30,10 @@ DONE, NOT_STARTED, NOT_ENDED = 1, 2, 3
 PLACE_BITS, PART_BITS = 10, 32
 #: Bytes between the words of two kernels in the counter of an instance.
 KERNEL_COUNTER = 4
-#: The parameters of the kernel; behind them one for each further mapping of its memory.
+#: The parameters of the kernel; behind them one for each further mapping of its memory, and `HANDLES` where it has textures or
+#: surfaces: for each instance the handles of these.
 PARAMETERS = ("memory", "results", "control", "clusters", "instances", "scratch")
+HANDLES = "handles"
 
 
 class Value(NamedTuple):
@@ -43,8 +47,9 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Module:
-    """The text, and what the host must know of it. A row of results has for each thread its status and its place, then a
-    number for each of `stored`. `spans` says of each line of the text which statement of the test it is of."""
+    """The text, and what the host must know of it. A row of results has for each thread of a GPU its status and its place, then
+    a number for each of `stored`; registers of the host's thread are not among these. `spans` says of each line of the text
+    which statement of the test it is of."""
 
     test: Test
     text: str
@@ -56,6 +61,29 @@ class Module:
     version: str
     #: By which mapping of memory each location is seen.
     mappings: Mapping[str, int]
+    #: The textures and surfaces that it uses.
+    images: tuple[Image, ...] = ()
+    #: What the thread of the host does, if there is one, and the bits of its registers.
+    steps: tuple[Step, ...] = ()
+    host_widths: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def host_first(self) -> dict[str, int]:
+        """What registers of the host's thread hold at first, where that is not 0."""
+        thread = host_thread(self.test)
+        registers = () if thread is None else thread.registers
+        return {name.lstrip("%"): value for name, value in registers if isinstance(value, int)}
+
+    @property
+    def threads(self) -> list[Thread]:
+        """The threads that run on a GPU."""
+        return [self.test.threads[number] for number in self.placement.threads]
+
+    def is_of_host(self, value: Value) -> bool:
+        """Whether a value is one of a register of the host's thread."""
+        return isinstance(value.term, RegisterTerm) and any(
+            t.name == value.term.thread and t.place.host for t in self.test.threads
+        )
 
     @property
     def extra_mappings(self) -> int:
@@ -64,7 +92,7 @@ class Module:
 
     @property
     def columns(self) -> int:
-        return 2 * len(self.test.threads) + len(self.stored)
+        return 2 * len(self.placement.threads) + len(self.stored)
 
 
 def check_pointer(location: Location) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from ctypes import c_ulonglong, c_void_p
 from typing import ClassVar, NamedTuple
 
+from ptxmm.gpu.bound import Bound
 from ptxmm.gpu.contract import ENTRY, Module
 from ptxmm.gpu.driver import CudaError, Driver, LoadError, Mapped
+from ptxmm.gpu.host import Await, Begin, Host
 from ptxmm.gpu.layout import Launch, Seen, seen
 from ptxmm.gpu.placement import Part
 from ptxmm.gpu.simulator import NoEnd
@@ -16,6 +19,8 @@ from ptxmm.gpu.worker import Worker
 #: Seconds that a launch may take, with loading its module; they take milliseconds. One with a loop that waits for ever does
 #: not end.
 PATIENCE = 60.0
+#: What a plain access of the host is, by its bytes.
+_PLAIN = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32, 8: ctypes.c_uint64}
 
 
 class _Load(NamedTuple):
@@ -46,7 +51,13 @@ class _Buffers:
         self.launch, tables = launch, launch.tables(0)
         self.mapped: Mapped | None = None
         self._plain: list[tuple[Driver, c_ulonglong]] = []
-        if module.extra_mappings:
+        #: Where the memory is for the host, if a thread of it accesses that.
+        self.on_host: c_void_p | None = None
+        self.bound: Bound | None = None
+        if module.steps:
+            self.on_host, memory = first.host_memory(launch.memory_bytes)
+            self.bases = [memory]
+        elif module.extra_mappings:
             self.mapped = first.map(launch.memory_bytes, 1 + module.extra_mappings, drivers[1 : module.placement.gpus])
             self.bases = self.mapped.addresses
         else:
@@ -65,6 +76,11 @@ class _Buffers:
             own.wait()
         first.activate()
         first.write(self.initial, launch.image([base.value for base in self.bases]))
+        self.more = self.bases[1:]
+        if module.images:
+            self.bound = Bound(launch, first, self.bases[0])
+            self.more.append(self._new(first, len(self.bound.table)))
+            first.write(self.more[-1], self.bound.table)
 
     def _new(self, driver: Driver, size: int) -> c_ulonglong:
         buffer = driver.allocate(size)
@@ -73,6 +89,9 @@ class _Buffers:
 
     def free(self) -> None:
         """Gives all of it back."""
+        if self.bound is not None:
+            self._plain[0][0].activate()
+            self.bound.free()
         for driver, buffer in self._plain:
             driver.activate()
             driver.free(buffer)
@@ -80,6 +99,8 @@ class _Buffers:
         driver.activate()
         if self.mapped is not None:
             driver.unmap(self.mapped)
+        if self.on_host is not None:
+            driver.free_host(self.on_host)
 
 
 class _Kept:
@@ -150,6 +171,8 @@ def _run(job: _Run) -> Seen:
     launch, first = buffers.launch, kept.drivers[0]
     tables = launch.tables(job.seed)
     first.copy(buffers.bases[0], buffers.initial, launch.memory_bytes)
+    if buffers.bound is not None:
+        buffers.bound.fill()
     first.clear(buffers.results, launch.result_bytes)
     first.write(buffers.instances, tables.instances)
     for n, part in enumerate(launch.module.placement.parts):
@@ -157,51 +180,99 @@ def _run(job: _Run) -> Seen:
         own.activate()
         own.write(buffers.control[n], tables.control[n])
         own.write(buffers.clusters[n], tables.clusters[n])
-    _launch_parts(buffers)
+    host = _launch_parts(buffers)
     first.activate()
+    if buffers.bound is not None:
+        buffers.bound.take()
     stored = {v.label for v in launch.module.stored}
     looks = any(v.label not in stored for v in launch.module.values)
     return seen(
         launch, tables.instances, first.read(buffers.results, launch.result_bytes),
         first.read(buffers.bases[0], launch.memory_bytes) if looks else b"", [base.value for base in buffers.bases],
-        job.addresses,
+        job.addresses, host=host,
     )  # fmt: skip
 
 
-def _launch_parts(buffers: _Buffers) -> None:
-    """Launches all parts and waits for them: one alone in the default stream; several in streams of their own, behind events of
-    those that they need."""
-    kept, launch = _Kept, buffers.launch
-    placement = launch.module.placement
-    several = len(placement.parts) > 1
+def _launch_parts(buffers: _Buffers) -> dict[str, list[int]]:
+    """Launches all parts and waits for them: one alone in the default stream; several, and what a thread of the host launches,
+    in streams of their own, behind events of those that they need. Gives what the registers of the host's thread hold."""
+    kept, module = _Kept, buffers.launch.module
+    placement = module.placement
+    several = len(placement.parts) > 1 or bool(module.steps)
     used = [kept.drivers[n] for n in range(placement.gpus)]
     if several:  # streams of their own do not wait for the copies, which are in the default one
         for driver in used:
             driver.activate()
             driver.wait()
+    numbers = range(len(placement.parts))
+    awaited = {step.kernel for step in module.steps if isinstance(step, Await)}
     needed = {n for part in placement.parts for n in part.needs}
-    for n, part in enumerate(placement.parts):
-        driver = kept.drivers[part.gpu]
-        driver.activate()
-        stream = _stream(driver, part) if several else None
-        for before in sorted(part.needs):
-            if placement.parts[before].stream != part.stream:
-                assert stream is not None
-                driver.follow(stream, kept.events[before])
-        arguments = [
-            buffers.bases[0], buffers.results, buffers.control[n], buffers.clusters[n], buffers.instances,
-            buffers.scratch[n], *buffers.bases[1:],
-        ]  # fmt: skip
-        function = driver.function(kept.modules[part.gpu], ENTRY)
-        driver.begin(function, launch.grids[n], launch.block, arguments, launch.shared_bytes, placement.ctas, stream)
-        if n in needed:
-            assert stream is not None
-            if n not in kept.events:
-                kept.events[n] = driver.event()
-            driver.record(kept.events[n], stream)
+    recorded = needed | {n for n in numbers if placement.parts[n].kernel in awaited}
+    held: dict[str, list[int]] = {}
+    if not module.steps:
+        for n in numbers:
+            _begin(buffers, n, several, n in recorded)
+    else:
+        held = _by_host(buffers, recorded)
     for driver in used:
         driver.activate()
         driver.wait()
+    return held
+
+
+def _begin(buffers: _Buffers, n: int, several: bool, recorded: bool) -> None:
+    """Enqueues a part, behind the events of those that it needs, and records its own."""
+    kept, launch = _Kept, buffers.launch
+    placement = launch.module.placement
+    part = placement.parts[n]
+    driver = kept.drivers[part.gpu]
+    driver.activate()
+    stream = _stream(driver, part) if several else None
+    for before in sorted(part.needs):
+        if placement.parts[before].stream != part.stream:
+            assert stream is not None
+            driver.follow(stream, kept.events[before])
+    arguments = [
+        buffers.bases[0], buffers.results, buffers.control[n], buffers.clusters[n], buffers.instances,
+        buffers.scratch[n], *buffers.more,
+    ]  # fmt: skip
+    function = driver.function(kept.modules[part.gpu], ENTRY)
+    driver.begin(
+        function, launch.grids[n], launch.block, arguments, launch.shared_bytes, placement.ctas, stream,
+        early=part.follows is not None,
+    )  # fmt: skip
+    if recorded:
+        assert stream is not None
+        if n not in kept.events:
+            kept.events[n] = driver.event()
+        driver.record(kept.events[n], stream)
+
+
+def _by_host(buffers: _Buffers, recorded: set[int]) -> dict[str, list[int]]:
+    """Does what the thread of the host does, and gives what its registers hold."""
+    kept, launch = _Kept, buffers.launch
+    module, parts = launch.module, launch.module.placement.parts
+    assert buffers.on_host is not None
+    base = buffers.on_host.value or 0
+
+    def read(at: int, size: int) -> int:
+        return int(_PLAIN[size].from_address(base + at).value)
+
+    def write(at: int, size: int, value: int) -> None:
+        _PLAIN[size].from_address(base + at).value = value
+
+    host = Host(module.host_widths, module.host_first, launch.offsets, launch.shape.instances, read, write)
+    for step in module.steps:
+        numbers = [n for n, part in enumerate(parts) if isinstance(step, Begin) and part.kernel in step.kernels]
+        for n in numbers:
+            _begin(buffers, n, True, n in recorded)
+        if isinstance(step, Await):
+            for n in (n for n, part in enumerate(parts) if part.kernel == step.kernel):
+                kept.drivers[parts[n].gpu].activate()
+                kept.drivers[parts[n].gpu].wait_for(kept.events[n])
+        elif not isinstance(step, Begin):
+            host.do(step)
+    return host.registers
 
 
 def _stream(driver: Driver, part: Part) -> c_void_p:

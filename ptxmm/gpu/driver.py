@@ -12,7 +12,20 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from ctypes import POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_ulonglong, c_ushort, c_void_p
+from ctypes import (
+    POINTER,
+    byref,
+    c_char,
+    c_char_p,
+    c_float,
+    c_int,
+    c_size_t,
+    c_ubyte,
+    c_uint,
+    c_ulonglong,
+    c_ushort,
+    c_void_p,
+)
 from typing import Any, NamedTuple
 
 #: What a GPU's driver is loaded from; another library may be named, for tests.
@@ -33,7 +46,20 @@ _VIRTUAL_MEMORY = 102  # attribute: memory can be mapped at several addresses
 _PEER_ACCESS, _PEER_ATOMICS = 2, 3  # attributes of two GPUs
 _PEER_ENABLED = 704  # what enabling access between two GPUs gives where it was enabled before
 _NON_BLOCKING, _NO_TIMING = 1, 2  # flags of streams and of events
-_CLUSTER = 4  # an attribute of a launch: the CTAs of a cluster
+_CLUSTER, _EARLY = (
+    4,
+    6,
+)  # attributes of a launch: the CTAs of a cluster; that it may begin before the one before it ends
+_PORTABLE, _MAPPED = 1, 2  # memory of the host: of all contexts, and seen by GPUs
+_TEXTURE_ALIGNMENT = 14  # attribute: what a texture in linear memory begins at a multiple of
+_ARRAY, _LINEAR = 0, 2  # what a texture or a surface is of
+_SURFACE_OF, _CLAMP, _POINT, _WHOLE = (
+    2,
+    1,
+    0,
+    1,
+)  # an array has surfaces; textures: addressing, filter, and numbers as they are
+_FORMATS = {8: 1, 16: 2, 32: 3}  # channels of unsigned numbers
 _PINNED, _ON_DEVICE, _READ_WRITE, _MINIMUM = 1, 1, 3, 0  # of memory that is mapped
 
 
@@ -81,6 +107,51 @@ class AccessDescription(ctypes.Structure):
     """CUmemAccessDesc: who may do what."""
 
     _fields_ = (("location", MemoryLocation), ("flags", c_int))
+
+
+class ArrayDescriptor(ctypes.Structure):
+    """CUDA_ARRAY3D_DESCRIPTOR."""
+
+    _fields_ = (
+        ("width", c_size_t),
+        ("height", c_size_t),
+        ("depth", c_size_t),
+        ("format", c_int),
+        ("channels", c_uint),
+        ("flags", c_uint),
+    )
+
+
+class ResourceDescriptor(ctypes.Structure):
+    """CUDA_RESOURCE_DESC of an array, whose handle is in `memory` and whose other members have no meaning, or of linear
+    memory."""
+
+    _fields_ = (
+        ("type", c_int),
+        ("memory", c_ulonglong),
+        ("format", c_int),
+        ("channels", c_uint),
+        ("size", c_size_t),
+        ("reserved", c_char * 104),
+        ("flags", c_uint),
+    )
+
+
+class TextureDescriptor(ctypes.Structure):
+    """CUDA_TEXTURE_DESC."""
+
+    _fields_ = (
+        ("address", c_int * 3),
+        ("filter", c_int),
+        ("flags", c_uint),
+        ("anisotropy", c_uint),
+        ("level_filter", c_int),
+        ("bias", c_float),
+        ("least", c_float),
+        ("most", c_float),
+        ("border", c_float * 4),
+        ("reserved", c_int * 12),
+    )
 
 
 class CudaError(Exception):
@@ -198,7 +269,7 @@ class Driver:
         """How many CTAs of a kernel run at once, where `cluster` of them share a cluster."""
         count = c_int()
         if cluster > 1:
-            config, _kept = _config(cluster, block, shared, None, cluster)
+            config = _config(cluster, block, shared, None, cluster)
             self.call("cuOccupancyMaxActiveClusters", byref(count), function, byref(config))
             return count.value * cluster
         self.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(count), function, c_int(block), c_size_t(shared))
@@ -213,12 +284,13 @@ class Driver:
 
     def begin(
         self, function: c_void_p, grid: int, block: int, arguments: Sequence[Any], shared: int = 0, cluster: int = 1,
-        stream: c_void_p | None = None,
+        stream: c_void_p | None = None, early: bool = False,
     ) -> None:  # fmt: skip
-        """Enqueues a kernel, in a stream or in the default one. Arguments are copied before this returns. Raises CudaError."""
+        """Enqueues a kernel, in a stream or in the default one; `early`: it begins as soon as the one before it lets it.
+        Arguments are copied before this returns. Raises CudaError."""
         pointers = (c_void_p * len(arguments))(*(ctypes.cast(ctypes.pointer(x), c_void_p) for x in arguments))
-        if cluster > 1:
-            config, _kept = _config(grid, block, shared, stream, cluster)
+        if cluster > 1 or early:
+            config = _config(grid, block, shared, stream, cluster, early)
             self.call("cuLaunchKernelEx", byref(config), function, pointers, c_void_p())
             return
         sizes = [c_uint(n) for n in (grid, 1, 1, block, 1, 1)]
@@ -227,6 +299,10 @@ class Driver:
     def wait(self) -> None:
         """Waits for all that the context does. Raises CudaError for what went wrong since."""
         self.call("cuCtxSynchronize")
+
+    def wait_for(self, event: c_void_p) -> None:
+        """Waits for what an event comes behind. Raises CudaError."""
+        self.call("cuEventSynchronize", event)
 
     # Streams and events.
 
@@ -331,6 +407,58 @@ class Driver:
         """Puts zeros there."""
         self.call("cuMemsetD8_v2", buffer, c_ubyte(0), c_size_t(max(size, 1)))
 
+    def host_memory(self, size: int) -> tuple[c_void_p, c_ulonglong]:
+        """Memory of the host that GPUs access, too: its address there, and on a GPU. Raises CudaError."""
+        address, buffer = c_void_p(), c_ulonglong()
+        self.call("cuMemHostAlloc", byref(address), c_size_t(max(size, 16)), c_uint(_PORTABLE | _MAPPED))
+        self.call("cuMemHostGetDevicePointer_v2", byref(buffer), address, c_uint(0))
+        return address, buffer
+
+    def free_host(self, address: c_void_p) -> None:
+        """Gives memory of the host back."""
+        self.library.cuMemFreeHost(address)
+
+    # Textures and surfaces.
+
+    def check_texture_alignment(self, aligned: int) -> None:
+        """Raises CudaError where textures in linear memory begin at multiples of more."""
+        if (needed := self._attribute(_TEXTURE_ALIGNMENT)) > aligned:
+            raise CudaError(f"textures of this GPU begin at multiples of {needed} bytes, more than {aligned}")
+
+    def array(self, bits: int, channels: int, size: int) -> c_ulonglong:
+        """An array of one dimension with so many bytes, which surfaces may be of. Raises CudaError."""
+        array, width = c_ulonglong(), 8 * size // (bits * channels)
+        wanted = ArrayDescriptor(width, 0, 0, _FORMATS[bits], channels, _SURFACE_OF)
+        self.call("cuArray3DCreate_v2", byref(array), byref(wanted))
+        return array
+
+    def texture(self, place: c_ulonglong, bits: int, channels: int, size: int) -> c_ulonglong:
+        """The handle of a texture, whose texels are read as they are: of `size` bytes of linear memory at an address, or where
+        that is 0 of an array. Raises CudaError."""
+        made = c_ulonglong()
+        of = (
+            ResourceDescriptor(_LINEAR, place, _FORMATS[bits], channels, size)
+            if size
+            else ResourceDescriptor(_ARRAY, place)
+        )
+        how = TextureDescriptor((c_int * 3)(_CLAMP, _CLAMP, _CLAMP), _POINT, _WHOLE)
+        self.call("cuTexObjectCreate", byref(made), byref(of), byref(how), c_void_p())
+        return made
+
+    def surface(self, array: c_ulonglong) -> c_ulonglong:
+        """The handle of a surface of an array. Raises CudaError."""
+        made = c_ulonglong()
+        self.call("cuSurfObjectCreate", byref(made), byref(ResourceDescriptor(_ARRAY, array)))
+        return made
+
+    def free_image(self, kind: str, handle: c_ulonglong) -> None:
+        """Gives a texture or a surface back."""
+        (self.library.cuTexObjectDestroy if kind == "texture" else self.library.cuSurfObjectDestroy)(handle)
+
+    def free_array(self, array: c_ulonglong) -> None:
+        """Gives an array back."""
+        self.library.cuArrayDestroy(array)
+
     def copy(self, to: c_ulonglong, source: c_ulonglong, size: int) -> None:
         """Copies one buffer to another."""
         self.call("cuMemcpyDtoD_v2", to, source, c_size_t(size))
@@ -345,15 +473,18 @@ class Mapped(NamedTuple):
 
 
 def _config(
-    grid: int, block: int, shared: int, stream: c_void_p | None, cluster: int
-) -> tuple[LaunchConfig, LaunchAttribute]:
-    """A launch in clusters; its attribute has to be kept as long as it is used."""
-    attribute = LaunchAttribute(id=_CLUSTER)
-    attribute.value[:3] = cluster, 1, 1
-    config = LaunchConfig(
-        (c_uint * 3)(grid, 1, 1), (c_uint * 3)(block, 1, 1), shared, stream, ctypes.pointer(attribute), 1
-    )
-    return config, attribute
+    grid: int, block: int, shared: int, stream: c_void_p | None, cluster: int, early: bool = False
+) -> LaunchConfig:
+    """A launch in clusters, or one that may begin early, or both."""
+    wanted = [(_CLUSTER, (cluster, 1, 1))] if cluster > 1 else []
+    wanted += [(_EARLY, (1, 0, 0))] if early else []
+    attributes = (LaunchAttribute * len(wanted))()
+    for attribute, (number, value) in zip(attributes, wanted, strict=True):
+        attribute.id = number
+        attribute.value[:3] = value
+    # The pointer keeps the attributes alive, and the structure the pointer.
+    pointer = ctypes.cast(attributes, POINTER(LaunchAttribute))
+    return LaunchConfig((c_uint * 3)(grid, 1, 1), (c_uint * 3)(block, 1, 1), shared, stream, pointer, len(wanted))
 
 
 def _library() -> ctypes.CDLL:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import NamedTuple
 
-from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm
+from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm, RegisterTerm
 from ptxcore.places import Place
 from ptxmm.gpu.contract import (
     CONTROL,
@@ -22,8 +22,9 @@ from ptxmm.gpu.contract import (
     Value,
     check_pointer,
 )
+from ptxmm.gpu.images import TEXTURE_ALIGNED, root_of
 from ptxmm.gpu.parameters import Parameters
-from ptxmm.gpu.placement import MOST_WARPS, WARP, root_of
+from ptxmm.gpu.placement import MOST_WARPS, WARP
 
 #: Bytes between the counters of two instances, and what every stretch of memory begins at a multiple of.
 _COUNTER, _ALIGNED = 128, 256
@@ -153,7 +154,12 @@ def planned(module: Module, parameters: Parameters, most_ctas: int | None = None
     if most_ctas is not None:
         groups = min(groups, max(1, (most_ctas - stress) // max(own)))
     shape = Shape(slots, per_warp, slots // per_warp, groups)
-    stored = [l for l in test.locations if l.space != "shared" and l.alias_of is None]
+    textured = {image.root for image in module.images if not image.in_array}
+    stored = [
+        replace(l, align=max(l.align or 1, TEXTURE_ALIGNED)) if l.name in textured else l
+        for l in test.locations
+        if l.space != "shared" and l.alias_of is None
+    ]
     offsets, size = _spread(stored, parameters, shape.instances)
     start = _up(size, _ALIGNED)
     end = start + _COUNTER * shape.instances
@@ -253,18 +259,24 @@ class Seen:
 
 def seen(
     launch: Launch, instances: bytes, results: bytes, memory: bytes, bases: Sequence[int], addresses: Mapping[str, int],
-    *, stuck: bool = False,
+    *, stuck: bool = False, host: Mapping[str, Sequence[int]] | None = None,
 ) -> Seen:  # fmt: skip
     """What buffers hold behind a run. `instances` is the table that it had, `bases` where the mappings of its memory were.
     `addresses` are what the model calls the addresses of locations: a value that is one of the instance's own is told as such.
-    `stuck`: the run was ended while threads waited."""
+    `stuck`: the run was ended while threads waited. `host`: what registers of the host's thread hold, by the memory that an
+    instance has."""
     module, count = launch.module, launch.shape.instances
     cells = memoryview(results).cast("Q")
-    columns, threads = module.columns, len(module.test.threads)
+    columns, threads = module.columns, len(module.threads)
     status = [cells[2 * t :: columns].tolist() for t in range(threads)]
     places = [cells[2 * t + 1 :: columns].tolist() for t in range(threads)]
     indices = memoryview(instances).cast("I").tolist()
     stored = {v.label: cells[2 * threads + i :: columns].tolist() for i, v in enumerate(module.stored)}
+    for v in module.values:
+        if module.is_of_host(v):
+            assert isinstance(v.term, RegisterTerm)
+            held = (host or {}).get(v.term.register.lstrip("%"))
+            stored[v.label] = [0 if held is None else held[n] for n in indices]
     values = [
         _read(stored[v.label], v) if v.label in stored else _final(launch, v, indices, memory) for v in module.values
     ]
@@ -353,7 +365,7 @@ def _named(
 def _misplaced(launch: Launch, places: Sequence[Sequence[int]], status: Sequence[Sequence[int]]) -> str:
     """What is wrong with where threads were, which they say themselves; empty where nothing is: they are in the launches that
     they belong to, share warps, CTAs and clusters just where the test says so, and no two threads are one."""
-    seats, threads = launch.module.placement.seats, launch.module.test.threads
+    seats, threads = launch.module.placement.seats, launch.module.threads
     pairs = [
         (a, b, "" if seats[a].part != seats[b].part else _shared(threads[a].place, threads[b].place))
         for a in range(len(seats))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from litmus.test import AddressOf, Test
-from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
-from ptxmm.gpu.conditions import comparisons
+from axioms.program import Program
+from litmus.test import Test
+from ptxcore.diagnostics import Diagnostic, InputError, fail
+from ptxcore.machine.ir.effects import Effect
 from ptxmm.gpu.contract import TARGET, VERSION, Module
-from ptxmm.gpu.placement import placed
-from ptxmm.gpu.writer import Writer
+from ptxmm.gpu.placement import Placement, placed
+from ptxmm.gpu.shared_addresses import refuse_shared_addresses
+from ptxmm.gpu.writer import Writer, values_of
 
 
 def module(test: Test, target: str = TARGET, version: str = VERSION) -> Module:
@@ -18,7 +20,8 @@ def module(test: Test, target: str = TARGET, version: str = VERSION) -> Module:
     try:
         placement = placed(test)
         program = build(test)
-        refuse_shared_addresses(test)
+        _check_early(placement, program)
+        refuse_shared_addresses(test, [(v.term, v.width) for v in values_of(test, program)])
         return Writer(test, placement, program, target, version).module()
     except InputError as error:
         if not error.text:
@@ -26,15 +29,21 @@ def module(test: Test, target: str = TARGET, version: str = VERSION) -> Module:
         raise
 
 
-def refuse_shared_addresses(test: Test) -> None:
-    """Raises InputError where a condition speaks of the address of shared memory, which only the thread knows."""
-    shared = {l.name for l in test.locations if l.space == "shared"}
-    for compared in comparisons(test):
-        if isinstance(compared.right, AddressOf) and compared.right.location in shared:
-            line = test.condition.line or 1
-            raise fail(
-                Span(line, 1, 2), f"the address of '{compared.right.location}' is compared, which lies in shared memory"
-            )
+def _check_early(placement: Placement, program: Program) -> None:
+    """Raises InputError where a kernel lets the next one begin in some executions only: that a launch may begin early is said
+    of all its instances."""
+    for part in placement.parts:
+        if part.follows is None:
+            continue
+        lets: list[Effect] = []
+        for number, seat in zip(placement.threads, placement.seats, strict=True):
+            if seat.part == part.follows:
+                effects = program.threads[number].execution.effects
+                lets += [e for e in effects if e.kind == "grid" and e.operation == "launch_dependents"]
+        if lets and all(e.guard != 1 for e in lets):
+            span = lets[0].instruction.span
+            message = "whether this lets the next kernel begin hangs on what is read, and a launch says it of all its instances"
+            raise fail(span, message)
 
 
 def checked(made: Module) -> Module:

@@ -1,20 +1,20 @@
 """Where the threads of a litmus test run: in which launch, cluster, CTA, warp and lane of the CTAs that one instance has.
 
-A test without kernels is one launch on each of its GPUs, and one with kernels a launch for each: its *parts*. What launches
-cannot place is refused where it stands: threads of the host, kernels that begin before another one ends (`griddepcontrol`),
-kernels on several GPUs, textures and surfaces, constant memory.
+A test without kernels is one launch on each of its GPUs, and one with kernels a launch for each: its *parts*. A thread of the
+host has no place (`ptxmm.gpu.host`). What launches cannot place is refused where it stands (`ptxmm.gpu.refusals`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
-from litmus.test import Location, Test
-from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxcore.syntax.tree import Address, Bracket, Instruction, Name, Vector
+from litmus.test import Kernel, Test
+from ptxcore.diagnostics import Diagnostic, InputError
+from ptxcore.syntax.tree import Instruction
+from ptxmm.gpu.images import names, root_of
+from ptxmm.gpu.refusals import refusals
 
 #: CTAs that every GPU with clusters can have in one (PTX ISA 9.0, section 11.4.3).
 MOST_CTAS = 8
@@ -22,22 +22,15 @@ WARP = 32
 #: Warps of a CTA.
 MOST_WARPS = 32
 #: What the threads of a warp, a CTA or a cluster do together: then a CTA holds one instance only.
-_TOGETHER = frozenset(("bar", "barrier", "shfl", "vote", "match", "redux", "elect", "activemask"))
+_TOGETHER = frozenset(("bar", "barrier", "shfl", "vote", "match", "redux", "elect", "activemask", "griddepcontrol"))
 _OF_PLACES = ("%lane", "%cluster")
-#: Instructions that a kernel must not execute here, and why.
-_REFUSED = {
-    "trap": "'trap' ends the whole launch, with all other instances",
-    "brkpt": "'brkpt' stops the whole launch",
-    "griddepcontrol": "'griddepcontrol' is about a kernel that begins before another one ends, and the harness launches none",
-}
-#: Kernels of a test: each has a word of the counters at which threads meet.
-MOST_KERNELS = 32
 
 
 class Part(NamedTuple):
     """A launch among those that a test is made of: on which of its GPUs, in which stream, and which of the instance's clusters
-    it has (`clusters` of them from `first` on). `needs`: the parts that end before it begins. `kernel` is the number of its
-    kernel, by which its threads meet, and `threads` how many threads of an instance do."""
+    it has (`clusters` of them from `first` on). `needs`: the parts that end before it begins; `follows`: the one that lets it
+    begin before it ends, if one does. `kernel` is the number of its kernel, by which its threads meet, and `threads` how many
+    threads of an instance do."""
 
     gpu: int
     stream: int
@@ -46,6 +39,7 @@ class Part(NamedTuple):
     needs: frozenset[int]
     kernel: int
     threads: int
+    follows: int | None = None
 
 
 class Seat(NamedTuple):
@@ -62,10 +56,12 @@ class Seat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The seats of a test's threads, in their order, and its launches. An instance has `clusters` clusters of `ctas` CTAs
-    each, of up to `warps` warps, of up to `lanes` lanes, in all launches together. `alone`: a CTA holds no other instance.
-    `leaders` are the threads that come first in their CTAs, `warp_counts` says how many warps the CTA of each seat has."""
+    """`threads` are those of a test that have a place on a GPU, by their numbers; the seats of these, in this order, and the
+    launches. An instance has `clusters` clusters of `ctas` CTAs each, of up to `warps` warps, of up to `lanes` lanes, in all
+    launches together. `alone`: a CTA holds no other instance. `leaders` are those of these threads that come first in their
+    CTAs, `warp_counts` says how many warps the CTA of each seat has."""
 
+    threads: tuple[int, ...]
     seats: tuple[Seat, ...]
     parts: tuple[Part, ...]
     clusters: int
@@ -85,6 +81,14 @@ class Placement:
         """How many GPUs the test is on."""
         return len({part.gpu for part in self.parts})
 
+    def followers(self, part: int) -> list[int]:
+        """The launches that may begin before one ends: that which it lets begin, that which this one lets, and so on."""
+        found: list[int] = []
+        while (number := next((n for n, p in enumerate(self.parts) if p.follows == part), None)) is not None:
+            found.append(number)
+            part = number
+        return found
+
     @property
     def needs_clusters(self) -> bool:
         """Whether threads of different CTAs share a cluster."""
@@ -97,26 +101,28 @@ Members = dict[tuple[int, int], dict[int, dict[int, dict[int, list[int]]]]]
 
 def placed(test: Test) -> Placement:
     """Where its threads run. Raises InputError for what cannot be placed, with every reason."""
-    found = list(_refusals(test))
+    found = refusals(test)
     if found:
-        raise InputError(sorted(found, key=lambda d: d.span), test.path, test.text)
+        raise InputError(found, test.path, test.text)
+    own = [number for number, thread in enumerate(test.threads) if not thread.place.host]
+    on_gpu = [test.threads[number] for number in own]
     members: Members = {}
     kernel_of = {name: number for number, kernel in enumerate(test.kernels) for name in kernel.threads}
-    for number, thread in enumerate(test.threads):
+    for number, thread in enumerate(on_gpu):
         place = thread.place
         ctas = members.setdefault((kernel_of.get(thread.name, 0), place.gpu), {}).setdefault(place.cluster, {})
         ctas.setdefault(place.cta, {}).setdefault(place.warp, []).append(number)
     seats: dict[int, Seat] = {}
     parts: list[Part] = []
     leaders, counts, number, k = set(), {}, 0, 0
-    gpus = list(dict.fromkeys(thread.place.gpu for thread in test.threads))
+    gpus = list(dict.fromkeys(thread.place.gpu for thread in on_gpu))
     for which in sorted(members, key=lambda key: (key[0], gpus.index(key[1]))):
         kernel, gpu = which
-        meeting = sum(kernel_of.get(t.name, 0) == kernel for t in test.threads)
+        meeting = sum(kernel_of.get(t.name, 0) == kernel for t in on_gpu)
         stream = test.kernels[kernel].stream if test.kernels else 0
-        own = members[which].values()
-        parts.append(Part(gpus.index(gpu), stream, k, len(own), frozenset(), kernel, meeting))
-        for ctas in own:
+        of_part = members[which].values()
+        parts.append(Part(gpus.index(gpu), stream, k, len(of_part), frozenset(), kernel, meeting))
+        for ctas in of_part:
             for rank, cta in enumerate(sorted(ctas)):  # as %cluster_ctarank counts
                 warps = ctas[cta]
                 leaders.add(min(t for threads in warps.values() for t in threads))
@@ -126,16 +132,17 @@ def placed(test: Test) -> Placement:
                         counts[t] = len(warps)
                     number += 1
             k += 1
-    order = range(len(test.threads))
-    clusters = [ctas for own in members.values() for ctas in own.values()]
+    order = range(len(on_gpu))
+    clusters = [ctas for of_part in members.values() for ctas in of_part.values()]
     placement = Placement(
+        threads=tuple(own),
         seats=tuple(seats[t] for t in order),
-        parts=tuple(part._replace(needs=needs) for part, needs in zip(parts, _needs(test, parts), strict=True)),
+        parts=tuple(_in_order(test, parts)),
         clusters=k,
         ctas=max(map(len, clusters)),
         warps=max(counts.values()),
         lanes=1 + max(seat.lane for seat in seats.values()),
-        alone=any(_takes_the_cta(s) for t in test.threads for s in t.statements),
+        alone=any(_takes_the_cta(s) for t in on_gpu for s in t.statements),
         leaders=frozenset(leaders),
         warp_counts=tuple(counts[t] for t in order),
     )
@@ -143,15 +150,30 @@ def placed(test: Test) -> Placement:
     return placement
 
 
-def _needs(test: Test, parts: list[Part]) -> Iterator[frozenset[int]]:
-    """For each launch those that end before it begins: earlier ones of its stream, and those that an event waits for."""
-    names = [test.kernels[part.kernel].name if test.kernels else "" for part in parts]
+def _in_order(test: Test, parts: list[Part]) -> Iterator[Part]:
+    """The launches, with those that end before each begins: the one before it in its stream, unless that lets it begin early,
+    and those that an event waits for. (Behind an event the driver lets nothing begin early.)"""
+    if not test.kernels:
+        yield from parts
+        return
+    kernels = [test.kernels[part.kernel] for part in parts]
     for number, part in enumerate(parts):
-        after = test.kernels[part.kernel].after if test.kernels else ()
-        yield frozenset(
-            n for n in range(number)
-            if test.kernels and (parts[n].stream == part.stream or names[n] in after)
-        )  # fmt: skip
+        needs = {n for n in range(number) if kernels[n].name in kernels[number].after}
+        before = next((n for n in reversed(range(number)) if parts[n].stream == part.stream), None)
+        if before is not None and not needs and _lets_begin(test, kernels[before]):
+            yield part._replace(follows=before)
+        else:
+            yield part._replace(needs=frozenset(needs | ({before} if before is not None else set())))
+
+
+def _lets_begin(test: Test, kernel: Kernel) -> bool:
+    """Whether a kernel lets the next one of its stream begin before it ends."""
+    return any(
+        isinstance(s, Instruction) and s.opcode == "griddepcontrol" and "launch_dependents" in s.modifiers
+        for t in test.threads
+        if t.name in kernel.threads
+        for s in t.statements
+    )
 
 
 def _check_sizes(test: Test, placement: Placement, clusters: list[dict[int, dict[int, list[int]]]]) -> None:
@@ -175,75 +197,13 @@ def _check_sizes(test: Test, placement: Placement, clusters: list[dict[int, dict
                     raise InputError([Diagnostic(s.span, message)], test.path, test.text)
 
 
-def _refusals(test: Test) -> list[Diagnostic]:
-    found = []
-
-    def refuse(span: Span, message: str, hint: str | None = None) -> None:
-        found.append(Diagnostic(span, message, hint))
-
-    if not test.threads:
-        refuse(Span(1, 1, 2), "a test without threads cannot be launched")
-    hosts = [t for t in test.threads if t.place.host]
-    for t in hosts:
-        refuse(t.span, f"{t.name} is a thread of the host, and the harness runs threads of kernels")
-    if test.kernels and not hosts:
-        found += _refused_kernels(test)
-    for l in test.locations:
-        if l.alias_of is not None and l.proxy != "generic":
-            refuse(
-                l.span,
-                f"'{l.name}' is an address through the {l.proxy} proxy, and the harness binds no textures or surfaces",
-            )
-        elif l.space not in ("global", "shared"):
-            refuse(l.span, f"'{l.name}' is in .{l.space}, which is the same for all instances")
-        elif l.alias_of is not None and root_of(test, l).space != "global":
-            refuse(l.span, f"'{l.name}' is another address of shared memory, which a launch cannot map")
-    for t in test.threads:
-        if t.dialect != "typed":
-            refuse(
-                t.span,
-                f"{t.name} is in the short dialect, which says no types",
-                "write its instructions as PTX has them",
-            )
-            continue
-        for s in t.statements:
-            if isinstance(s, Instruction) and s.opcode in _REFUSED:
-                refuse(s.span, _REFUSED[s.opcode])
-    return found
-
-
-def _refused_kernels(test: Test) -> Iterator[Diagnostic]:
-    line = dict(test.lines).get("kernel", 0)
-    if len(test.kernels) > MOST_KERNELS:
-        where = Span(line, 1, 2) if line else test.threads[0].span
-        yield Diagnostic(where, f"{len(test.kernels)} kernels are more than {MOST_KERNELS}")
-    kernel_of = {name: kernel for kernel in test.kernels for name in kernel.threads}
-    for t in test.threads:
-        if t.name not in kernel_of:
-            yield Diagnostic(t.span, f"{t.name} is in no kernel, and others are")
-    for a, b in combinations([t for t in test.threads if t.name in kernel_of], 2):
-        if a.place.cluster == b.place.cluster and kernel_of[a.name] != kernel_of[b.name]:
-            yield Diagnostic(b.span, f"{b.name} shares a cluster with {a.name}, which is in another kernel")
-    for gpu in {t.place.gpu for t in test.threads} - {test.threads[0].place.gpu}:
-        t = next(t for t in test.threads if t.place.gpu == gpu)
-        yield Diagnostic(t.span, f"{t.name} is on another GPU, and the harness launches kernels in streams of one")
-
-
-def root_of(test: Test, location: Location) -> Location:
-    """The location whose bytes a location is."""
-    named = {l.name: l for l in test.locations}
-    while location.alias_of is not None:
-        location = named[location.alias_of]
-    return location
-
-
 def mappings(test: Test) -> dict[str, int]:
     """By which mapping of memory each location is seen: 0, or for another virtual address of one 1 and so on."""
     found: dict[str, int] = {}
     counts: dict[str, int] = {}
     for l in test.locations:
         root = root_of(test, l).name
-        found[l.name] = 0 if l.alias_of is None else counts.get(root, 0) + 1
+        found[l.name] = 0 if l.alias_of is None or l.proxy != "generic" else counts.get(root, 0) + 1
         counts[root] = max(counts.get(root, 0), found[l.name])
     return found
 
@@ -253,17 +213,3 @@ def _takes_the_cta(statement: object) -> bool:
     if not isinstance(statement, Instruction):
         return False
     return statement.opcode in _TOGETHER or any(n.startswith(_OF_PLACES) for n in names(statement))
-
-
-def names(instruction: Instruction) -> list[str]:
-    """The names in its operands."""
-    found, waiting = [], list(instruction.operands)
-    while waiting:
-        operand = waiting.pop()
-        if isinstance(operand, Name):
-            found.append(operand.name)
-        elif isinstance(operand, Address):
-            waiting.append(operand.base)
-        elif isinstance(operand, Vector | Bracket):
-            waiting += operand.elements
-    return found

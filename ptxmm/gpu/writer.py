@@ -7,11 +7,12 @@ came to. The wait is bounded, and all threads of an instance agree on how it end
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from axioms.program import Program
 from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm, RegisterTerm, Test
-from ptxcore.diagnostics import Span, fail
+from ptxcore.diagnostics import fail
 from ptxcore.isa.targets import target as target_named
 from ptxmm.gpu.body import Body, Line
 from ptxmm.gpu.conditions import terms_of
@@ -19,6 +20,7 @@ from ptxmm.gpu.contract import (
     CONTROL,
     DONE,
     ENTRY,
+    HANDLES,
     KERNEL_COUNTER,
     NOT_ENDED,
     NOT_STARTED,
@@ -28,7 +30,10 @@ from ptxmm.gpu.contract import (
     Value,
     check_pointer,
 )
-from ptxmm.gpu.placement import Placement, mappings, root_of
+from ptxmm.gpu.host import host_thread, steps_of
+from ptxmm.gpu.images import root_of, uses
+from ptxmm.gpu.placement import Placement, mappings
+from ptxmm.gpu.text import DECLARED, Text
 
 _ABORTED = 0x80000000
 #: The least architecture whose threads can wait for each other by `ld.acquire`.
@@ -46,30 +51,37 @@ def _as_declared(test: Test, location: Location) -> Location:
     return replace(location, type=root.type, elements=root.elements, space=root.space)
 
 
-class Writer:
+class Writer(Text):
     def __init__(self, test: Test, placement: Placement, program: Program, target: str, version: str) -> None:
+        super().__init__()
         self.test, self.placement, self.program = test, placement, program
+        self.threads = [test.threads[number] for number in placement.threads]
+        self.uses = uses(test)
+        self.images = {image.name: place for place, image in enumerate(self.uses.images)}
         self.target, self.version = target, version
         self.values = values_of(test, program)
         #: An alias has the type of what it is an alias of.
         self.locations = {l.name: _as_declared(test, l) for l in test.locations}
         self.mappings = mappings(test)
         self.parameters = [*PARAMETERS, *(f"mapping_{n}" for n in range(1, 1 + max(self.mappings.values(), default=0)))]
+        if self.images:
+            self.parameters.append(HANDLES)
         self.stored = tuple(v for v in self.values if self._is_stored(v))
         self.shared = [l for l in test.locations if l.space == "shared"]
         #: Whether threads wait for each other at the end: somebody looks at shared memory then, or others still access it.
         self.ends_together = bool(self.shared) and (
             placement.needs_clusters or any(isinstance(v.term, LocationTerm) for v in self.stored)
         )
-        self._lines: list[Line] = []
 
     def _is_stored(self, value: Value) -> bool:
-        """Whether a thread stores it: registers, and what is gone when the kernel ends."""
-        return isinstance(value.term, RegisterTerm) or self.locations[value.term.location].space == "shared"
+        """Whether a kernel stores it: registers, and what is gone when it ends."""
+        if isinstance(value.term, RegisterTerm):
+            return any(thread.name == value.term.thread for thread in self.threads)
+        return self.locations[value.term.location].space == "shared"
 
     def module(self) -> Module:
         self._check_target()
-        bodies = [self._body(t) for t in range(len(self.test.threads))]
+        bodies = [self._body(t) for t in range(len(self.threads))]
         texts = [body.lines() for body in bodies]
         cluster = f"\n.reqnctapercluster {self.placement.ctas}" if self.placement.needs_clusters else ""
         self._emit(f"// the litmus test {self.test.name}")
@@ -78,7 +90,7 @@ class Writer:
             self._emit(".extern .shared .align 128 .b8 h_shared[];")
         parameters = ", ".join(f".param .u64 {name}" for name in self.parameters)
         self._emit(f".visible .entry {ENTRY}({parameters}){cluster}\n{{")
-        self._emit(_DECLARED)
+        self._emit(DECLARED)
         self._emit("".join(f".reg .b64 %h_{name};\n" for name in self.parameters[len(PARAMETERS) :]).strip())
         for body in bodies:
             self._emit(
@@ -107,48 +119,47 @@ class Writer:
             self.target,
             self.version,
             self.mappings,
+            self.uses.images,
+            steps_of(self.test),
+            self._host_widths(),
         )
+
+    def _host_widths(self) -> dict[str, int]:
+        """The bits of the registers of the host's thread."""
+        thread = host_thread(self.test)
+        if thread is None:
+            return {}
+        code = self.program.threads[self.test.threads.index(thread)].code
+        return {register.name: register.width for register in code.registers}
 
     def _check_target(self) -> None:
         """Raises InputError for a target on which threads cannot wait for each other; and where threads of several CTAs share a
         cluster, and it has none."""
         found = target_named(self.target)
         if found is None:
-            raise fail(self.test.threads[0].span, f"'{self.target}' is no target", "as in sm_90")
+            raise fail(self.threads[0].span, f"'{self.target}' is no target", "as in sm_90")
         if found.number < _LEAST:
             raise fail(
-                self.test.threads[0].span,
+                self.threads[0].span,
                 f"the harness needs sm_{_LEAST}, which has acquire and release, not {self.target}",
             )
         if self.placement.needs_clusters and found.number < 90:
-            first = next(s for s, t in zip(self.placement.seats, self.test.threads, strict=True) if s.rank)
-            thread = self.test.threads[self.placement.seats.index(first)]
+            first = next(s for s, t in zip(self.placement.seats, self.threads, strict=True) if s.rank)
+            thread = self.threads[self.placement.seats.index(first)]
             raise fail(
                 thread.span,
                 f"{thread.name} shares a cluster with another CTA, and clusters need sm_90, not {self.target}",
             )
 
     def _body(self, t: int) -> Body:
-        thread = self.test.threads[t]
+        thread = self.threads[t]
         observed = [
             v.term.register.lstrip("%")
             for v in self.stored
             if isinstance(v.term, RegisterTerm) and v.term.thread == thread.name
         ]
-        code = self.program.threads[t].code
-        return Body(thread, code, self.locations, observed, self.placement.warp_counts[t])
-
-    def _emit(self, text: str, span: Span | None = None) -> None:
-        if text:
-            self._lines.append(Line(text, span))
-
-    # The control block.
-
-    def _word(self, place: int, register: str) -> None:
-        self._emit(f"ld.global.u32 {register}, [%h_control+{4 * place}];")
-
-    def _control(self, name: str, register: str) -> None:
-        self._word(CONTROL.index(name), register)
+        code = self.program.threads[self.placement.threads[t]].code
+        return Body(thread, code, self.locations, observed, self.placement.warp_counts[t], self.images)
 
     # Who a thread is.
 
@@ -191,7 +202,7 @@ class Writer:
             f"mad.lo.u32 %h_t, %h_t, {p.warps}, %h_warp;\n"
             f"mad.lo.u32 %h_t, %h_t, {p.lanes}, %h_lane;"
         )
-        for thread, seat in zip(self.test.threads, p.seats, strict=True):
+        for thread, seat in zip(self.threads, p.seats, strict=True):
             number = ((seat.cluster * p.ctas + seat.rank) * p.warps + seat.warp) * p.lanes + seat.lane
             self._emit(f"setp.eq.u32 %h_p, %h_t, {number};\n@%h_p bra BEGIN_{thread.name};")
         self._emit("exit;")
@@ -200,7 +211,7 @@ class Writer:
 
     def _thread(self, t: int, body: Body, lines: list[Line]) -> None:
         name, seat = body.thread.name, self.placement.seats[t]
-        row = 8 * (2 * len(self.test.threads) + len(self.stored))
+        row = 8 * (2 * len(self.threads) + len(self.stored))
         self._emit(f"BEGIN_{name}:")
         self._word(len(CONTROL) + 2 * len(self.test.locations) + seat.warp_number, "%h_t")
         self._emit(
@@ -223,7 +234,11 @@ class Writer:
         self._preload(body)
         self._wait_for_start(t, name)
         self._jitter(name)
-        self._lines += lines
+        followers = self.placement.followers(seat.part)
+        for number, line in enumerate(lines):
+            self._lines.append(line)
+            if followers and "griddepcontrol.launch_dependents" in line.text:
+                self._let_begin(f"{name}_{number}", followers)
         self._emit(f"{body.end}:")
         for number, value in enumerate(self.stored):
             if isinstance(value.term, RegisterTerm) and value.term.thread == name:
@@ -238,7 +253,7 @@ class Writer:
         """A number for each thread of each launch."""
         self._control("seed", "%h_t")
         self._emit(
-            f"mad.lo.u32 %h_h, %h_inst, {len(self.test.threads)}, {t};\n"
+            f"mad.lo.u32 %h_h, %h_inst, {len(self.threads)}, {t};\n"
             "mad.lo.u32 %h_h, %h_h, 2654435761, %h_t;\n"
             "shr.u32 %h_t, %h_h, 15;\n"
             "xor.b32 %h_h, %h_h, %h_t;\n"
@@ -246,9 +261,6 @@ class Writer:
             "shr.u32 %h_t, %h_h, 13;\n"
             "xor.b32 %h_h, %h_h, %h_t;"
         )
-
-    def _next(self) -> None:
-        self._emit("mad.lo.u32 %h_h, %h_h, 1664525, 1013904223;")
 
     def _address_declarations(self, body: Body) -> list[str]:
         found = []
@@ -266,8 +278,14 @@ class Writer:
         if self.shared:
             self._control("shared_stride", "%h_t")
             self._emit("mov.u32 %h_s, h_shared;\nmad.lo.u32 %h_s, %h_slot, %h_t, %h_s;")
+        if self.images:
+            self._emit(f"mad.wide.u32 %h_v, %h_index, {8 * len(self.images)}, %h_{HANDLES};")
         for number, l in enumerate(self.locations.values()):
             at = f"%{body.thread.name}_at_{l.name}"
+            if l.proxy != "generic":
+                if l.name in self.images:
+                    self._emit(f"ld.global.u64 {at}, [%h_v+{8 * self.images[l.name]}];")
+                continue
             self._word(len(CONTROL) + 2 * number, "%h_t")
             if l.space == "shared":
                 window, wide = f"%{body.thread.name}_in_{l.name}", f"%{body.thread.name}_wide_{l.name}"
@@ -304,7 +322,7 @@ class Writer:
         """Brings some of the locations into caches."""
         self._control("preload", "%h_u")
         for l in self.locations.values():
-            if l.space != "shared":
+            if l.space != "shared" and l.proxy == "generic":
                 self._next()
                 self._emit(
                     "shr.u32 %h_t, %h_h, 24;\nsetp.lt.u32 %h_p, %h_t, %h_u;\n"
@@ -352,6 +370,30 @@ class Writer:
             f"GO_{name}:"
         )
 
+    def _let_begin(self, name: str, followers: Sequence[int]) -> None:
+        """Behind what lets other kernels begin: their threads of this instance have some time to come, at most `polls` looks,
+        and then this one is late by a number of turns that is drawn: of each magnitude up to `polls` as often."""
+        self._counter("start")
+        for place, follower in enumerate(followers):
+            part = self.placement.parts[follower]
+            self._emit(
+                f"LET_{name}_{place}:\n"
+                f"ld.relaxed.gpu.global.u32 %h_t, [%h_c+{KERNEL_COUNTER * part.kernel}];\n"
+                f"setp.ge.u32 %h_p, %h_t, {part.threads};\n"
+                f"@%h_p bra HAVE_{name}_{place};\n"
+                "setp.eq.u32 %h_p, %h_n, 0;\n"
+                f"@%h_p bra HAVE_{name}_{place};\n"
+                "sub.u32 %h_n, %h_n, 1;\n"
+                f"bra LET_{name}_{place};\n"
+                f"HAVE_{name}_{place}:"
+            )
+        self._control("polls", "%h_t")
+        self._next()
+        self._emit("add.u32 %h_t, %h_t, 1;\nshr.u32 %h_n, %h_h, 8;\nrem.u32 %h_n, %h_n, %h_t;")
+        self._next()
+        self._emit("shr.u32 %h_t, %h_h, 28;\nshr.u32 %h_n, %h_n, %h_t;")
+        self._turns(f"LET_{name}")
+
     def _wait_for_end(self, t: int, name: str) -> None:
         self._counter("end")
         counter, threads, scope = self._meeting(t)
@@ -371,20 +413,6 @@ class Writer:
             f"ENDED_{name}:"
         )
 
-    def _jitter(self, name: str) -> None:
-        """Some turns of a loop whose result nobody needs, which a compiler does not know."""
-        self._control("jitter", "%h_t")
-        self._next()
-        self._emit(
-            "add.u32 %h_t, %h_t, 1;\nshr.u32 %h_n, %h_h, 8;\nrem.u32 %h_n, %h_n, %h_t;\n"
-            f"JITTER_{name}:\nsetp.eq.u32 %h_p, %h_n, 0;\n@%h_p bra RUN_{name};"
-        )
-        self._next()
-        self._emit(
-            f"sub.u32 %h_n, %h_n, 1;\nbra JITTER_{name};\nRUN_{name}:\n"
-            "setp.eq.u32 %h_p, %h_h, 305419896;\n@%h_p st.global.u32 [%h_scratch], %h_h;"
-        )
-
     def _store(self, number: int, register: str, body: Body) -> None:
         bare = register.lstrip("%")
         width, name = body.widths.get(bare), body.register(bare)
@@ -399,11 +427,11 @@ class Writer:
             self._emit(f"cvt.u64.u{width} %h_v, {name};\nst.global.u64 {at}, %h_v;")
 
     def _column(self, number: int) -> int:
-        return 8 * (2 * len(self.test.threads) + number)
+        return 8 * (2 * len(self.threads) + number)
 
     def _store_shared(self, t: int, body: Body) -> None:
         """What stands in the shared memory of the CTA at last, where states list it."""
-        place = self.test.threads[t].place.cta
+        place = self.threads[t].place.cta
         for number, value in enumerate(self.stored):
             term = value.term
             if isinstance(term, LocationTerm) and self._owner(term.location) == place:
@@ -423,41 +451,3 @@ class Writer:
         from ptxmm.addresses import Addresses
 
         return (Addresses(self.test, own_aliases=False).of_cta[location])[0]
-
-    # Stress.
-
-    def _stress(self, turns: str, label: str, *, drawn: bool = False) -> None:
-        """Pairs of accesses to the scratch memory, so many, or `drawn`: at most so many."""
-        self._control(turns, "%h_n")
-        if drawn:
-            self._emit("add.u32 %h_n, %h_n, 1;\nshr.u32 %h_t, %h_h, 8;\nrem.u32 %h_n, %h_t, %h_n;")
-        self._emit(f"setp.eq.u32 %h_p, %h_n, 0;\n@%h_p bra {label}_DONE;")
-        self._control("stress_pattern", "%h_t")
-        self._emit(
-            "and.b32 %h_u, %h_t, 2;\nsetp.ne.u32 %h_q1, %h_u, 0;\nand.b32 %h_u, %h_t, 1;\nsetp.ne.u32 %h_q2, %h_u, 0;"
-        )
-        self._control("stress_lines", "%h_lines")
-        self._control("stress_stride", "%h_u")
-        self._emit(f"{label}:")
-        for q in ("%h_q1", "%h_q2"):
-            self._next()
-            self._emit(
-                "shr.u32 %h_t, %h_h, 16;\nrem.u32 %h_t, %h_t, %h_lines;\nmad.wide.u32 %h_a, %h_t, %h_u, %h_scratch;\n"
-                f"@{q} ld.volatile.global.u32 %h_t, [%h_a];\n@!{q} st.volatile.global.u32 [%h_a], %h_h;"
-            )
-        self._emit(f"sub.u32 %h_n, %h_n, 1;\nsetp.ne.u32 %h_p, %h_n, 0;\n@%h_p bra {label};\n{label}_DONE:")
-
-    def _stress_part(self) -> None:
-        self._emit("STRESS:")
-        self._control("seed", "%h_t")
-        self._emit("mad.lo.u32 %h_h, %h_cta, 1024, %h_tid;\nmad.lo.u32 %h_h, %h_h, 2654435761, %h_t;")
-        self._stress("stress_turns", "MORE")
-        self._emit("exit;")
-
-
-_DECLARED = """\
-.reg .b64 %h_memory, %h_results, %h_control, %h_clusters, %h_instances, %h_scratch, %h_a, %h_c, %h_v, %h_row;
-.reg .b32 %h_zero, %h_cta, %h_tid, %h_groups, %h_own, %h_slots, %h_blocks, %h_per_warp, %h_rank, %h_group, %h_k;
-.reg .b32 %h_warp, %h_lane, %h_slot, %h_inst, %h_index, %h_t, %h_u, %h_n, %h_h, %h_s, %h_lines;
-.reg .b16 %h_half;
-.reg .pred %h_p, %h_q1, %h_q2;"""

@@ -15,7 +15,7 @@ int PyGILState_Ensure(void);
 void PyGILState_Release(int);
 int PyRun_SimpleString(const char *);
 
-enum { MOST = 4096, GPUS = 4 };
+enum { MOST = 4096, GPUS = 4, ALIGNED = 512, CAP = 1 << 22 };
 typedef struct { int used, gpu, everybody, mapped, handle; char *data; size_t size; } Buffer; /* by the upper half of its address */
 typedef struct { int used, gpu, released; char *data; size_t size; } Memory;
 struct CUctx_st { int gpu, retained, peers[GPUS]; };
@@ -23,7 +23,9 @@ struct CUmod_st { int gpu, loaded; char *text; };
 struct CUfunc_st { CUmodule module; int parameters, clusters; };
 struct CUstream_st { int gpu; };
 struct CUevent_st { int gpu, launch; };
-typedef struct { int gpu, stream; CUmodule module; unsigned grid, block, shared; uint64_t arguments[16]; int count, needs[32], needed; } Kernel;
+typedef struct { int gpu, stream; CUmodule module; unsigned grid, block, shared; uint64_t arguments[16]; int count, needs[33], needed, follows; } Kernel;
+struct CUarray_st { int used, gpu, buffer, bits, channels; size_t size; };
+typedef struct { int used, gpu, surface, bits, channels; struct CUarray_st *array; CUdeviceptr place; size_t size; } Image; /* by its handle */
 
 static Buffer buffers[MOST];
 static Memory memories[MOST];
@@ -33,8 +35,10 @@ static struct CUfunc_st functions[MOST];
 static struct CUstream_st streams[MOST];
 static struct CUevent_st events[MOST];
 static Kernel kernels[64];
+static struct CUarray_st arrays[MOST];
+static Image images[MOST];
 static int follows[MOST][32], followed[MOST];
-static int next = 1, memory_count = 1, module_count, function_count, stream_count = 1, event_count, kernel_count, gpus;
+static int next = 1, memory_count = 1, module_count, function_count, stream_count = 1, event_count, kernel_count, array_count = 1, image_count = 1, gpus;
 static int copying[GPUS]; /* copies of the default stream that may be under way */
 static __thread CUcontext current;
 CUresult fake_failed; /* an error of a kernel sticks */
@@ -78,6 +82,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice dev
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 10; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT: *value = ALIGNED; break;
     default: REFUSE(CUDA_ERROR_INVALID_VALUE);
     }
     return device < gpus ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
@@ -145,10 +150,15 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *count, CUfunction func
     if (function->clusters > 1) REFUSE(CUDA_ERROR_INVALID_VALUE); /* it knows nothing of clusters */
     return *count = block && shared <= 48 << 10 ? 4 : 0, CUDA_SUCCESS;
 }
-static int cluster_of(const CUlaunchConfig *config) {
+static int cluster_of(const CUlaunchConfig *config, int *early) {
     int found = 1;
+    *early = 0;
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *one = &config->attrs[i];
+        if (one->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+            *early = one->value.programmaticStreamSerializationAllowed;
+            continue;
+        }
         if (one->id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION || one->value.clusterDim.y != 1 || one->value.clusterDim.z != 1) return 0;
         found = one->value.clusterDim.x;
     }
@@ -156,7 +166,8 @@ static int cluster_of(const CUlaunchConfig *config) {
 }
 CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction function, const CUlaunchConfig *config) {
     IN_CONTEXT();
-    if (cluster_of(config) != function->clusters || !config->blockDimX) REFUSE(CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    int early;
+    if (cluster_of(config, &early) != function->clusters || !config->blockDimX) REFUSE(CUDA_ERROR_INVALID_CLUSTER_SIZE);
     return *count = 5, CUDA_SUCCESS;
 }
 
@@ -261,6 +272,95 @@ CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size) {
     return memcpy(to, own->data + (from & 0xffffffff), size), CUDA_SUCCESS;
 }
 
+/* Memory of the host, which is at one address for all. */
+CUresult cuMemHostAlloc(void **address, size_t size, unsigned flags) {
+    IN_CONTEXT();
+    if (!size || flags != (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    buffers[next] = (Buffer){1, current->gpu, -1, 0, 0, malloc(size), size};
+    return *address = memset(buffers[next++].data, 0xa5, size), CUDA_SUCCESS;
+}
+CUresult cuMemHostGetDevicePointer(CUdeviceptr *at, void *address, unsigned flags) {
+    IN_CONTEXT();
+    for (int i = 1; i < next; i++)
+        if (buffers[i].used && buffers[i].data == address && !flags) return *at = (CUdeviceptr)i << 32, CUDA_SUCCESS;
+    REFUSE(CUDA_ERROR_INVALID_VALUE);
+}
+CUresult cuMemFreeHost(void *address) {
+    IN_CONTEXT();
+    for (int i = 1; i < next; i++)
+        if (buffers[i].used && buffers[i].everybody < 0 && buffers[i].data == address) return buffers[i].used = 0, CUDA_SUCCESS;
+    REFUSE(CUDA_ERROR_INVALID_VALUE);
+}
+
+/* Textures and surfaces: an array is a buffer that no address leads to. */
+#define HANDLE(i) (1ull << 62 | (i))
+static int bits_of(CUarray_format format) {
+    return format == CU_AD_FORMAT_UNSIGNED_INT8 ? 8 : format == CU_AD_FORMAT_UNSIGNED_INT16 ? 16 : format == CU_AD_FORMAT_UNSIGNED_INT32 ? 32 : 0;
+}
+CUresult cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *of) {
+    IN_CONTEXT();
+    int bits = bits_of(of->Format);
+    if (!bits || !of->Width || of->Height || of->Depth || of->Flags != CUDA_ARRAY3D_SURFACE_LDST) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    if (of->NumChannels != 1 && of->NumChannels != 2 && of->NumChannels != 4) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    size_t size = of->Width * of->NumChannels * bits / 8;
+    buffers[next] = (Buffer){1, current->gpu, 0, 0, 0, memset(malloc(size), 0xa5, size), size};
+    arrays[array_count] = (struct CUarray_st){1, current->gpu, next++, bits, of->NumChannels, size};
+    return *array = &arrays[array_count++], CUDA_SUCCESS;
+}
+CUresult cuArrayDestroy(CUarray array) {
+    IN_CONTEXT();
+    if (!array->used || array->gpu != current->gpu) REFUSE(CUDA_ERROR_INVALID_HANDLE);
+    for (int i = 1; i < image_count; i++) if (images[i].used && images[i].array == array) REFUSE(CUDA_ERROR_ARRAY_IS_MAPPED);
+    return array->used = buffers[array->buffer].used = 0, CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoA(CUarray to, size_t offset, CUdeviceptr from, size_t size) {
+    IN_CONTEXT();
+    Buffer *source = buffer_at(from, size);
+    if (!to->used || !source || offset + size > to->size) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    memcpy(buffers[to->buffer].data + offset, source->data + (from & 0xffffffff), size);
+    return copying[current->gpu] = 1, CUDA_SUCCESS;
+}
+CUresult cuMemcpyAtoD(CUdeviceptr to, CUarray from, size_t offset, size_t size) {
+    IN_CONTEXT();
+    Buffer *own = buffer_at(to, size);
+    if (!from->used || !own || offset + size > from->size || kernel_count) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    memcpy(own->data + (to & 0xffffffff), buffers[from->buffer].data + offset, size);
+    return copying[current->gpu] = 1, CUDA_SUCCESS;
+}
+static CUresult image(unsigned long long *made, const CUDA_RESOURCE_DESC *of, int surface) {
+    Image found = {1, current->gpu, surface};
+    if (of->flags) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    if (of->resType == CU_RESOURCE_TYPE_ARRAY) {
+        found.array = of->res.array.hArray;
+        if (!found.array->used || found.array->gpu != current->gpu) REFUSE(CUDA_ERROR_INVALID_HANDLE);
+        found.bits = found.array->bits, found.channels = found.array->channels, found.size = found.array->size;
+    } else {
+        if (surface || of->resType != CU_RESOURCE_TYPE_LINEAR) REFUSE(CUDA_ERROR_INVALID_VALUE); /* surfaces are of arrays */
+        found.place = of->res.linear.devPtr, found.size = of->res.linear.sizeInBytes;
+        found.bits = bits_of(of->res.linear.format), found.channels = of->res.linear.numChannels;
+        if (found.place % ALIGNED || !buffer_at(found.place, found.size) || !found.bits) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    }
+    images[image_count] = found;
+    return *made = HANDLE(image_count++), CUDA_SUCCESS;
+}
+CUresult cuTexObjectCreate(CUtexObject *made, const CUDA_RESOURCE_DESC *of, const CUDA_TEXTURE_DESC *how, const CUDA_RESOURCE_VIEW_DESC *view) {
+    IN_CONTEXT();
+    CUDA_TEXTURE_DESC wanted = {{CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_CLAMP}, CU_TR_FILTER_MODE_POINT, CU_TRSF_READ_AS_INTEGER};
+    if (view || memcmp(how, &wanted, sizeof wanted)) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    return image(made, of, 0);
+}
+CUresult cuSurfObjectCreate(CUsurfObject *made, const CUDA_RESOURCE_DESC *of) {
+    IN_CONTEXT();
+    return image(made, of, 1);
+}
+static CUresult destroy(unsigned long long handle, int surface) {
+    Image *own = &images[handle % (1u << 31)];
+    if (!own->used || own->surface != surface || own->gpu != current->gpu) REFUSE(CUDA_ERROR_INVALID_HANDLE);
+    return own->used = 0, CUDA_SUCCESS;
+}
+CUresult cuTexObjectDestroy(CUtexObject handle) { IN_CONTEXT(); return destroy(handle, 0); }
+CUresult cuSurfObjectDestroy(CUsurfObject handle) { IN_CONTEXT(); return destroy(handle, 1); }
+
 /* Streams, events, kernels. */
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
     IN_CONTEXT();
@@ -289,7 +389,11 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     if (event->launch >= 0) follows[which][followed[which]++] = event->launch;
     return CUDA_SUCCESS;
 }
-static CUresult enqueue(CUfunction function, const CUlaunchConfig *config, int cluster, void **arguments, void **extra) {
+CUresult cuEventSynchronize(CUevent event) {
+    IN_CONTEXT();
+    return event->launch < 0 ? CUDA_SUCCESS : complete();
+}
+static CUresult enqueue(CUfunction function, const CUlaunchConfig *config, int cluster, int early, void **arguments, void **extra) {
     int stream = config->hStream ? config->hStream - streams : 0;
     if (extra || config->gridDimY != 1 || config->gridDimZ != 1 || config->blockDimY != 1 || config->blockDimZ != 1) REFUSE(CUDA_ERROR_INVALID_VALUE);
     if (!function->module->loaded || function->module->gpu != current->gpu) REFUSE(CUDA_ERROR_INVALID_HANDLE);
@@ -299,9 +403,14 @@ static CUresult enqueue(CUfunction function, const CUlaunchConfig *config, int c
         for (int i = 0; i < gpus; i++) if (copying[i]) REFUSE(CUDA_ERROR_NOT_READY); /* it would overtake a copy */
     Kernel *new = &kernels[kernel_count++];
     *new = (Kernel){current->gpu, stream, function->module, config->gridDimX, config->blockDimX, config->sharedMemBytes};
+    new->follows = -1;
     for (new->count = 0; new->count < function->parameters; new->count++) new->arguments[new->count] = *(uint64_t *)arguments[new->count];
-    for (int i = 0; i + 1 < kernel_count; i++)
-        if (kernels[i].gpu == new->gpu && kernels[i].stream == stream) new->needs[new->needed++] = i;
+    for (int i = kernel_count - 2; i >= 0; i--)
+        if (kernels[i].gpu == new->gpu && kernels[i].stream == stream) {
+            if (early && !followed[stream]) new->follows = i; /* behind an event it waits as others do */
+            else new->needs[new->needed++] = i;
+            break;
+        }
     for (int i = 0; i < followed[stream]; i++) new->needs[new->needed++] = follows[stream][i];
     return CUDA_SUCCESS;
 }
@@ -309,17 +418,17 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
                         CUstream stream, void **arguments, void **extra) {
     IN_CONTEXT();
     CUlaunchConfig config = {gx, gy, gz, bx, by, bz, shared, stream, 0, 0};
-    return enqueue(f, &config, 1, arguments, extra);
+    return enqueue(f, &config, 1, 0, arguments, extra);
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **arguments, void **extra) {
     IN_CONTEXT();
-    int cluster = cluster_of(config);
+    int early, cluster = cluster_of(config, &early);
     if (!cluster) REFUSE(CUDA_ERROR_INVALID_CLUSTER_SIZE);
-    return enqueue(f, config, cluster, arguments, extra);
+    return enqueue(f, config, cluster, early, arguments, extra);
 }
 /* All kernels run when somebody waits for one: those of other GPUs may be what it waits for. */
 static CUresult complete(void) {
-    static char text[1 << 20];
+    static char text[CAP];
     char *at = text;
     if (!kernel_count) return CUDA_SUCCESS;
     at += sprintf(at, "import gpu.emulated\ngpu.emulated.run([");
@@ -329,7 +438,7 @@ static CUresult complete(void) {
         for (int j = 0; j < k->count; j++) at += sprintf(at, "%llu,", (unsigned long long)k->arguments[j]);
         at += sprintf(at, "], [");
         for (int j = 0; j < k->needed; j++) at += sprintf(at, "%d,", k->needs[j]);
-        at += sprintf(at, "]),");
+        at += sprintf(at, "], %d),", k->follows);
     }
     at += sprintf(at, "], [");
     for (int i = 1; i < next; i++) {
@@ -338,7 +447,14 @@ static CUresult complete(void) {
         for (int g = 0; !b->mapped && g < gpus; g++) if (g == b->gpu || contexts[g].peers[b->gpu]) who |= 1 << g;
         if (b->used && b->data) at += sprintf(at, "(%d, %llu, %zu, %d),", i, (unsigned long long)(uintptr_t)b->data, b->size, who);
     }
+    at += sprintf(at, "], [");
+    for (int i = 1; i < image_count; i++) {
+        Image *m = &images[i];
+        CUdeviceptr place = m->array ? (CUdeviceptr)m->array->buffer << 32 : m->place;
+        if (m->used) at += sprintf(at, "(%llu, %d, %llu, %d, %d, %zu),", HANDLE(i), m->surface, (unsigned long long)place, m->bits, m->channels, m->size);
+    }
     sprintf(at, "], %llu)", (unsigned long long)(uintptr_t)&fake_failed);
+    if (strlen(text) + 1 >= sizeof text) return CUDA_ERROR_OUT_OF_MEMORY;
     kernel_count = 0;
     memset(followed, 0, sizeof followed);
     int state = PyGILState_Ensure(), failed = PyRun_SimpleString(text);
@@ -355,5 +471,6 @@ int fake_left(void) {
     int left = 0;
     for (int i = 1; i < next; i++) left += buffers[i].used;
     for (int i = 1; i < memory_count; i++) left += memories[i].used;
+    for (int i = 1; i < image_count; i++) left += images[i].used;
     return left;
 }

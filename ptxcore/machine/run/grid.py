@@ -14,15 +14,15 @@ from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position
-from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.ops import Op, Program
 from ptxcore.machine.run.asynchronous import Operation, due
 from ptxcore.machine.run.clusters import Clusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
+from ptxcore.machine.run.dependence import Dependence
 from ptxcore.machine.run.emulation import blame, emulate, undefined_registers, values_of
 from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, Undefined, fault
-from ptxcore.machine.run.memory import GlobalMemory, Segment
+from ptxcore.machine.run.memory import GlobalMemory, Parameters, Segment
 from ptxcore.machine.run.special import (
     OF_RESERVED,
     RESERVED,
@@ -59,19 +59,6 @@ _WITHOUT_VALUES = ("deadlock", "limit")
 _INTERVAL = 0.1
 #: Bytes of the buffer through which the threads of a grid synchronize; %envreg1 and %envreg2 have the halves of its address.
 _WORKSPACE = 64
-
-
-class Parameters(dict[tuple[int, int], int]):
-    """What stands in the parameters of the kernel, by address and size; read once."""
-
-    def __init__(self, launch: Launch) -> None:
-        super().__init__()
-        self._launch = launch
-
-    def __missing__(self, place: tuple[int, int]) -> int:
-        address, size = place
-        value = self[place] = self._launch.parameters.read(address - PARAM, size)
-        return value
 
 
 class Launch:
@@ -112,7 +99,7 @@ class Launch:
         self.read_parameters = Parameters(self)
         self.places = places(block)
         self.executed = self._asked = 0
-        self.started = time.monotonic_ns()
+        self.started, self.reported = time.monotonic_ns(), 0.0
         self._functions = {address: name for name, address in program.layout.functions.items()}
         self._collective: dict[int, tuple[Use, int | None]] = {}
         #: Asynchronous operations that are still to be done.
@@ -124,12 +111,12 @@ class Launch:
         self.progressed = self.busy = False
         #: Whether this round has long turns.
         self.long = self.random is None
-        self.reported = 0.0
         workspace = any(name.startswith("envreg") for name in program.special)
         self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if workspace else 0
         self.shape = Shape(grid, block, cluster, self.kernel_shared, dynamic_shared, self.workspace, program.target)
         #: What `vprintf` printed.
         self.output: list[str] = []
+        self.dependence = Dependence(grid[0] * grid[1] * grid[2])
 
     # Registers of CTAs.
 
@@ -178,19 +165,18 @@ class Launch:
         resident: list[Cta] = []
         total = self.grid[0] * self.grid[1] * self.grid[2]
         finished = threads = stalls = rounds = 0
-        most = self._at_first()
-        more = True
+        most, more = self._at_first(), True
         while more or resident:
             while more and (not resident or threads < most):
                 ctas = self._begun()
-                if ctas is None:
-                    more = False
+                if not ctas:
+                    more = ctas is not None
                     break
                 for cta in ctas:
                     cta.start()
                     threads += cta.alive
                 resident += ctas
-            if not resident:
+            if not resident and not more:
                 break
             self.long = self.random is None or (self.long and not self.progressed) or rounds % _LONG == _LONG - 1
             self.progressed = self.busy = False
@@ -241,6 +227,7 @@ class Launch:
         if own:
             self.pending = [operation for operation in self.pending if operation not in own]
             self._do(own)
+        self.dependence.ended(cta.index)
 
     def _do(self, begun: Sequence[Operation]) -> None:
         for operation in begun:
@@ -254,7 +241,7 @@ class Launch:
 
     def cancel(self) -> Triple | None:
         """Takes a cluster from those that have not begun; the index of its first CTA."""
-        return self.waiting.cancel()
+        return self.dependence.without(self.waiting.cancel(), self.cluster)
 
     def indices(self) -> Iterator[Triple]:
         """The indices of CTAs as they begin: cluster by cluster, in each by rank."""
@@ -268,7 +255,7 @@ class Launch:
         return 1 + self.random.randrange(min(_RESIDENT, threads))
 
     def _begun(self) -> list[Cta] | None:
-        """The CTAs of the next cluster."""
+        """The CTAs of the next cluster; None where there is none any more, nothing where it cannot begin yet."""
         ctas: list[Cta] = []
         ctas += [Cta(self, index, rank, ctas) for rank, index in enumerate(next(self.waiting, ()))]
         return ctas or None
@@ -386,8 +373,9 @@ class Launch:
 
     def _check_limit(self, thread: Thread) -> None:
         if self.limit is not None and self.executed > self.limit:
-            error = fault("limit", f"more than {self.limit} instructions were executed")
-            raise self._located(thread, error, self._op_at(thread))
+            raise self._located(
+                thread, fault("limit", f"more than {self.limit} instructions were executed"), self._op_at(thread)
+            )
 
     # Telling.
 

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from ptxcore.isa.image import Image
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.ir.windows import GLOBAL_BITS, PARAM
 from ptxcore.machine.run.faults import fault
 from ptxcore.machine.run.uninitialised import Uninitialised, bytes_of, unknown
 
@@ -155,3 +155,17 @@ class GlobalMemory:
         if found is None:
             raise fault("out-of-bounds", nowhere(address))
         return found
+
+
+class Parameters(dict[tuple[int, int], int]):
+    """What stands in the parameters of the kernel, by address and size; read once."""
+
+    def __init__(self, launch: Any) -> None:
+        super().__init__()
+        self._launch = launch
+
+    def __missing__(self, place: tuple[int, int]) -> int:
+        address, size = place
+        value: int = self._launch.parameters.read(address - PARAM, size)
+        self[place] = value
+        return value

@@ -33,6 +33,8 @@ class Launch(Protocol):
     watcher: Any
     #: What `vprintf` printed.
     output: list[str]
+    #: What it and the launches before and behind it in a stream know of each other (`ptxcore.machine.run.dependence`).
+    dependence: Any
 
     def cta_registers(self, cta: Any) -> Registers:
         """The special registers that all threads of a CTA share."""

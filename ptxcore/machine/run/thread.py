@@ -271,8 +271,10 @@ class Thread(Images):
         return old
 
     def effect(self, kind: str, how: Use, **fields: Any) -> Any:
-        """Fences and hints: the memory here is sequentially consistent."""
-        return None
+        """Fences and hints: the memory here is sequentially consistent. Grids wait for those that they depend on."""
+        if kind == "grid" and not self.launch.dependence.control(self, fields["operation"]):
+            self.waiting = "waits for the grid that its own depends on"
+            raise Asleep
 
     def barrier(self, action: str, how: Use, **fields: Any) -> Any:
         if self.answered:

@@ -68,6 +68,11 @@ WAYS = {
     "MP+alias-flag": ("cuMemCreate", "cuMemMap", "cuMemSetAccess"),
     "streams+event": ("cuStreamCreate", "cuEventRecord", "cuStreamWaitEvent"),
     "MP+fence.sys": ("cuCtxEnablePeerAccess", "cuDeviceGetP2PAttribute"),
+    "CoWR+st+tex": ("cuTexObjectCreate",),
+    "MP+sust+suld-same-cta": ("cuArray3DCreate_v2", "cuSurfObjectCreate", "cuMemcpyDtoA_v2"),
+    "CoWR+sust+tex-other-stream": ("cuArray3DCreate_v2", "cuSurfObjectCreate", "cuTexObjectCreate", "cuMemcpyAtoD_v2"),
+    "grids+wait": ("cuLaunchKernelEx",),
+    "host+sync-stream": ("cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuEventSynchronize"),
 }
 
 
@@ -78,10 +83,41 @@ def test_every_way_to_launch_arrives_at_the_driver(emulated: Path, capsys: pytes
     assert said.count("On emulated 0: 32 instances in 2 launches") == len(WAYS) and "Not counted" not in said
     made = calls(emulated)
     assert all(made[call] for needed in WAYS.values() for call in needed)
+    assert (
+        made["cuTexObjectCreate"] == made["cuTexObjectDestroy"] and made["cuArray3DCreate_v2"] == made["cuArrayDestroy"]
+    )
+    assert made["cuSurfObjectCreate"] == made["cuSurfObjectDestroy"] == 2 * 16
     assert made["cuMemMap"] == made["cuMemUnmap"] == made["cuMemAddressFree"] == 2 and made["cuMemRelease"] == 1
-    # What the last test has is still there: 8 buffers, and one more for the tables and the scratch of the second GPU.
-    assert made["cuMemAlloc_v2"] - made["cuMemFree_v2"] <= 10
+    # What the last test has is still there: three buffers, and three for each of its launches.
+    assert made["cuMemAlloc_v2"] - made["cuMemFree_v2"] == 3 + 3 * 3
+    assert made["cuMemHostAlloc"] == 1 and made["cuMemFreeHost"] == 0
     assert made["cuModuleLoadDataEx"] == len(WAYS) + 1 and made["cuDevicePrimaryCtxRetain"] == 2
+
+
+def test_a_kernel_begins_where_the_one_before_lets_it(emulated: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The attribute of the launch arrives, and nothing else makes kernels overlap."""
+    assert main(["gpu", "library:grids+no-wait", "library:grids+one-before-the-last", *SMALL, "--launches", "8"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("Sometimes") == 2, said
+    assert calls(emulated)["cuLaunchKernelEx"] == 8 * (1 + 2)
+
+
+def test_what_the_host_stores_and_loads_is_that_of_each_instance(
+    emulated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bytes, signs and moves; a kernel that nobody launches begins before everything else."""
+    (tmp_path / "host.litmus").write_text(
+        "PTX host\n{ .u8 b = 200; x = 0; .u64 y[2]; kernel k1 = [P0]; kernel k2 = [P2] stream 1; }\n"
+        "P0@cta 0,gpu 0 {\n ld.weak.u32 %r0, [x];\n st.weak.u64 [y+8], 7;\n}\n"
+        "P1@host {\n ld.weak.s8 %r0, [b];\n mov.u32 %r1, %r0;\n st.weak.u32 [x], %r1;\n launch k1;\n sync k1;\n"
+        " ld.weak.u64 %rd2, [y+8];\n}\n"
+        "P2@cta 1,gpu 0 {\n mov.u32 %r0, 3;\n}\n"
+        "forall (0:r0 = -56 /\\ 1:r1 = -56 /\\ 1:rd2 = 7 /\\ 2:r0 = 3)\n"
+    )
+    for how in ([], ["--simulate"]):
+        assert main(["gpu", str(tmp_path / "host.litmus"), *SMALL, *how]) == 0, capsys.readouterr().err
+        assert "Observation host Always 32 0" in capsys.readouterr().out
+    calls(emulated)
 
 
 def test_kernels_in_clusters_are_launched_in_their_streams(
@@ -149,6 +185,17 @@ def test_structures_are_as_cuda_h_has_them(library: str, tmp_path: Path) -> None
             "allocFlags.gpuDirectRDMACapable allocFlags.usage allocFlags.reserved",
         ),
         "CUmemAccessDesc": (driver.AccessDescription, "location flags"),
+        "CUDA_ARRAY3D_DESCRIPTOR": (driver.ArrayDescriptor, "Width Height Depth Format NumChannels Flags"),
+        "CUDA_RESOURCE_DESC": (
+            driver.ResourceDescriptor,
+            "resType res.linear.devPtr res.linear.format res.linear.numChannels res.linear.sizeInBytes "
+            "res.reserved.reserved[6] flags",
+        ),
+        "CUDA_TEXTURE_DESC": (
+            driver.TextureDescriptor,
+            "addressMode filterMode flags maxAnisotropy mipmapFilterMode mipmapLevelBias minMipmapLevelClamp "
+            "maxMipmapLevelClamp borderColor reserved",
+        ),
     }
     numbers = {
         "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": driver._PROCESSORS,
@@ -163,6 +210,19 @@ def test_structures_are_as_cuda_h_has_them(library: str, tmp_path: Path) -> None
         "CU_STREAM_NON_BLOCKING": driver._NON_BLOCKING,
         "CU_EVENT_DISABLE_TIMING": driver._NO_TIMING,
         "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION": driver._CLUSTER,
+        "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION": driver._EARLY,
+        "CU_MEMHOSTALLOC_PORTABLE": driver._PORTABLE,
+        "CU_MEMHOSTALLOC_DEVICEMAP": driver._MAPPED,
+        "CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT": driver._TEXTURE_ALIGNMENT,
+        "CU_RESOURCE_TYPE_ARRAY": driver._ARRAY,
+        "CU_RESOURCE_TYPE_LINEAR": driver._LINEAR,
+        "CUDA_ARRAY3D_SURFACE_LDST": driver._SURFACE_OF,
+        "CU_TR_ADDRESS_MODE_CLAMP": driver._CLAMP,
+        "CU_TR_FILTER_MODE_POINT": driver._POINT,
+        "CU_TRSF_READ_AS_INTEGER": driver._WHOLE,
+        "CU_AD_FORMAT_UNSIGNED_INT8": driver._FORMATS[8],
+        "CU_AD_FORMAT_UNSIGNED_INT16": driver._FORMATS[16],
+        "CU_AD_FORMAT_UNSIGNED_INT32": driver._FORMATS[32],
         "CU_MEM_ALLOCATION_TYPE_PINNED": driver._PINNED,
         "CU_MEM_LOCATION_TYPE_DEVICE": driver._ON_DEVICE,
         "CU_MEM_ACCESS_FLAGS_PROT_READWRITE": driver._READ_WRITE,

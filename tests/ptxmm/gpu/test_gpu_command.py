@@ -99,7 +99,7 @@ def test_modules_are_written_and_nothing_is_launched(tmp_path: Path, capsys: pyt
         (["library:SB", "--simulate", "--parameters", "@/nowhere/p.json"], "/nowhere/p.json: cannot read"),
         (["library:SB", "--simulate", "--model", "ptx-1.0"], "ptx-1.0"),
         (["/nowhere/x.litmus", "--simulate"], "/nowhere/x.litmus"),
-        (["library:CoWR+st+tex", "--simulate"], "binds no textures or surfaces"),
+        (["library:CoWW+st+sust", "--simulate"], "CUDA arrays only, which have no address"),
         (["library:SB", "--simulate", "--parameters", "stride=1048576,instances=400000"], "more than 1073741824"),
         (["library:SB", "--simulate", "--target", "sm_5"], "'sm_5' is no target"),
     ],

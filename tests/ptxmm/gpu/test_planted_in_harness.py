@@ -8,16 +8,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from random import Random
+from typing import cast
 
 import pytest
 from harnessed import made, named, nothing_forbidden, shown
 
 import ptxmm
+from ptxcore.machine.run.dependence import Dependence
+from ptxcore.machine.run.grid import Launch as Running
 from ptxmm.gpu import layout, simulator
 from ptxmm.gpu.contract import Module
+from ptxmm.gpu.host import Access, Move
 from ptxmm.gpu.judging import judge
 from ptxmm.gpu.layout import Launch, Tables
 from ptxmm.gpu.module import checked, module
+from ptxmm.gpu.order import Behind, Order
 from ptxmm.gpu.parameters import SIMULATED, Parameters
 
 
@@ -175,7 +180,7 @@ def test_stress_in_the_memory_of_a_test_is_found() -> None:
 def test_a_kernel_that_begins_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     of = of_library("streams+event")
     assert not found_wrong(of, SIMULATED)
-    monkeypatch.setattr(simulator, "in_turns", lambda needs, random: iter([list(range(len(needs)))]))
+    monkeypatch.setattr(Order, "is_over", lambda self, number: True)
     assert found_wrong(of, SIMULATED)
 
 
@@ -189,15 +194,90 @@ def test_a_mapping_of_other_memory_is_found() -> None:
     assert moved.text != of.text and found_wrong(moved, SIMULATED)
 
 
+def test_a_kernel_that_nothing_lets_begin_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the second kernel does not wait for the end of the first one, as it must by `griddepcontrol.wait`."""
+    of = of_library("grids+wait")
+    assert not any(found_wrong_in(of, seed) for seed in range(3))
+    monkeypatch.setattr(Dependence, "is_over", property(lambda self: True))
+    assert any(found_wrong_in(of, seed) for seed in range(6))
+
+
+def found_wrong_in(of: Module, seed: int) -> bool:
+    return bool(judge(of, shown(of, 4, seed=seed), "ptx-9.0").forbidden)
+
+
+#: Each instance counts to one in what it reads and writes through a surface, and looks at what it did not write.
+SURFACE = """PTX surface
+{ x = 0; y = 5; s @ surface aliases x; t @ texture aliases y; }
+P0@cta 0,gpu 0 {
+    suld.b.1d.b32.trap %r0, [s, {0}];
+    add.u32 %r1, %r0, 1;
+    sust.b.1d.b32.trap [s, {0}], %r1;
+    tex.1d.v4.u32.s32 {%r2, _, _, _}, [t, {0}];
+}
+~exists (0:r0 != 0 \\/ 0:r2 != 5 \\/ x != 1)
+"""
+IMAGES = {
+    "one handle for all": (r"mad\.wide\.u32 %h_v, %h_index, 16", "mad.wide.u32 %h_v, %h_zero, 16"),
+    "one for each pair": (
+        r"mad\.wide\.u32 %h_v, %h_index, 16", "and.b32 %h_u, %h_index, -2;\nmad.wide.u32 %h_v, %h_u, 16"
+    ),
+    "one in place of the other": (r"_at_s, \[%h_v\+0\]", "_at_s, [%h_v+8]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", IMAGES)
+def test_textures_and_surfaces_of_others_are_found(what: str) -> None:
+    assert not found_wrong(planted(SURFACE, "$", ""), SIMULATED)
+    assert found_wrong(planted(SURFACE, *IMAGES[what]), SIMULATED)
+
+
+def test_a_host_that_accesses_the_memory_of_another_instance_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = of_library("host+launch+sync")
+    assert not found_wrong(of, SIMULATED)
+    own = simulator.Host.do
+
+    def missing(self: simulator.Host, step: Access | Move) -> None:
+        self.count -= 1
+        own(self, step)
+        self.count += 1
+
+    monkeypatch.setattr(simulator.Host, "do", missing)
+    assert found_wrong(of, SIMULATED)
+
+
+def test_a_host_that_does_not_wait_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = of_library("host+launch+sync")
+    monkeypatch.setattr(Order, "is_over", lambda self, number: True)
+    assert any(found_wrong_in(of, seed) for seed in range(6))
+
+
 def test_launches_begin_behind_those_that_they_need() -> None:
-    needs = [frozenset[int](), frozenset({0}), frozenset[int](), frozenset({1, 2})]
+    """In every order that streams and events allow, and together where nothing keeps them apart."""
+    behind = [Behind(frozenset()), Behind(frozenset({0})), Behind(frozenset()), Behind(frozenset({1, 2}))]
     orders = set()
     for seed in range(40):
-        done: set[int] = set()
-        turns = [tuple(sorted(together)) for together in simulator.in_turns(needs, Random(seed))]
-        for together in turns:
-            assert all(needs[n] <= done for n in together)
-            done.update(together)
-        assert sorted(n for together in turns for n in together) == [0, 1, 2, 3]
-        orders.add(tuple(turns))
-    assert len(orders) > 3 and list(simulator.in_turns([frozenset()] * 3, Random(1))) == [[0, 1, 2]]
+        launches = [cast(Running, Ended()) for _ in behind]
+        order = Order(launches, behind, Random(seed))
+        begun: list[int] = []
+        for turn in range(5000):
+            for n in [n for n in range(len(behind)) if n not in begun and order.may_begin(n)]:
+                assert all(map(order.is_over, behind[n].needs))
+                begun.append(n)
+            if turn % 100 == 99:
+                for n in begun:
+                    if not order.is_over(n):
+                        launches[n].dependence.ended((0, 0, 0))
+                        break
+        assert sorted(begun) == [0, 1, 2, 3]
+        orders.add(tuple(begun))
+    assert len(orders) > 2
+    apart = Order([cast(Running, Ended()) for _ in range(3)], [Behind(frozenset())] * 3, Random(1))
+    assert all(apart.may_begin(n) for n in range(3))
+
+
+class Ended:
+    """A launch of one CTA, of which nothing runs."""
+
+    def __init__(self) -> None:
+        self.dependence = Dependence(1)

@@ -8,7 +8,7 @@ next to each other the other way round, which any machine may show that takes tu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,10 +16,11 @@ from litmus.relaxations import restated, terms_of
 from litmus.test import Condition, Test
 from ptxcore.diagnostics import InputError
 from ptxcore.syntax.printer import print_statement
-from ptxcore.syntax.tree import Address, AnyStatement, Instruction, Name, Pair, Vector
+from ptxcore.syntax.tree import Address, AnyStatement, Bracket, Instruction, Name, Operand, Pair, Vector
 from ptxmm.weakened import target_of, weakened
 
-_ACCESSES = ("ld", "st", "atom", "red")
+#: What may be swapped: accesses of a thread, and what a thread of the host does to kernels.
+_ACCESSES = ("ld", "st", "atom", "red", "tex", "suld", "sust", "sured", "launch", "sync")
 
 
 class Mutant(NamedTuple):
@@ -71,20 +72,24 @@ def _may_swap(a: AnyStatement, b: AnyStatement) -> bool:
     if a.opcode not in _ACCESSES or b.opcode not in _ACCESSES or a.guard is not None or b.guard is not None:
         return False
     first, second = _registers(a), _registers(b)
-    written = [{o.name for o in i.operands[:1] if isinstance(o, Name)} for i in (a, b)]
+    written = [_names(i.operands[:1]) if isinstance(i.operands[0], Name | Vector) else set() for i in (a, b)]
     return not (written[0] & second or written[1] & first)
 
 
 def _registers(instruction: Instruction) -> set[str]:
+    return _names(instruction.operands)
+
+
+def _names(operands: Iterable[Operand]) -> set[str]:
     found: set[str] = set()
-    waiting = list(instruction.operands)
+    waiting = list(operands)
     while waiting:
         operand = waiting.pop()
         if isinstance(operand, Name):
             found.add(operand.name)
         elif isinstance(operand, Address):
             waiting.append(operand.base)
-        elif isinstance(operand, Vector):
+        elif isinstance(operand, Vector | Bracket):
             waiting += operand.elements
         elif isinstance(operand, Pair):
             waiting += [operand.first, operand.second]

@@ -27,10 +27,12 @@ from ptxmm.gpu.confidence import chance, confident, least, needed
 from ptxmm.gpu.contract import Module
 from ptxmm.gpu.driver import LIBRARY, Device
 from ptxmm.gpu.histograms import Where, histograms
+from ptxmm.gpu.judging import judge
 from ptxmm.gpu.layout import Launch, Seen
 from ptxmm.gpu.mutants import mutants
 from ptxmm.gpu.page import NOTHING, table
 from ptxmm.gpu.parameters import SIMULATED, Parameters
+from ptxmm.gpu.running import Until, observe
 from ptxmm.gpu.simulator import NoEnd, Simulator
 from ptxmm.gpu.tuning import best, trials
 from ptxmm.gpu.worker import Worker
@@ -90,6 +92,24 @@ def test_modules_are_written_and_nothing_is_launched(tmp_path: Path, capsys: pyt
     assert main(["gpu", "library:SB", MP, "--emit", str(tmp_path / "made"), "--target", "sm_80"]) == 0
     assert sorted(p.name for p in (tmp_path / "made").iterdir()) == ["MP+rel+acq.ptx", "SB.ptx"]
     assert ".target sm_80" in (tmp_path / "made" / "SB.ptx").read_text() and capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("grids+wait", "P1: griddepcontrol.wait dropped"),
+        ("CoWR+sust+suld", "P0: sust.b.1d.b32.trap [s, {0}], 1 and suld.b.1d.b32.trap %r0, [s, {0}] swapped"),
+        ("host+launch+sync", "P1: st.weak.u32 [x], 1 and launch k1 swapped"),
+        ("host+launch+sync", "P1: sync k1 and ld.weak.u32 %r1, [y] swapped"),
+    ],
+)
+def test_mutants_are_of_whatever_orders_the_test(name: str, what: str) -> None:
+    """And our machine shows what they allow."""
+    test = loaded(name)
+    (mutant,) = [one for one in mutants(test, "ptx-9.0", 60.0) if one.what == what]
+    made = Where(SIMULATED).made(mutant.test)
+    judged = judge(made, observe(made, Simulator(made), SIMULATED, Until(launches=20))[0], "ptx-9.0")
+    assert judged.positive and not judged.forbidden
 
 
 @pytest.mark.parametrize(

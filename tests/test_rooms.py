@@ -19,8 +19,8 @@ ORDERS = {
     """,
     "ptxcore.machine": "ir loops lower run vector explore",
     "ptxmm.gpu": """
-        parameters images host refusals placement conditions shared_addresses contract body text writer module layout order
-        simulator driver worker bound device running judging words mutants
+        parameters images host refusals typed placement conditions shared_addresses contract body text writer module layout
+        order simulator driver worker bound device running judging words mutants
         confidence tuning rows histograms page
     """,
     "ptxmm.web": """

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from axioms.program import Program
 from litmus.test import Test
 from ptxcore.diagnostics import Diagnostic, InputError, fail
 from ptxcore.machine.ir.effects import Effect
-from ptxmm.gpu.contract import TARGET, VERSION, Module
+from ptxmm.gpu.contract import TARGET, VERSION, Module, Value
 from ptxmm.gpu.placement import Placement, placed
 from ptxmm.gpu.shared_addresses import refuse_shared_addresses
+from ptxmm.gpu.typed import typed
 from ptxmm.gpu.writer import Writer, values_of
 
 
@@ -18,15 +21,23 @@ def module(test: Test, target: str = TARGET, version: str = VERSION) -> Module:
     from ptxmm.pipeline import build
 
     try:
-        placement = placed(test)
-        program = build(test)
+        in_ptx = typed(test)
+        placement = placed(in_ptx)
+        program = build(in_ptx)
         _check_early(placement, program)
-        refuse_shared_addresses(test, [(v.term, v.width) for v in values_of(test, program)])
-        return Writer(test, placement, program, target, version).module()
+        refuse_shared_addresses(in_ptx, [(v.term, v.width) for v in values_of(in_ptx, program)])
+        made = Writer(in_ptx, placement, program, target, version).module()
+        return made if in_ptx is test else _as_it_was(made, test, values_of(test, build(test)))
     except InputError as error:
         if not error.text:
             error.path, error.text = test.path, test.text
         raise
+
+
+def _as_it_was(made: Module, test: Test, values: tuple[Value, ...]) -> Module:
+    """The module of a test that is judged as it was before its threads became PTX: numbers have the signs that they had."""
+    stored = {value.label for value in made.stored}
+    return replace(made, test=test, values=values, stored=tuple(v for v in values if v.label in stored))
 
 
 def _check_early(placement: Placement, program: Program) -> None:

@@ -46,10 +46,6 @@ def _refused_locations(test: Test, used: Container[str]) -> Iterator[Diagnostic]
 
 def _refused_statements(threads: list[Thread]) -> Iterator[Diagnostic]:
     for t in threads:
-        if t.dialect != "typed":
-            message = f"{t.name} is in the short dialect, whose instructions have no types: they are none of PTX"
-            yield Diagnostic(t.span, message, "write its instructions as PTX has them")
-            continue
         for s in t.statements:
             if isinstance(s, Instruction) and s.opcode in _REFUSED:
                 yield Diagnostic(s.span, _REFUSED[s.opcode])

@@ -67,10 +67,7 @@ def test_no_test_of_the_library_is_refused_but_for_what_a_launch_does_not_have()
 
 
 #: By words of the reasons, in the order in which a test counts, how the documentation calls them.
-CLASSES = {
-    "have no address": "a location that is accessed by its address and through a surface",
-    "short dialect": "instructions without types",
-}
+CLASSES = {"have no address": "a location that is accessed by its address and through a surface"}
 
 
 @LONG

@@ -113,7 +113,8 @@ def _declared(code: str, start: int, end: int) -> Declared | None:
     name = _NAME.search(written)
     if not written.strip() or written.strip() == "void":
         return None
-    if name is None or not written[: name.start()].strip():  # no name: what stands there is its type
+    before = written[: name.start()].strip() if name else ""
+    if name is None or not before or before.endswith("::"):  # no name: what stands there is its type
         return Declared(_type(written), "", first, start + len(written))
     array = "*" if "[" in name[0] else ""
     return Declared(_type(written[: name.start()]) + array, name[1], first, start + len(written))

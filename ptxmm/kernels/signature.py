@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from ptxcore.isa.types import WIDTHS
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, Imaged, Multimem, Structure, Triple
 from ptxmm.kernels.modules import Module, bare
-from ptxmm.kernels.plain_names import base, meant, plain
+from ptxmm.kernels.plain_names import base, meant, shortest
 
 _PARAMETER = re.compile(
     r"\s*+\.param\s*+(?:\.align\s++\d++\s*+)?+\.(?P<type>\w++)\s*+(?P<pointer>\.ptr\b)?+(?:\s*+\.\w++(?:\s++\d++)?+)*+"
@@ -67,23 +66,21 @@ def entry_trouble(
     if name is None:
         if len(entries) == 1:
             return entries[0], "", None
-        known = _told(entries)
+        known = list(shortest(entries).values())
         message = f"which of the {len(entries)} kernels is meant?"
         return None, message, f"as in {example.format(known[0])}; there are {_listed(known)}"
     found = meant(name, entries)
     if len(found) == 1:
         return found[0], "", None
     if found:
-        return None, f"'{name}' may be {len(found)} kernels", f"say which: {_listed(found)}"
-    known = _told(entries)
+        return (
+            None,
+            f"'{name}' may be {len(found)} kernels",
+            f"say which: {_listed([shortest(entries)[e] for e in found])}",
+        )
+    known = list(shortest(entries).values())
     hint = nearest(name, [*known, *map(base, entries)]) or nearest(name, entries) or f"it has {_listed(known)}"
     return None, f"the module has no kernel '{name}'", hint
-
-
-def _told(entries: Sequence[str]) -> list[str]:
-    """The names of kernels for people: without what C++ makes of them, where that is a name of one only."""
-    count = Counter(name for entry in entries for name in {entry, plain(entry)})
-    return [short if count[short := plain(entry)] == 1 else entry for entry in entries]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import re
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.asked import Asked
 from ptxmm.kernels.modules import bare
-from ptxmm.kernels.plain_names import meant, plain
+from ptxmm.kernels.plain_names import shortest
 from ptxmm.kernels.takes import Taken
 
 _DIMENSIONS = r"\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?"
@@ -22,9 +22,7 @@ def skeleton(path: str, entry: str | None, folder: str) -> str:
     """The text of a kernel test, to be kept in a folder, of a kernel in CUDA C++ or PTX; `entry` may be left out where there is
     one only. Raises InputError for a file that has no such kernel, or cannot be compiled."""
     module, taken = Asked(path).kernel(entry)
-    entries = module.entries()
-    short = plain(taken.entry)
-    name = short if meant(short, entries) == [taken.entry] else taken.entry
+    name = shortest(module.entries())[taken.entry]
     head = _head(module.text, taken.entry)
     cluster = _dimensions(head, "cluster")
     block = _dimensions(head, "block")

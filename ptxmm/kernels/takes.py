@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ptxcore.diagnostics import nearest
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.cuda_source import Head, element, heads
+from ptxmm.kernels.demangled import demangled
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.modules import Module, bare
 from ptxmm.kernels.plain_names import base
@@ -77,9 +78,10 @@ def kernel(module: Module, entry: str) -> Kernel | None:
     found = _declared(module, entry, len(wanted))
     if found is not None:
         text, head = found
+        types = _types(entry, head)
         taken = tuple(
-            Taken(f, d.name, d.type, _pointee(f, d.type, used), d.start, d.end)
-            for f, d in zip(wanted, head.parameters, strict=True)
+            Taken(f, d.name, kind, _pointee(f, kind, used), d.start, d.end)
+            for f, d, kind in zip(wanted, head.parameters, types, strict=True)
         )
         return Kernel(entry, taken, module.source, text, head.start)
     code = bare_places(module.text)
@@ -113,11 +115,21 @@ def _declared(module: Module, entry: str, count: int) -> tuple[str, Head] | None
     except (OSError, ValueError):
         return None
     fitting = [head for head in heads(text) if head.name == base(entry) and len(head.parameters) == count]
+    fitting = [head for head in fitting if head.defined] or fitting  # no instantiation, which names no parameters
     if not fitting or len({tuple((p.type, p.name) for p in head.parameters) for head in fitting}) > 1:
         return None
-    if any(not p.name for p in fitting[0].parameters):
-        fitting = [head for head in fitting if head.defined] or fitting
-    return text, next((head for head in fitting if head.defined), fitting[0])
+    return text, fitting[0]
+
+
+def _types(entry: str, head: Head) -> list[str]:
+    """The types of the parameters as the source has them; of a template's instance what the parameters of the template stand
+    for, as far as the name of the entry tells."""
+    read = demangled(entry)
+    given = read.parameters if read is not None and len(read.parameters) == len(head.parameters) else ()
+    return [
+        own if element(own) is not None or element(told) is None else told
+        for own, told in zip((p.type for p in head.parameters), given or [""] * len(head.parameters), strict=True)
+    ]
 
 
 def _pointee(formal: Formal, declared: str, used: dict[str, str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from ptxmm.cli.main import main
 from ptxmm.kernels.annotations import AnnotatedFile
 from ptxmm.kernels.asked import UNCLAIMED
 from ptxmm.kernels.cuda_source import element, heads
+from ptxmm.kernels.demangled import demangled
 from ptxmm.kernels.modules import Module
-from ptxmm.kernels.plain_names import base, meant, plain
+from ptxmm.kernels.plain_names import base, meant, plain, shortest
 from ptxmm.kernels.takes import kernel, pointees
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -132,8 +134,64 @@ def test_a_plain_name_is_taken_and_several_of_it_are_refused(here: Path, capsys:
     assert main(["run", "k.ptx", *words, "--entry", "k"]) == 2 and "'k' may be 2 kernels" in capsys.readouterr().err
     (found,) = error.value.diagnostics
     assert found.message == "'k' may be 2 kernels" and found.hint
-    assert found.hint.endswith("_ZN2ns1kIiEEvPT_j, _ZN2ns1kIdEEvPT_j")
+    assert found.hint == "say which: ns::k<int>, ns::k<double>"
+    for name in ("k<int>", "ns::k< int >", "ns::k<int>(int*, unsigned)"):
+        assert typed([*words, "--entry", name]).launches[0].entry == "_ZN2ns1kIiEEvPT_j"
     assert error.value.text[found.span.column - 1 : found.span.end - 1] == "k"
+
+
+#: What nvcc 13.0 made of instances of templates and of two kernels of one name, and what c++filt says of that.
+CALLED = {
+    "_Z1fIiLi4EEvPT_S0_": "f<int, 4>(int*, int)",
+    "_Z1fIfLi8EEvPT_S0_": "f<float, 8>(float*, float)",
+    "_Z4onlyIjEvPT_S0_": "only<unsigned int>(unsigned int*, unsigned int)",
+    "_ZN36_GLOBAL__N__a12c627f_4_t_cu_884ad2bb1gILb1EEEvPi": "g<true>(int*)",
+    "_ZN2ns1hIJiPfNS_1SEEEEvDpT_": "ns::h<int, float*, ns::S>(int, float*, ns::S)",
+    "_ZN2ns1kILNS_1EE1ELj3ENS_3AddEEEvT1_Pi": "ns::k<(ns::E)1, 3u, ns::Add>(ns::Add, int*)",
+    "_ZN2ns1kILNS_1EE0ELj3EPFiiEEEvT1_Pi": "ns::k<(ns::E)0, 3u, int (*)(int)>(int (*)(int), int*)",
+    "_Z5outerI5innerIS0_IiEEEvPKT_PVS2_": "outer<inner<inner<int> > >(inner<inner<int> > const*, inner<inner<int> > volatile*)",
+    "_Z5twicePi": "twice(int*)",
+    "_Z5twicePA4_f": "twice(float (*) [4])",
+}
+
+
+def test_names_of_instances_are_read_as_others_read_them() -> None:
+    assert {entry: str(demangled(entry)) for entry in CALLED} == CALLED
+    assert list(shortest(list(CALLED)).values()) == [
+        "f<int, 4>", "f<float, 8>", "only", "g", "ns::h", "ns::k<(ns::E)1, 3u, ns::Add>",
+        "ns::k<(ns::E)0, 3u, int (*)(int)>", "outer", "twice(int*)", "twice(float (*) [4])",
+    ]  # fmt: skip
+    for entry, name in shortest(list(CALLED)).items():
+        assert meant(name, list(CALLED)) == [entry]
+    for name, count in {"f<int>": 1, "f<int,4u>": 1, "f": 2, "f<double>": 0, "only<unsigned>": 1, "k<(ns::E)1, 3>": 1,
+                        "f<in>": 0, "twice(int *)": 1, "outer<inner<inner<int>>>": 1, "": 0, "f<": 0}.items():  # fmt: skip
+        assert len(meant(name, list(CALLED))) == count, name
+
+
+def test_whatever_stands_there_is_read_or_left() -> None:
+    """Names with letters changed, moved and repeated."""
+    draw = random.Random(3)
+    read = 0
+    for _ in range(3000):
+        letters = list(draw.choice(sorted(CALLED)))
+        for _ in range(draw.randrange(1, 4)):
+            at, other = draw.randrange(2, len(letters)), draw.randrange(2, len(letters))
+            letters[at : at + draw.randrange(2)] = letters[other : other + draw.randrange(3)]
+        name = "".join(letters)
+        found = demangled(name)
+        read += found is not None
+        assert list(shortest([name])) == [name]
+    assert read > 100
+
+
+def test_names_that_grow_without_end_are_left_as_they_are() -> None:
+    """Each parameter is a pair of the one before."""
+    bomb = (
+        "_Z1fI1aIiiEE" + "v" + "".join(f"1aI{again}{again}E" for again in ("S1_", *(f"S{n:X}_" for n in range(2, 30))))
+    )
+    assert demangled(bomb) is None and demangled("_Z1f" + "P" * 5000 + "i") is None
+    assert demangled("_Z1f" + "1aI" * 5000) is None and demangled("_Z1fL_Z" * 3000) is None
+    assert plain(bomb) == "f"
 
 
 WRONG = [

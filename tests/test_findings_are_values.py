@@ -37,7 +37,9 @@ READERS = {
     """,
     "names, of which long ones are cut": "ptxcore/diagnostics.py",
     "what printf takes for a format": "ptxcore/machine/run/runtime.py",
-    "names of functions and variables in C++": "ptxmm/kernels/memory.py ptxmm/kernels/plain_names.py ptxmm/kernels/demangled.py",
+    "names of functions and variables in C++": """
+        ptxmm/kernels/memory.py ptxmm/kernels/plain_names.py ptxmm/kernels/demangled.py
+    """,
     "heads of kernels, in CUDA C++ and in PTX": """
         ptxmm/kernels/cuda_source.py ptxmm/kernels/takes.py ptxmm/kernels/skeleton.py
     """,

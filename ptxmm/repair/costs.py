@@ -9,6 +9,10 @@ from ptxcore.places import SCOPES
 
 #: An access or a fence by its order, in the narrowest scope.
 ORDERS = {"": 0, "weak": 0, "relaxed": 1, "acquire": 2, "release": 3, "acq_rel": 4, "sc": 5}
+#: What every strong access costs beyond that, in any scope. A weak one may stay in a register, is combined with its neighbours
+#: and is served by the first level of cache; and for one access that hands data over, many touch them. So it is more than two
+#: fences at `sys`: data stay plain wherever what hands them over can order them.
+STRONG = 40
 #: A fence beyond what an access of that order costs: it waits for all that came before, of every location.
 FENCES = {"acquire": 2, "release": 2, "acq_rel": 2, "sc": 6}
 #: How many times as much in a wider scope: the first level of cache is left behind at `gpu`, the GPU itself at `sys`.
@@ -27,7 +31,7 @@ EDIT = 2
 
 def access_cost(order: str, scope: str) -> int:
     """What an access costs; a weak one nothing. `scope` is empty where it has none."""
-    return ORDERS[order] * SCALES.get(scope, 1)
+    return ORDERS[order] * SCALES.get(scope, 1) + STRONG * (order not in ("", "weak"))
 
 
 def fence_cost(order: str, scope: str) -> int:

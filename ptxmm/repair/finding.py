@@ -130,15 +130,15 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
 
     def searching(sites: list[Site]) -> Search:
         patience = max(_SOON, _TIMES * seconds)
-        return Search(sites, partial(judging, subject, sites), patience, most if mode == REPAIR else None, told=told)
+        limit = most if mode == REPAIR else None
+        check = partial(judging, subject, sites)
+        return Search(sites, check, patience, limit, every or mode != REPAIR, told=told)
 
     alone = searching([s for s in sites if not any(o.meets for o in s.options)])
     try:
-        if (
-            mode == REPAIR and alone.many
-        ):  # each barrier is tried by itself below, which takes long where there are many
+        if mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
             alone.look_from_above()
-        sites = met(subject, sites)
+        sites = met(subject, sites, alone.best.cost if alone.best is not None and not every else None)
     except OutOfTime:
         answer.stopped = "out of time"
         answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
@@ -170,7 +170,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         answer.stopped = "interrupted"
     if search.best is not None and (every or not answer.found):
         answer.found.append(_found(subject, sites, search.best, mode, cheapest=False))
-    answer.asked += search.asked
+    answer.asked += alone.asked + search.asked
     answer.complete, answer.undecided = search.exhausted, search.undecided
     answer.upside_down, answer.reasons = search.upside_down, search.reasons
     return answer
@@ -184,13 +184,14 @@ def _among(solution: Solution, few: Sequence[Site], sites: Sequence[Site]) -> So
     return replace(solution, vector=tuple(chosen.get(number, 0) for number in range(len(sites))), needs=needs)
 
 
-def met(subject: Subject, sites: list[Site]) -> list[Site]:
-    """The sites without those barriers that, put in alone, leave threads waiting or have no meaning."""
+def met(subject: Subject, sites: list[Site], least: int | None = None) -> list[Site]:
+    """The sites without those barriers that, put in alone, leave threads waiting or have no meaning. Those that cost as much as
+    `least` are not looked at: something that costs as much is known."""
     kept, lost = [], 0
     for number, site in enumerate(sites):
         good = [0]
         for option in range(1, len(site.options)):
-            if site.options[option].meets:
+            if site.options[option].meets and (least is None or site.options[option].cost < least):
                 judged = judging(subject, sites, tuple(option if s == number else 0 for s in range(len(sites))))
                 if judged.holds is False and not judged.wrong:
                     lost += 1

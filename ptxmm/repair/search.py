@@ -25,10 +25,8 @@ _TRIES, _FEW = 24, 4
 _PATIENCES, _LONG = 2, 60.0
 
 
-#: Of texts with more places single changes are not tried one after another.
-_MOST_SINGLE = 400
-#: With more options than this, what holds is looked for from above first; a text may take so many times its patience there.
-_MANY, _PATIENT = 64, 4
+#: So many times its patience a text may take that something which holds is looked for with.
+_PATIENT = 4
 
 
 class Judgement(NamedTuple):
@@ -68,7 +66,8 @@ class Solution:
 
 @dataclass
 class Search:
-    """The search over `sites`, whose vectors `check` judges. `most`: so many sites at most may be changed.
+    """The search over `sites`, whose vectors `check` judges. `most`: so many sites at most may be changed. `every`: more
+    solutions than the first are wanted.
 
     `exhausted` is True once nothing more can be found and everything was decided; `undecided` counts vectors that were not."""
 
@@ -77,10 +76,10 @@ class Search:
     #: Seconds for a vector that is only tried to rule out more; None: no limit.
     patience: float | None = None
     most: int | None = None
+    every: bool = True
     asked: int = 0
     undecided: int = 0
     exhausted: bool = False
-    single: bool = True
     #: What holds, though something cheaper may hold, too.
     best: Solution | None = None
     #: Why vectors were not decided.
@@ -89,6 +88,8 @@ class Search:
     upside_down: bool = False
     told: Callable[[str], None] = lambda _: None
     _known: dict[Vector, Judgement] = field(default_factory=dict)
+    #: Only what costs less is looked for.
+    _least: int | None = None
 
     def judge(self, vector: Vector, patience: float | None = None) -> Judgement:
         """The judgement of a vector, once; None where it takes longer than `patience` seconds. Raises OutOfTime."""
@@ -108,10 +109,10 @@ class Search:
         """Each weakest vector that holds, as it is found, the cheapest first. Raises OutOfTime, KeyboardInterrupt: what came
         before counts."""
         self._choices()
-        if self.single:
-            if self.best is None and self.many:
-                self.look_from_above()
-            self._look_at_single_ones()
+        if self.best is None:
+            self.look_from_above()
+        if self.best is not None and not self.every:
+            self._ask_for_less_than(self.best.cost)
         while (vector := self._next()) is not None:
             best = self.best
             if best is not None and self._cost(vector) >= best.cost:  # nothing is cheaper
@@ -133,19 +134,11 @@ class Search:
             self.best = None
         self.exhausted = not self.undecided and not self.upside_down
 
-    @property
-    def many(self) -> bool:
-        """Whether trying single changes takes so long that something is looked for from above first."""
-        return sum(len(site.options) - 1 for site in self.sites) > _MANY
-
     def look_from_above(self) -> None:
         """Keeps something that holds as `best`: first what is there is as strong as can be, then what may be put in is there,
         too, then barriers. Of the first of these texts that holds, everything is taken away again that is not needed. Raises
         OutOfTime."""
-        current = [0] * len(self.sites)
-        for group in self._groups(range(len(self.sites))):
-            for s in group:
-                current[s] = self._highest(s, 0)
+        for current in self._from_below():
             if self._soon(current).holds:
                 break
         else:
@@ -156,6 +149,23 @@ class Search:
             self._lower(current, s)
         if self.most is None or sum(map(bool, current)) <= self.most:
             self.best = self._descend(tuple(current))
+
+    def _from_below(self) -> Iterator[list[int]]:
+        """Vectors in which ever more is as strong as can be. Of what is put in, first what is second to the strongest: many
+        `fence.sc` take long to be decided, and are rarely needed."""
+        current = [0] * len(self.sites)
+        for number, group in enumerate(self._groups(range(len(self.sites)))):
+            if number:
+                yield [self._second(s) if s in group else o for s, o in enumerate(current)]
+            for s in group:
+                current[s] = self._highest(s, 0)
+            yield list(current)
+
+    def _second(self, s: int) -> int:
+        """The strongest option of a site but one, the costlier of two."""
+        site, highest = self.sites[s], self._highest(s, 0)
+        lower = site.below[highest] - {0, highest}
+        return max(lower, key=lambda o: (len(site.below[o]), site.options[o].cost), default=highest)
 
     def _soon(self, vector: Sequence[int]) -> Judgement:
         return self.judge(tuple(vector), None if self.patience is None else self.patience * _PATIENT)
@@ -179,19 +189,6 @@ class Search:
                 self._lower(current, s)
                 return
 
-    def _look_at_single_ones(self) -> None:
-        """Keeps the cheapest single change that holds as `best`, so that there is something to show when the time is over;
-        where there is such a thing already, only what is cheaper is tried."""
-        if len(self.sites) > _MOST_SINGLE:
-            return
-        most = self.best.cost if self.best is not None else None
-        ones = [(site.options[o].cost, s, o) for s, site in enumerate(self.sites) for o in range(1, len(site.options))]
-        for _, s, o in sorted(one for one in ones if most is None or one[0] < most):
-            vector = tuple(o if i == s else 0 for i in range(len(self.sites)))
-            if self.judge(vector).holds:
-                self.best = self._descend(vector)
-                return
-
     def _cost(self, vector: Vector) -> int:
         return sum(site.options[o].cost for site, o in zip(self.sites, vector, strict=True))
 
@@ -203,12 +200,24 @@ class Search:
         for chosen in self._chosen:
             if len(chosen) > 1:
                 self._solver.add(z3.AtMost(*chosen, 1))
-        every = [(v, site.options[o].cost) for chosen, site in zip(self._chosen, self.sites, strict=True)
-                 for o, v in enumerate(chosen, 1)]  # fmt: skip
+        every = self._priced()
         if every:
             self._solver.minimize(z3.Sum([z3.If(v, cost, 0) for v, cost in every]))
             if self.most is not None:
                 self._solver.add(z3.AtMost(*(v for v, _ in every), self.most))
+
+    def _priced(self) -> list[tuple[z3.BoolRef, int]]:
+        """Each literal with what its option costs."""
+        return [(v, site.options[o].cost) for chosen, site in zip(self._chosen, self.sites, strict=True)
+                for o, v in enumerate(chosen, 1)]  # fmt: skip
+
+    def _ask_for_less_than(self, cost: int) -> None:
+        """Only what costs less is an answer: options that alone cost as much are none, and nothing is learned of them."""
+        self._least = cost
+        self._solver.add(z3.PbLe([(v, price) for v, price in self._priced() if price], cost - 1))
+
+    def _useful(self, site: int, option: int) -> bool:
+        return self._least is None or self.sites[site].options[option].cost < self._least
 
     def _literal(self, site: int, option: int) -> z3.BoolRef:
         return self._chosen[site][option - 1]
@@ -262,7 +271,8 @@ class Search:
         threads wait for ever, that is so in every weaker text with the same barriers: those stay as they are."""
         current = list(vector)
         free = [s for s in range(len(self.sites)) if not self._alters(s, vector[s])]
-        waiting = self._groups([s for s in free if wrong or not self.sites[s].options[-1].meets])
+        # What is cheap first: each solution that is ruled out so is a candidate less before the cheapest one is met.
+        waiting = self._groups([s for s in free if wrong or not self.sites[s].options[-1].meets])[::-1]
         left, end = _TRIES, time.perf_counter() + (self.patience or _LONG) * _PATIENCES
         while waiting and left and time.perf_counter() < end:
             group = waiting.pop()
@@ -283,7 +293,7 @@ class Search:
         return tuple(current)
 
     def _groups(self, sites: Sequence[int]) -> list[list[int]]:
-        """Sites by kind; those last that are tried first: barriers, then what is put in, then what is there already."""
+        """Sites by kind: what is there already, what is put in, barriers."""
         kinds: list[list[int]] = [[], [], []]
         for s in sites:
             last = self.sites[s].options[-1]
@@ -291,15 +301,18 @@ class Search:
         return [kind for kind in kinds if kind]
 
     def _highest(self, s: int, now: int) -> int:
-        """The strongest option of a site that is stronger than one."""
+        """The strongest option of a site that is as strong as one, of those that a solution may have."""
         site = self.sites[s]
-        return next((o for o in site.highest() if site.at_most(now, o) and not self._alters(s, o)), now)
+        good = [o for o in range(len(site.options)) if self._useful(s, o) and not self._alters(s, o)]
+        return max((o for o in good if site.at_most(now, o)), key=lambda o: len(site.below[o]), default=now)
 
     def _raised(self, current: list[int], s: int, wrong: bool) -> None:
         """Makes one site as strong as can be, but not as strong as possible: that was tried."""
         site, highest = self.sites[s], self._highest(s, current[s])
         for option in sorted(range(len(site.options)), key=lambda o: -len(site.below[o])):
-            if option not in (current[s], highest) and site.at_most(current[s], option) and not self._alters(s, option):
+            if option in (current[s], highest) or not site.at_most(current[s], option):
+                continue
+            if self._useful(s, option) and not self._alters(s, option):
                 tried = [*current[:s], option, *current[s + 1 :]]
                 judged = self.judge(tuple(tried), self.patience)
                 if judged.wrong or (judged.waits and not wrong):

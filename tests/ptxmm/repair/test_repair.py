@@ -142,6 +142,30 @@ def test_what_was_taken_away_is_found_again(every: int) -> None:
     assert count >= 9 / every
 
 
+def test_data_stay_plain_where_something_else_ends_the_race() -> None:
+    """What is asked of a lost message is only that it has no race. Atomic data would have none, and deliver nothing."""
+    racy = "PTX racy\n{ x=0; f=0; }\n" + " ;\n".join(
+        (
+            "P0@cta 0 | P1@cta 1",
+            "st.weak.u32 [x], 1 | ld.relaxed.gpu.u32 %r0, [f]",
+            "st.relaxed.gpu.u32 [f], 1 | setp.eq.u32 %p0, %r0, 1",
+            " | @%p0 ld.weak.u32 %r1, [x]",
+            "",
+        )
+    )
+    test = ptxmm.parse(f"{racy}race_free", "racy.litmus")
+    assert isinstance(test, Test)
+    first, *_, last = answer(test).found
+    assert sorted(change.words.rpartition(" ")[2] for change in first.changes) == [
+        "ld.acquire.gpu.u32", "st.release.gpu.u32"
+    ]  # fmt: skip
+    assert sorted(change.words.rpartition(" ")[2] for change in last.changes) == [
+        "ld.relaxed.gpu.u32",
+        "st.relaxed.gpu.u32",
+    ]
+    assert last.cost > first.cost
+
+
 def test_no_repair_of_so_many_edits() -> None:
     test = of_library("message-passing/MP+rlx")
     none = answer(test, most=1)

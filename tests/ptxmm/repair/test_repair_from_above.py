@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -63,15 +65,38 @@ def test_what_is_found_from_above_holds_and_each_step_weaker_fails() -> None:
             assert not o or not check((*vector[:s], o - 1, *vector[s + 1 :]), None).holds
 
 
-def test_what_is_found_from_above_is_the_bound_for_what_is_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptxmm.repair.search._MANY", 4)
+def test_what_is_found_from_above_is_the_bound_for_what_is_cheaper() -> None:
     sites = [_site(n, 2, "there") for n in range(8)]
     search = Search(sites, _needing([{3: 1, 4: 1}, {6: 1}], []))
-    assert search.many
     found = [s.vector for s in search.solutions()]
     assert sorted(tuple(s for s, o in enumerate(v) if o) for v in found) == [(3, 4), (6,)]
     assert tuple(s for s, o in enumerate(found[0]) if o) == (6,)  # the cheapest first, whichever was met from above
     assert search.exhausted
+
+
+@pytest.mark.parametrize("every", [True, False])
+def test_the_first_one_is_the_cheapest_of_all(every: bool) -> None:
+    """As trying all vectors tells, whether more are wanted or not."""
+    draw = random.Random(8)
+    for _ in range(60):
+        sites = [_site(n, draw.choice((2, 3, 4)), draw.choice(("there", "put", "barrier"))) for n in range(5)]
+        needed = [{s: draw.randrange(1, len(sites[s].options)) for s in draw.sample(range(5), draw.randrange(1, 4))}
+                  for _ in range(draw.randrange(0, 4))]  # fmt: skip
+        check = _needing(needed, [])
+        costs = [sum(site.options[o].cost for site, o in zip(sites, v, strict=True))
+                 for v in product(*(range(len(s.options)) for s in sites)) if check(v, None).holds]  # fmt: skip
+        first = next(Search(sites, check, every=every).solutions(), None)
+        assert (first.cost if first is not None else None) == min(costs, default=None)
+
+
+def test_of_what_is_too_dear_for_a_cheaper_one_nothing_is_asked() -> None:
+    """A hundred places whose changes cost more than what is known: it is the cheapest, and few checks say so."""
+    dear = [replace(_site(n, 2, "put"), options=(Option((), 0, (0,)), replace(_site(n, 2, "put").options[1], cost=20)))
+            for n in range(1, 101)]  # fmt: skip
+    seen: list[Vector] = []
+    search = Search([_site(0, 2, "there"), *dear], _needing([{0: 1}, {17: 1}], seen), every=False)
+    (found,) = search.solutions()
+    assert found.cost == 3 and search.exhausted and len(seen) < 10
 
 
 def test_where_nothing_holds_nothing_is_found_from_above() -> None:

@@ -50,9 +50,13 @@ class Clock:
 _current: ContextVar[Clock | None] = ContextVar("clock", default=None)
 
 
+#: A mark for each clock that ticks now, in whatever thread: most often there is none, and that is quickly seen.
+_ticking: set[object] = set()
+
+
 def tick() -> None:
     """One step of the work. Raises OutOfTime when the limit that is set has passed."""
-    clock = _current.get()
+    clock = _current.get() if _ticking else None
     if clock is not None:
         clock.tick()
 
@@ -65,7 +69,7 @@ def left() -> float | None:
 
 def paced(things: Collection[T]) -> Iterable[T]:
     """These, each a step of the work: for a loop of many short steps, which costs nothing where nobody counts."""
-    clock = _current.get()
+    clock = _current.get() if _ticking else None
     return things if clock is None else _counted(things, clock)
 
 
@@ -86,11 +90,14 @@ def measured(clock: Clock) -> Iterator[Clock]:
     outer = _current.get()
     if outer is not None and outer.deadline is not None:
         clock.deadline = outer.deadline if clock.deadline is None else min(outer.deadline, clock.deadline)
+    mark = object()  # one for each use: a clock may tick inside itself
+    _ticking.add(mark)
     token = _current.set(clock)
     try:
         yield clock
     finally:
         _current.reset(token)
+        _ticking.discard(mark)
         if outer is not None:
             outer.ticks += clock.ticks
 

@@ -22,7 +22,7 @@ from ptxmm.pipeline import build
 from ptxmm.result import KINDS, Checked, How, Loop, Result, Spot, Witness, observation_of, out_of_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from axioms.cat.model import Model
     from axioms.program import Program
@@ -155,7 +155,12 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
             Witness(replace(r.execution, title=f"{question.title}  {r.kind} race")) for r in decision.races
         ]
     result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
-    result.witnesses = [Witness(replace(w, title=question.title)) for w in decision.witnesses]
+    written = decision.witnesses
+    result.witnesses = [Witness(partial(_titled, written, i, question.title)) for i in range(len(written))]
+
+
+def _titled(executions: Sequence[Execution], number: int, title: str) -> Execution:
+    return replace(executions[number], title=title)
 
 
 def _answer(

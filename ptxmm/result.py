@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from axioms.witness.execution import ExecutedEvent, Execution
     from axioms.witness.result import Undefined
@@ -179,12 +179,24 @@ class Checked:
 
 class Witness:
     """One allowed execution (`execution`), and the state that it ends in; `stays` are threads that go no further in it.
-    `satisfied`: of one that was listed by itself, whether it satisfies the proposition."""
+    `satisfied`: of one that was listed by itself, whether it satisfies the proposition. What is given as a function is written
+    out when somebody looks at it."""
 
-    __slots__ = ("execution", "satisfied", "stays")
+    __slots__ = ("_execution", "satisfied", "stays")
 
-    def __init__(self, execution: Execution, stays: Sequence[Stays] = (), satisfied: bool | None = None) -> None:
-        self.execution, self.stays, self.satisfied = execution, stays, satisfied
+    def __init__(
+        self, execution: Execution | Callable[[], Execution], stays: Sequence[Stays] = (), satisfied: bool | None = None
+    ) -> None:
+        self._execution, self.stays, self.satisfied = execution, stays, satisfied
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Witness, (self.execution, self.stays, self.satisfied)
+
+    @property
+    def execution(self) -> Execution:
+        if callable(self._execution):
+            self._execution = self._execution()
+        return self._execution
 
     def __repr__(self) -> str:
         return f"Witness({self.state})"

@@ -5,8 +5,9 @@ This is the judge of last resort. Witnesses of the solver are re-checked here, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, reduce
+from operator import and_, or_
 
 from axioms.cat.compiled import Axiom, Model
 from axioms.cat.nodes import Node
@@ -46,13 +47,25 @@ def sequence(a: Rows, b: Rows) -> Rows:
         return [0] * len(a)
     if not moves:  # a part of the identity
         return [row & leading for row in a]
+    if len(b) > _SHORT:
+        return [_reached(bits(row & leading), b) for row in a]
     result = []
     for row in a:
         reached = 0
-        for i in bits(row & leading):
-            reached |= b[i]
+        row &= leading
+        while row:
+            low = row & -row
+            reached |= b[low.bit_length() - 1]
+            row ^= low
         result.append(reached)
     return result
+
+
+def _reached(members: Iterable[int], rows: Rows) -> int:
+    reached = 0
+    for i in members:
+        reached |= rows[i]
+    return reached
 
 
 def inverse(a: Rows) -> Rows:
@@ -156,7 +169,7 @@ class Evaluation:
         """Computes nodes in the order given, operands before those that use them."""
         values = self.values
         for node in nodes:
-            values[node] = self._compute(node)
+            values[node] = _MEANING[node.kind][node.op](self, node)
 
     def violated(self) -> list[Axiom]:
         """The axioms that this execution breaks; none, and it is consistent."""
@@ -186,66 +199,15 @@ class Evaluation:
         return value
 
     def _compute(self, node: Node) -> int | Rows:
-        if node.op == "base":
-            return self.base[node.name]
-        if node.op == "empty":
-            return 0 if node.kind == "set" else [0] * self.size
-        if node.op == "fixpoint":
-            return self._fixpoint(node)
-        if node.kind == "set":
-            return self._set(node)
-        return self._relation(node, [self.values[a] for a in node.args])
+        return _MEANING[node.kind][node.op](self, node)
 
-    def _set(self, node: Node) -> int:
-        args = [self.values[a] for a in node.args]
-        first = args[0]
-        if node.op in ("domain", "range"):
-            assert isinstance(first, list)
-            if node.op == "domain":
-                return sum(1 << i for i, row in enumerate(first) if row)
-            union = 0
-            for row in first:
-                union |= row
-            return union
-        assert isinstance(first, int)
-        result = first
-        for other in args[1:]:
-            assert isinstance(other, int)
-            if node.op == "union":
-                result |= other
-            elif node.op == "intersection":
-                result &= other
-            else:
-                result &= ~other
-        return result
-
-    def _relation(self, node: Node, args: list[int | Rows]) -> Rows:
-        op, n = node.op, self.size
-        first = args[0]
-        if isinstance(first, int):
-            if op == "identity":
-                return [first & 1 << i for i in range(n)]
-            second = args[1]
-            assert op == "product" and isinstance(second, int)
-            return [second if first >> i & 1 else 0 for i in range(n)]
-        rows = first
-        if op == "inverse":
-            return inverse(rows)
-        if op == "plus":
-            return closure(rows)
-        for other in args[1:]:
-            assert isinstance(other, list)
-            if op == "union":
-                rows = [a | b for a, b in zip(rows, other, strict=True)]
-            elif op == "intersection":
-                rows = [a & b for a, b in zip(rows, other, strict=True)]
-            elif op == "difference":
-                rows = [a & ~b for a, b in zip(rows, other, strict=True)]
-            else:
-                rows = sequence(rows, other)
+    def of_relation(self, node: Node) -> Rows:
+        """The rows of the first argument of a node."""
+        rows = self.values[node.args[0]]
+        assert isinstance(rows, list)
         return rows
 
-    def _fixpoint(self, node: Node) -> Rows:
+    def fixpoint(self, node: Node) -> Rows:
         """The least solution, from below. The first name of a recursion to be computed computes them all."""
         solution = [[0] * self.size for _ in node.variables]
         inside = inside_of(node)
@@ -258,6 +220,112 @@ class Evaluation:
                 break
             solution = new  # type: ignore[assignment]
         return solution[node.index]
+
+
+# What operations mean: the value of a node, from those of its arguments.
+
+
+def _base(e: Evaluation, node: Node) -> int | Rows:
+    return e.base[node.name]
+
+
+def _domain(e: Evaluation, node: Node) -> int:
+    return sum([1 << i for i, row in enumerate(e.of_relation(node)) if row])
+
+
+def _range(e: Evaluation, node: Node) -> int:
+    union = 0
+    for row in e.of_relation(node):
+        union |= row
+    return union
+
+
+def _product(e: Evaluation, node: Node) -> Rows:
+    first, second = (e.values[a] for a in node.args)
+    assert isinstance(first, int) and isinstance(second, int)
+    return [second if first >> i & 1 else 0 for i in range(e.size)]
+
+
+def _identity(e: Evaluation, node: Node) -> Rows:
+    members = e.values[node.args[0]]
+    assert isinstance(members, int)
+    return [members & 1 << i for i in range(e.size)]
+
+
+def _set_difference(e: Evaluation, node: Node) -> int:
+    first, second = (e.values[a] for a in node.args)
+    assert isinstance(first, int) and isinstance(second, int)
+    return first & ~second
+
+
+def _difference(e: Evaluation, node: Node) -> Rows:
+    first, second = (e.values[a] for a in node.args)
+    assert isinstance(first, list) and isinstance(second, list)
+    return [a & ~b for a, b in zip(first, second, strict=True)]
+
+
+def _of_sets(meaning: Callable[[int, int], int]) -> Meaning:
+    def value(e: Evaluation, node: Node) -> int:
+        return reduce(meaning, [e.values[a] for a in node.args])  # type: ignore[arg-type, return-value]
+
+    return value
+
+
+def _of_relations(meaning: Callable[[int, int], int]) -> Meaning:
+    """The same of each row."""
+
+    def value(e: Evaluation, node: Node) -> Rows:
+        values = e.values
+        rows, *others = [values[a] for a in node.args]
+        for other in others:
+            rows = list(map(meaning, rows, other))  # type: ignore[arg-type]
+        return rows  # type: ignore[return-value]
+
+    return value
+
+
+def _sequence(e: Evaluation, node: Node) -> Rows:
+    """From left to right; `[S]` keeps the rows or the columns of `S`."""
+    values = e.values
+    first, *others = node.args
+    rows = values[first]
+    if first.op == "identity" and others and others[0].op != "identity":
+        members, second = values[first.args[0]], values[others.pop(0)]
+        rows = [row if members >> i & 1 else 0 for i, row in enumerate(second)]  # type: ignore[arg-type, operator]
+    for a in others:
+        if a.op == "identity":
+            members = values[a.args[0]]
+            rows = [row & members for row in rows]  # type: ignore[union-attr, operator]
+        else:
+            rows = sequence(rows, values[a])  # type: ignore[arg-type]
+    return rows  # type: ignore[return-value]
+
+
+Meaning = Callable[[Evaluation, Node], "int | Rows"]
+_MEANING: dict[str, dict[str, Meaning]] = {
+    "set": {
+        "base": _base,
+        "empty": lambda e, node: 0,
+        "union": _of_sets(or_),
+        "intersection": _of_sets(and_),
+        "difference": _set_difference,
+        "domain": _domain,
+        "range": _range,
+    },
+    "relation": {
+        "base": _base,
+        "empty": lambda e, node: [0] * e.size,
+        "union": _of_relations(or_),
+        "intersection": _of_relations(and_),
+        "difference": _difference,
+        "sequence": _sequence,
+        "inverse": lambda e, node: inverse(e.of_relation(node)),
+        "plus": lambda e, node: closure(e.of_relation(node)),
+        "identity": _identity,
+        "product": _product,
+        "fixpoint": Evaluation.fixpoint,
+    },
+}
 
 
 def _open(node: Node, values: Mapping[Node, int | Rows]) -> bool:

@@ -8,6 +8,7 @@ pairs that its other operands leave. The outermost operation of an axiom becomes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Axiom, Node
@@ -71,6 +72,13 @@ class Interpreter:
 
     def _missing(self, node: Node) -> list[Node]:
         """The operands that must be computed before `node`. None, where an empty set among them decides it."""
+        values = self.values
+        if node.op != "sequence":
+            for a in node.args:
+                if a.deferred:
+                    break
+            else:
+                return [a for a in node.args if a not in values]
         found: list[Node] = []
         stack = [node]
         while stack:
@@ -371,6 +379,7 @@ def _narrowed(
     return [(columns if mask is None else mask[i] & columns) if rows >> i & 1 else 0 for i in range(size)]
 
 
+@lru_cache(maxsize=4096)
 def _steps(node: Node) -> list[tuple[bool, Node]]:
     """A sequence's operands; `[S]` as its set (False), so that it restricts instead of being composed with."""
     return [(False, a.args[0]) if a.op == "identity" else (True, a) for a in node.args]

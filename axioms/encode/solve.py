@@ -219,7 +219,7 @@ class Session:
             decision.positive += holds
             decision.negative += not holds
             if self.witnesses:
-                decision.witnesses.append(candidate.execution(state))
+                decision.witnesses.append(candidate.later(state))
 
     def _rest(self, found: list[Outcome], base: list[int]) -> None:
         """There are more outcomes than are listed: makes sure that one of each kind is among them, if there is any."""

@@ -137,7 +137,7 @@ class Symbolic:
         found.sort(key=lambda f: sorted(f[0].items()))
         for state, candidate, holds in found:
             decision.states.append(state)
-            decision.witnesses.append(candidate.execution(state))
+            decision.witnesses.append(candidate.later(state))
             decision.satisfied.append(holds)
             decision.positive += holds
             decision.negative += not holds

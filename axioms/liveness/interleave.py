@@ -25,6 +25,7 @@ from axioms.liveness.parts import strongly_connected
 from axioms.liveness.progress import Progress, Schedule
 from axioms.liveness.repeat import PLAIN, Periodic, Point, ThreadPart, breaks, written_out
 from axioms.program import Program
+from axioms.witness.execution import Executions
 from axioms.witness.result import Decision
 from axioms.witness.stalls import Stall, Wait, repeated
 from ptxcore.clock import OutOfTime
@@ -98,7 +99,7 @@ def decided_by_one(program: Program, model: Model, deadline: float | None) -> De
         return None
     holds = bool(program.condition)
     return Decision(
-        [{}], [candidate.execution({})], int(holds), int(not holds), complete=False, ends=True, satisfied=[holds]
+        [{}], Executions([candidate.execution({})]), int(holds), int(not holds), complete=False, ends=True, satisfied=[holds]
     )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def _decided(program: Program, model: Model, budget: Budget, races: Seen, max_st
         if len(decision.states) < max_states:
             decision.states.append(dict(state))
             decision.satisfied.append(holds)
-            decision.witnesses.append(candidate.execution(dict(state)))
+            decision.witnesses.append(candidate.later(dict(state)))
         else:
             decision.listed_all = False
     return decision

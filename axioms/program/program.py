@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from axioms.events.event import Event, Thread, UndefinedBehaviour
 from axioms.events.memory import AddressSpace, Cell, CellLayout, GuardedLocation, Object
@@ -114,8 +115,18 @@ def numbers_written(program: Program) -> Callable[[Event, int], Numbers]:
     return Written(program.cells, program.events, program.flow, program.uncut).numbers
 
 
-def members_by_tag(program: Program) -> dict[str, int]:
+_members: WeakKeyDictionary[Program, Mapping[str, int]] = WeakKeyDictionary()
+
+
+def members_by_tag(program: Program) -> Mapping[str, int]:
     """The events of each tag, as bitsets."""
+    found = _members.get(program)
+    if found is None:
+        found = _members[program] = _members_by_tag(program)
+    return found
+
+
+def _members_by_tag(program: Program) -> dict[str, int]:
     by_tags: dict[frozenset[str], int] = {}
     for e in program.events:
         by_tags[e.tags] = by_tags.get(e.tags, 0) | 1 << e.index

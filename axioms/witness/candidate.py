@@ -22,6 +22,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
+    from axioms.cat.nodes import Node
     from axioms.sync.phases import Phases
     from axioms.witness.checker import Judged
 
@@ -43,6 +44,9 @@ class Candidate:
     """`rf` maps reads to the writes of their cells, `finals` cells to the write they keep; orders are rows of bitsets over
     events. `sequences` are the operations and waits of each mbarrier object in their order; `syncbar` has the pairs of
     `syncbar` and of `again`."""
+
+    #: What the model says of it, as far as it was kept without the rest.
+    _said: Mapping[Node, int | Rows] = {}
 
     def __init__(
         self,
@@ -224,7 +228,8 @@ class Candidate:
     def _broken_execution(self) -> list[str]:
         program, executed = self.program, self.executed
         for e in program.events:
-            if bool(terms.evaluate(e.guard, self.symbols)) != executed[e.index]:
+            happens = e.guard if type(e.guard) is int else terms.evaluate(e.guard, self.symbols)
+            if bool(happens) != executed[e.index]:
                 return [f"control flow at event {e.index}"]
             if e.kind == "R" and executed[e.index]:
                 sources = self.sources(e)
@@ -324,6 +329,18 @@ class Candidate:
         judged = self.judged if more else self.unevaluated().judgement()
         return Execution(shown, {k: v for k, v in relations.items() if v}, threads, dict(state), title, judged)
 
+    def later(self, state: Mapping[str, int]) -> Execution | Callable[[], Execution]:
+        """How this candidate is written out. Of what the model says of it, only what is drawn is kept until then."""
+        model = self.model
+        if model.shown or model.residual is not None:  # that is a question of its own, which may take long
+            return self.execution(state)
+        kept = self.unevaluated()
+        if self._evaluation is not None:
+            values = self._evaluation.values
+            drawn = [model.names[name] for name in _SHOWN if name in model.names]
+            kept._said = {node: values[node] for node in drawn if node in values}
+        return functools.partial(kept.execution, state)
+
     @functools.cached_property
     def judged(self) -> Judged:
         """What explanations ask, once for all the races of a candidate."""
@@ -416,7 +433,8 @@ class Candidate:
         for name, label in _SHOWN.items():
             node = self.model.names.get(name)
             if node is not None and node.kind == "relation":
-                drawn[label] = self.evaluation.rows(node)
+                said = self._said.get(node)
+                drawn[label] = self.evaluation.rows(node) if said is None else _rows(said)
         return drawn
 
     @staticmethod

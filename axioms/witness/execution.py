@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from ptxcore.places import Place
 
@@ -67,3 +68,40 @@ class Execution:
     state: dict[str, int] = field(default_factory=dict)
     title: str = ""
     judged: Judged | None = field(default=None, compare=False, repr=False)
+
+
+class Executions(Sequence[Execution]):
+    """Executions, each written out when somebody looks at it: most are found, re-checked and counted, and never seen."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, made: Iterable[Execution] = ()) -> None:
+        self._made: list[Execution | Callable[[], Execution]] = list(made)
+
+    def append(self, made: Execution | Callable[[], Execution]) -> None:
+        """One more, or how it is written out."""
+        self._made.append(made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, at: int) -> Execution: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Execution]: ...
+    def __getitem__(self, at: int | slice) -> Execution | list[Execution]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        made = self._made[at]
+        if not isinstance(made, Execution):
+            made = self._made[at] = made()
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, (Executions, list)) else NotImplemented
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Executions, (list(self),)

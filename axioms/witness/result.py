@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.witness.execution import Execution
+from axioms.witness.execution import Execution, Executions
 from ptxcore.clock import OutOfTime
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
@@ -126,7 +126,8 @@ class Unreachable(NamedTuple):
 
 @dataclass(slots=True)
 class Decision:
-    """`states` are the outcomes, sorted; `witnesses` has one execution for each, in the same order.
+    """`states` are the outcomes, sorted; `witnesses` has one execution for each, in the same order, written out when it is
+    looked at.
 
     `positive` and `negative` count the states that satisfy the proposition and those that do not. `listed_all` is False when
     there are more states than were asked for; then the counts are of those listed, but never 0 for a kind that exists.
@@ -140,7 +141,7 @@ class Decision:
     """
 
     states: list[dict[str, int]] = field(default_factory=list)
-    witnesses: list[Execution] = field(default_factory=list)
+    witnesses: Executions = field(default_factory=Executions)
     positive: int = 0
     negative: int = 0
     complete: bool = True

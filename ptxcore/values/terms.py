@@ -668,6 +668,8 @@ def evaluate(value: Value, symbols: Mapping[Term, int]) -> int:
     """The number that a value is when its symbols have the given numbers. KeyError names a symbol without one."""
     if type(value) is int:
         return value
+    if value.op == "symbol":  # type: ignore[union-attr]
+        return symbols[value]  # type: ignore[index]
     known: dict[Any, int] = {}
     for t in subterms([value]):
         known[t] = (

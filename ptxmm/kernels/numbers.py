@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Self
 
-from axioms.witness.execution import Execution
+from axioms.witness.execution import Execution, Executions
 from axioms.witness.result import Decision, Race
 from ptxcore.values import terms
 from ptxmm.kernels.expressions import TYPES, Type
@@ -72,7 +72,7 @@ class Declared:
         """The same with all numbers of buffers as declared."""
         if self.types:
             decision.states = [self.state(state) for state in decision.states]
-            decision.witnesses = [self.execution(w) for w in decision.witnesses]
+            decision.witnesses = Executions([self.execution(w) for w in decision.witnesses])
             decision.races, decision.unset = (
                 [self._race(r) for r in some] for some in (decision.races, decision.unset)
             )

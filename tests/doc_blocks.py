@@ -364,15 +364,11 @@ def _gate() -> str:
     return "\n".join([*title, *rows]) + "\n"
 
 
-def _clauses(what: str) -> str:
-    """What the manual asks for in the order of tensor cores, with the tests of each clause."""
+def _clauses(folder: str) -> str:
+    """What the manual asks for in the order of tensor cores, with the kernel of the library for each clause."""
     import tensor_clauses
 
-    rows = ["| Section | Words of the manual | Test | Wrong |", "|---|---|---|---|"]
-    for clause in getattr(tensor_clauses, what):
-        wrong = "; ".join(f"{missing} `{verdict}`" for missing, _, verdict in clause.wrong)
-        rows.append(f"| {clause.section} | {clause.says} | `{clause.name}` | {wrong} |")
-    return "\n".join(rows) + "\n"
+    return tensor_clauses.table(folder)
 
 
 def _hardware() -> str:
@@ -419,8 +415,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "families": _families,
     "passes": _passes,
     "gate": _gate,
-    "clauses-of-wgmma": lambda: _clauses("WGMMA"),
-    "clauses-of-tcgen": lambda: _clauses("TCGEN05"),
+    "clauses-of-wgmma": lambda: _clauses("wgmma"),
+    "clauses-of-tcgen": lambda: _clauses("tcgen05"),
     "hardware": _hardware,
     "rooms": lambda: _rooms("axioms"),
     "rooms-of-the-machine": lambda: _rooms("ptxcore.machine"),

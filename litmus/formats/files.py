@@ -37,7 +37,7 @@ def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[FoundText]:
     each folder once. `@list` names a file with a path on each line, relative to that file's folder; empty lines and lines
     that start with `#` do not count. A list may name folders and other lists; each list is read once. `-` is standard input,
     which is a test, and `@-` standard input which is a list. `library:NAME` is a test that ships, `library:FOLDER` those of a
-    folder there, `library:` all.
+    folder there, `library:` all; `library:NAME:TEST` one of the tests of a kernel.
     """
     found: list[FoundText] = []
     for path in paths:
@@ -45,19 +45,25 @@ def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[FoundText]:
             found.append(_standard_input())
             continue
         if path.startswith(_LIBRARY) and not os.path.lexists(path):
-            found += _shipped(path)
+            found += _shipped(path, wanted)
             continue
         listed = list_file(path)
         found += _expand(path, wanted) if listed is None else _Lists(wanted).below(listed)
     return found
 
 
-def _shipped(path: str) -> list[FoundText]:
+def _shipped(path: str, wanted: Wanted) -> list[FoundText]:
     from litmus.library import named, near
 
     name = path.removeprefix(_LIBRARY)
-    problem = f"no test of the library has this name: {near(name) or 'ptxmm library lists them'}"
-    return [(test, None) for test in named(name)] or [(path, problem)]
+    shipped = named(name)
+    found: list[FoundText] = [(test, None) for test in shipped if wanted.named(os.path.basename(test))]
+    if found or shipped:
+        return found or [(path, wanted.nothing)]
+    whole, _, variant = name.rpartition(":")
+    problem = f"no test of the library has this name: {near(whole or name) or 'ptxmm library lists them'}"
+    # Of a file of several tests one: whoever knows of such files splits the path.
+    return [(f"{test}:{variant}", problem) for test in named(whole) if whole] or [(path, problem)]
 
 
 def list_file(path: str) -> str | None:

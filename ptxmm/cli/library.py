@@ -20,7 +20,7 @@ def add(commands: Commands) -> None:
         commands,
         "library",
         "list the tests that ship, and print them",
-        "Lists the litmus tests that ship, by folders: name, what is asked, what it is about. With words, those "
+        "Lists the tests that ship, by folders: name, what is asked, what it is about. With words, those "
         "that have all of them; with the name of one, its text. ptxmm check library:NAME decides one, library:FOLDER those "
         "of a folder.",
         "0; 2 where no test has these words",

@@ -58,16 +58,16 @@ def _topics() -> tuple[str, ...]:
 
 def library() -> tuple[str, ...]:
     """The names of the tests that ship."""
-    from litmus.library import paths
+    from litmus.library import called, every
 
-    return tuple(os.path.basename(path).removesuffix(".litmus") for path in paths())
+    return tuple(map(called, every()))
 
 
 def library_words() -> tuple[str, ...]:
     """The folders of the tests that ship, and their names."""
-    from litmus.library import paths
+    from litmus.library import every
 
-    return (*sorted({os.path.basename(os.path.dirname(path)) for path in paths()}), *library())
+    return (*sorted({os.path.basename(os.path.dirname(path)) for path in every()}), *library())
 
 
 def _progress() -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.kernels.whole import by_runs_alone, decide_whole, may_be_run, may_be_whole, threads_of
+from ptxmm.kernels.whole import by_runs_alone, decide_whole, may_be_run, may_be_whole, must_be_run, threads_of
 from ptxmm.races import entry
 from ptxmm.report import notes
 from ptxmm.report.checks import open_for
@@ -90,7 +90,7 @@ def check(
     start = time.perf_counter()
     deadline = deadline_after(timeout)
     open_, of_run, question = "", None, None
-    by_runs = engine == "solve" and not (why or all_elements or options)
+    by_runs = engine == "solve" and not (all_elements or options) and (not why or must_be_run(test))
     by_runs_later = by_runs and _is_small(test, model)
     later = deepcopy(result) if by_runs_later and timeout is not None else None
     smaller = by_runs and timeout is not None and may_be_whole(test, model) and may_be_smaller(test)

@@ -97,8 +97,17 @@ def threads_of(test: KernelTest) -> int:
 
 def may_be_whole(test: KernelTest, model: Model) -> bool:
     """Whether this way is tried first: it may be, and there are enough threads, or the formula may not know an instruction."""
-    alone = any(word in launch.text for launch in test.launches for word in BY_RUNS_ALONE)
-    return (alone or threads_of(test) >= FEWEST) and may_be_run(test, model)
+    return (_may_be_alone(test) or threads_of(test) >= FEWEST) and may_be_run(test, model)
+
+
+def _may_be_alone(test: KernelTest) -> bool:
+    """Whether a kernel may have instructions that the formula does not know: their names stand somewhere in its text."""
+    return any(word in launch.text for launch in test.launches for word in BY_RUNS_ALONE)
+
+
+def must_be_run(test: KernelTest) -> bool:
+    """Whether a kernel has instructions that the formula does not know. Raises InputError for a module that is wrong."""
+    return _may_be_alone(test) and bool(by_runs_alone(Runs(test)))
 
 
 def may_be_run(test: KernelTest, model: Model) -> bool:
@@ -494,6 +503,3 @@ def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:
         checked.message = words.raceless(checked)
     else:
         checked.message = words.goes_on(checked)
-
-
-__all__ = ["FEWEST", "decide_whole", "may_be_run", "may_be_whole", "tells_races", "threads_of"]

@@ -73,6 +73,7 @@ def test_the_wheel_holds_the_packages_and_their_data(wheel: Path) -> None:
     for pattern in (
         "axioms/models/*.cat",
         "litmus/library/**/*.litmus",
+        "litmus/library/**/*.ptx",
         "*/**/*.lark",
         "*/topics/*.md",
         "*/exercises/*",

@@ -39,15 +39,21 @@ def examples() -> tuple[dict[str, Any], ...]:
 
 
 def _litmus() -> Iterator[dict[str, Any]]:
-    from litmus.library import tests
+    from litmus.library import called, tests
 
     def place(folder: str) -> tuple[int, str]:
         return (_FIRST.index(folder) if folder in _FIRST else len(_FIRST)), folder
 
     for test in sorted(tests(), key=lambda test: place(test.folder)):
-        name = os.path.basename(test.path).removesuffix(".litmus")
+        ending = "" if test.path.endswith(".litmus") else ".ptx"
         yield _example(
-            "litmus", test.folder, test.name, f"{test.folder}/{name}", test.about, _read(test.path), asked=test.asked
+            "litmus",
+            test.folder,
+            test.name,
+            f"{test.folder}/{called(test.path)}{ending}",
+            test.about,
+            _read(test.path),
+            asked=test.asked,
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from litmus.library import paths
+from litmus.library import every
 from ptxmm.cli.completion import script
 from ptxmm.cli.main import main
 from ptxmm.cli.outline import library, outline
@@ -146,7 +146,7 @@ def test_zsh_completes_what_is_the_only_one(folder: Path) -> None:
 
 
 def test_scripts_know_all_that_there_is() -> None:
-    assert len(library()) == len(paths()) > 300
+    assert len(library()) == len(every()) > 300
     for name in ("bash", "zsh", "fish"):
         text = script(name, OUTLINE)
         words = [*(command.name for command in OUTLINE), *names(), *library()]

@@ -11,7 +11,7 @@ import litmus.library
 from ptxmm.cli.main import main
 
 HERE = Path(litmus.library.__file__).parent
-FILES = sorted(HERE.rglob("*.litmus"))
+FILES = sorted([*HERE.rglob("*.litmus"), *HERE.rglob("*.ptx")])
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -31,7 +31,8 @@ def test_every_test_is_listed_in_its_folder(capsys: pytest.CaptureFixture[str]) 
     listed = json.loads(said(capsys, "library", "--format", "json")[1])
     assert [t["path"] for t in listed] == [str(f) for f in FILES]
     assert all(
-        t["about"] and t["expects"].startswith(("exists ", "~exists ", "forall ", "no_", "race_", "term"))
+        t["about"]
+        and t["expects"].startswith(("exists ", "~exists ", "forall ", "no_", "race_", "term", "right: ok; "))
         for t in listed
     )
 
@@ -53,6 +54,13 @@ def test_tests_that_ship_are_checked_by_name(capsys: pytest.CaptureFixture[str])
     listed = json.loads(out)["tests"]
     assert status == 0 and len(listed) == 1 + len(list((HERE / "z6").glob("*.litmus")))
     assert {t["verdict"] for t in listed} == {"ok"}
+    both = "library:wgmma+proxy:unfenced", "library:wgmma+proxy"
+    status, out, _ = said(capsys, "check", "--format", "json", "--jobs", "1", *both)
+    assert (status, [t["verdict"] for t in json.loads(out)["tests"]]) == (0, ["undefined", "ok", "undefined"])
+    status, _, err = said(capsys, "check", "library:wgmma+proxy:unfence")
+    assert status == 2 and "no test here is called 'unfence'" in err and "did you mean 'unfenced'?" in err
+    status, _, err = said(capsys, "classify", "library:wgmma")  # takes litmus tests alone
+    assert status == 2 and "no *.litmus file in this folder" in err
     status, _, err = said(capsys, "check", "library:MP+rel+aq")
     assert status == 2 and "no test of the library has this name: did you mean 'MP+rel+acq'?" in err
 

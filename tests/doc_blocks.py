@@ -364,6 +364,13 @@ def _gate() -> str:
     return "\n".join([*title, *rows]) + "\n"
 
 
+def _planted() -> str:
+    """What published kernels are with mistakes planted in them."""
+    import test_published_warpgroups
+
+    return test_published_warpgroups.table()
+
+
 def _clauses(folder: str) -> str:
     """What the manual asks for in the order of tensor cores, with the kernel of the library for each clause."""
     import tensor_clauses
@@ -415,6 +422,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "families": _families,
     "passes": _passes,
     "gate": _gate,
+    "planted": _planted,
     "clauses-of-wgmma": lambda: _clauses("wgmma"),
     "clauses-of-tcgen": lambda: _clauses("tcgen05"),
     "hardware": _hardware,

@@ -64,14 +64,15 @@ def matmul() -> dict[str, Any]:
 
 
 def flash() -> dict[str, Any]:
-    """Triton's attention."""
+    """Triton's attention, of queries that are zeros: all sums are exact, and each row is the mean of those of V up to it."""
     q, k, v = _drawn((128, 64), (128, 64), (128, 64))
+    means = np.cumsum(v, 0) / np.arange(1, 129)[:, None]
     spare = {name: {"type": "u32", "elements": 16} for name in ("g", "p")}
     return {
         "entry": "flash", "block": 128, "dynamic_shared": 160000,
-        "params": {"q": _f16(q), "k": _f16(k), "v": _f16(v), "o": {"type": "f16", "elements": 8192}, **_words(n=128),
+        "params": {"q": _f16(0 * q), "k": _f16(k), "v": _f16(v), "o": {"type": "f16", "elements": 8192}, **_words(n=128),
                    "s": {"type": "f32", "value": 0.125}, **spare},
-        "check": {},
+        "check": {"forall": f"o[5] == {v[0, 5]} && o[199] == {means[3, 7]} && o[8137] == {means[127, 9]}"},
     }  # fmt: skip
 
 
@@ -114,6 +115,8 @@ _WAIT = "wgmma.wait_group.sync.aligned 0;"
 _LAST_FENCE = re.compile(r"fence\.proxy\.async\.shared::cta;(?![\s\S]*fence\.proxy\.async)")
 #: The wait for products, and the arrival that gives their stage back.
 _GIVES_BACK = re.compile(rf"({re.escape(_WAIT)})([^;]*;[^;]*?)(mbarrier\.arrive\.[^;]*;)")
+#: What descriptors of matrices have besides addresses: a swizzle of 128 bytes; and of 64.
+_DESCRIPTOR, _OF_64_BYTES = "4611686293305294848;", "0x8000004000010000;"
 _UNORDERED = "an access that nothing orders with that of an asynchronous operation"
 PLANTED = {
     "gemm, phase bit": Planted(gemm, (("P1, [%r180], %r181;", "P1, [%r180], 1;"),), "undefined", "more arrivals"),
@@ -139,10 +142,15 @@ PLANTED = {
                                      "before 'wgmma.wait_group' has waited"),
     "matmul, no commit_group": Planted(matmul, (("wgmma.commit_group.sync.aligned;", ""),), "undefined",
                                        "before 'wgmma.wait_group' has waited"),
+    "matmul, swizzle": Planted(matmul, ((f"%rd123, {_DESCRIPTOR}", f"%rd123, {_OF_64_BYTES}"),), "no", "forall"),
     "matmul, no commit of copies": Planted(matmul, (("cp.async.commit_group;", ""),), "undefined", _UNORDERED),
     "flash, no fence.proxy.async": Planted(flash, (("fence.proxy.async.shared::cta;", ""),), "undefined", _UNORDERED, {}, 1),
     "flash, no wgmma.fence": Planted(flash, (("wgmma.fence.sync.aligned;", ""),), "undefined",
                                      "no 'wgmma.fence' stands before"),
+    "flash, early reuse": Planted(flash, (("cp.async.wait_group \t2;", "cp.async.wait_group \t3;"),), "undefined", _UNORDERED),
+    "flash, no wait_group": Planted(flash, ((_WAIT, ""),), "undefined", "before 'wgmma.wait_group' has waited"),
+    "flash, swizzle": Planted(flash, ((_DESCRIPTOR, _OF_64_BYTES),), "no", "forall"),
+    "flash, no commit of copies": Planted(flash, (("cp.async.commit_group;", ""),), "undefined", _UNORDERED),
     "flash, no commit_group": Planted(flash, (("wgmma.commit_group.sync.aligned;", ""),), "undefined",
                                       "before 'wgmma.wait_group' has waited"),
     "tma, phase bit": Planted(tma, (("complete, [%r47], %r143;", "complete, [%r47], 0;"),), "no", "deadlock"),
@@ -162,6 +170,41 @@ PLANTED = {
     "tma, no acquire of a map": Planted(
         tma, (("@%p2 fence.proxy.tensormap::generic.acquire.gpu [ %rd9 + 0 ], 0x80;", ""),), "undefined", _UNORDERED),
 }  # fmt: skip
+
+
+#: What is planted in each published kernel.
+MISTAKES = (
+    "phase bit", "expected bytes", "arrive count", "no fence.proxy.async", "no wgmma.fence", "early reuse", "no wait_group",
+    "box", "swizzle", "no commit_group",
+)  # fmt: skip
+#: What a kernel has not, for mistakes in it that cannot be made: a word that does not stand in its text.
+WITHOUT = {
+    (kernel, mistake): word
+    for kernel in ("matmul", "flash")
+    for mistake, word in (("phase bit", "mbarrier"), ("expected bytes", "mbarrier"), ("arrive count", "mbarrier"),
+                          ("box", "cp.async.bulk.tensor"))
+}  # fmt: skip
+
+
+def table() -> str:
+    """What each kernel is with each mistake, as a table of a document."""
+    rows = [f"| Mistake | {' | '.join(f'`{file}`' for file in FILES.values())} |", "|---" * (len(FILES) + 1) + "|"]
+    for mistake in MISTAKES:
+        row = []
+        for kernel in (made.__name__ for made in FILES):
+            planted = PLANTED.get(f"{kernel}, {mistake}")
+            row.append(f"has no `{WITHOUT[kernel, mistake]}`" if planted is None else f"`{planted.verdict}`")
+        rows.append(f"| {mistake} | {' | '.join(row)} |")
+    return "\n".join(rows) + "\n"
+
+
+def test_each_kernel_has_each_mistake_that_can_be_made_in_it() -> None:
+    for made, file in FILES.items():
+        text = (LAUNCHES / file).read_text(encoding="utf-8")
+        for mistake in MISTAKES:
+            absent = WITHOUT.get((made.__name__, mistake))
+            assert (f"{made.__name__}, {mistake}" in PLANTED) == (absent is None), (made.__name__, mistake)
+            assert absent is None or absent not in text, (made.__name__, mistake)
 
 
 def loaded(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: Bytes of the body of a request. The longest test of the library has 5 KiB, a compiled module of a small kernel 100.
+#: Bytes of the body of a request. The longest test of the library has 7 KiB, a compiled module of a small kernel 100.
 LONGEST_BODY = 256 << 10
 #: Seconds in which a body must have come in.
 PATIENCE = 10.0

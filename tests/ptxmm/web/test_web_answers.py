@@ -95,6 +95,14 @@ def test_a_kernel_of_the_page_holds_and_its_mistake_does_not(served: Served, nam
     assert wrong["verdict"] in ("no", "undefined") and wrong["expected"] and wrong["pictures"]
 
 
+def test_a_kernel_of_the_library_is_decided_though_a_reason_is_asked_for(served: Served) -> None:
+    one = served.get("/api/examples/wgmma/wgmma%2Bproxy.ptx").value
+    assert (one["kind"], one["topic"], one["asked"]) == ("ptx", "wgmma", "right: ok, unfenced: undefined")
+    for variant, verdict in (("right", "ok"), ("unfenced", "undefined")):
+        answer = asked(served, "check", one["text"], kind="ptx", variant=variant, options={"why": True})
+        assert (answer["models"][0]["verdict"], answer["diagnostics"]) == (verdict, [])
+
+
 @pytest.mark.parametrize("name", ["sc", "tso"])
 def test_a_model_of_the_page_is_one_that_the_field_knows(served: Served, name: str) -> None:
     cat = served.get(f"/api/examples/models/{name}.cat").value["text"]

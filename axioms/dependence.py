@@ -20,6 +20,7 @@ from axioms.events.undetermined import OPTION, WIDTH, is_chosen
 from axioms.program import Observable, Program, cut_at, showing
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.stalls import Bounded, Stall
+from ptxcore.isa.effect_kinds import COLLECTIVE
 from ptxcore.machine.ir.collective import UNDETERMINED
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -167,7 +168,7 @@ def _values(program: Program) -> Iterator[Value]:
     for thread in program.threads:
         execution = thread.execution
         for e in execution.effects:
-            if e.kind == "collective":  # who takes part; what it gives stands in the program's definitions
+            if e.kind is COLLECTIVE:  # who takes part; what it gives stands in the program's definitions
                 yield from (e.guard, e.mask)
             else:
                 yield from (

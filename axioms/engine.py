@@ -17,9 +17,10 @@ from axioms.witness.races import FREED, MISUSE, UNSET, wanted_flags
 from axioms.witness.result import Decision, states_to_list
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
+from ptxcore.isa.effect_kinds import FREE, kinds_with
 
 #: What waits for other threads.
-_MEETING = ("barrier", "collective")
+_MEETING = kinds_with("meets")
 _BOTH = frozenset((True, False))
 #: So many outcomes are asked for with values that nothing determines.
 _FEW = 4
@@ -58,7 +59,7 @@ def decide(
     """
     if max_states is None:
         max_states = states_to_list(program.size)
-    if "free" in program.kinds and all(flag.name != FREED for flag in model.flags):
+    if FREE in program.kinds and all(flag.name != FREED for flag in model.flags):
         raise UnsupportedProgram(f"the model has no flag '{FREED}': it does not say when memory may be given back")
     if model.residual is not None:
         refuse(program, model)

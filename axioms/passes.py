@@ -15,7 +15,7 @@ from typing import NamedTuple
 from axioms.cat.model import Model
 from axioms.models.options import WITHOUT
 from axioms.program import Program, settled
-from ptxcore.machine.ir.effects import UPDATES
+from ptxcore.isa.effect_kinds import BARRIER, kinds_with
 
 #: Programs of so many events at most are decided as they are: that takes less time than to find out what is constant.
 _SMALL = 64
@@ -31,7 +31,7 @@ class Pass(NamedTuple):
 
 def constant_reads(program: Program, model: Model) -> Program:
     """The program with what reads are known to return put in, and without what nothing depends on then."""
-    if program.size <= _SMALL or program.kinds.isdisjoint({"barrier", *UPDATES}):
+    if program.size <= _SMALL or program.kinds.isdisjoint({BARRIER, *kinds_with("updates")}):
         return program
     from axioms.analysis.constant_reads import follows_causality
 

@@ -30,6 +30,7 @@ from litmus.test import (
     Test,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, fail
+from ptxcore.isa.effect_kinds import COLLECTIVE
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.actions import MAPA_ALIAS
 from ptxcore.machine.explore.symbolic import explore
@@ -191,7 +192,7 @@ class _Builder:
             if not t.place.host:
                 warps.setdefault((t.place.gpu, t.place.warp), []).append(i)
         for warp in warps.values():
-            if any(e.kind == "collective" for i in warp for e in threads[i].execution.effects):
+            if any(e.kind is COLLECTIVE for i in warp for e in threads[i].execution.effects):
                 from ptxcore.machine.explore.warps import Lane, explore_warp
 
                 lanes = [Lane(threads[i].code.special["laneid"], threads[i].code, threads[i].name) for i in warp]

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from axioms.cat.evaluate import bits, closure
 from axioms.events.encounters import WARP, Encounters, Instance
 from axioms.events.event import Thread
+from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -72,7 +73,7 @@ class BarrierOrder:
         self.meetings = encounters.meetings
         self._entries: list[list[tuple[int, Instance, Value]]] = []
         for t, thread in enumerate(threads):
-            named = ((e, encounters.names.get((t, e.index))) for e in thread.execution.effects if e.kind == "barrier")
+            named = ((e, encounters.names.get((t, e.index))) for e in thread.execution.effects if e.kind is BARRIER)
             self._entries.append(
                 [(e.index, i, e.guard) for e, i in named if i is not None and i[0] not in strange and e.guard != 0]
             )

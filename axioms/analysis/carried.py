@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from axioms.events.event import Event, Thread
 from axioms.events.memory import Cell
 from axioms.events.value_sets import MOST, Flow, Numbers, torn, union
-from ptxcore.machine.ir.effects import WRITES
+from ptxcore.isa.effect_kinds import COPY
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -38,11 +38,11 @@ class Written:
         effect = write.effect
         if effect is None:
             return _at_first(self.cells[cell])
-        if effect.kind == "copy":
+        if effect.kind is COPY:
             if self._carried is None:
                 self._carried = Carried(self.cells, self.events, self.numbers)
             return self._carried.numbers(write, cell)
-        if effect.kind not in WRITES:
+        if not effect.kind.writes:
             return None
         numbers = self.flow().numbers(self.threads[write.thread].execution.effects[effect.index].value or 0)
         by, size = 8 * (self.cells[cell].offset - write.offset), self.cells[cell].width
@@ -61,7 +61,7 @@ class Carried:
         self._copied: list[tuple[int, Value]] = []
         copies = 0
         for e in events:
-            if e.effect is not None and e.effect.kind == "copy":
+            if e.effect is not None and e.effect.kind is COPY:
                 copies += e.kind == "W"
                 for cell, value in zip(e.cells, e.values, strict=True):
                     if e.kind == "W":

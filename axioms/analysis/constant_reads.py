@@ -33,10 +33,11 @@ from axioms.analysis.barrier_order import BarrierOrder, GuardedEffect
 from axioms.cat.model import Model
 from axioms.events.definitions import FIELDS, Definitions
 from axioms.events.event import Event, Thread
-from axioms.events.kinds import ALL_ACCESSES, spans_of
+from axioms.events.kinds import spans_of
 from axioms.events.memory import AddressSpace
 from ptxcore.clock import tick
-from ptxcore.machine.ir.effects import ACCESSES, NO_EVENTS, UPDATES, Effect
+from ptxcore.isa.effect_kinds import FREE, LOAD, MALLOC, MBARRIER
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import includes
 from ptxcore.values import terms
 from ptxcore.values.spread import spread
@@ -45,7 +46,6 @@ from ptxcore.values.terms import Term, Value
 #: Operations that may be exchanged with others of their kind, on integers.
 _EXCHANGEABLE = frozenset(("add", "and", "or", "xor", "min", "max"))
 #: Effects by which nobody synchronises with anybody, unless their semantics are of more than `relaxed`.
-_PLAIN = ACCESSES | NO_EVENTS
 
 #: An effect of a thread.
 Key = tuple[int, int]
@@ -141,21 +141,21 @@ class Settling:
         vague: list[tuple[int, int, int]] = []
         for t, thread in enumerate(self.threads):
             for e in thread.execution.effects:
-                if e.kind in ALL_ACCESSES and e.guard != 0:
+                if e.kind.memory and e.guard != 0:
                     at = self._place(t, e)
                     if at is None:
                         vague += self._anywhere(t, e)
                     else:
                         writes = 0 if e.value is None else terms.conj(e.guard, e.writes)
                         found.setdefault(at, []).append(PlacedAccess(t, e, e.guard, writes, e.value))
-                elif e.kind in ("mbarrier", "malloc", "free"):
+                elif e.kind in (MBARRIER, MALLOC, FREE):
                     vague += self._anywhere(t, e)
         return {at: found[at] for at in _apart(found, vague)}
 
     def _place(self, thread: int, e: Effect) -> Bytes | None:
-        if type(e.address) is not int or e.kind not in ACCESSES:
+        if type(e.address) is not int or not e.kind.accesses:
             return None
-        if e.proxy != "generic" or e.agent >= 0 or (e.kind == "load") == (e.value is not None):
+        if e.proxy != "generic" or e.agent >= 0 or (e.kind is LOAD) == (e.value is not None):
             return None
         size = e.width // 8
         at = None if e.address % size else self.space.at(thread, e.address, size)
@@ -163,7 +163,7 @@ class Settling:
 
     def _anywhere(self, thread: int, e: Effect) -> list[tuple[int, int, int]]:
         """The bytes that an access may touch whose place is not known: object, first and end."""
-        if e.kind not in ALL_ACCESSES and e.kind != "mbarrier":
+        if not e.kind.memory and e.kind is not MBARRIER:
             return [(number, 0, o.size) for number, o in enumerate(self.space.objects)]
         found = []
         for s in spans_of(e):
@@ -254,7 +254,7 @@ class Settling:
     def _may_be_exchanged(self, a: PlacedAccess) -> bool:
         """Whether it is an operation that always happens, may be exchanged with others, and gives nobody anything."""
         e = a.effect
-        if e.kind not in UPDATES or e.semantics != "relaxed" or e.result is None or a.writes != 1:
+        if not e.kind.updates or e.semantics != "relaxed" or e.result is None or a.writes != 1:
             return False
         return _operation(e) is not None and e.result not in self._used and a.key not in self._used
 
@@ -300,7 +300,7 @@ class Settling:
                 self._used |= _used_by(e)
                 for dependencies in (e.address_dependencies, e.data_dependencies, e.control_dependencies):
                     self._used.update((t, i) for i in dependencies if i != e.index)
-                plain = e.kind in _PLAIN and e.agent < 0 and e.semantics in ("weak", "relaxed")
+                plain = (e.kind.accesses or not e.kind.event) and e.agent < 0 and e.semantics in ("weak", "relaxed")
                 if e.guard != 0 and not plain and e.index not in known:
                     spots = self._synchronising.setdefault(thread.place.cta, [])
                     spots.append(GuardedEffect(t, e.index, e.guard))
@@ -323,7 +323,7 @@ def _used_by(e: Effect) -> set[Term]:
         elif type(found) is Term:
             plain.append(found)
     symbols = _symbols(plain)
-    if e.result in symbols and e.kind in UPDATES:
+    if e.result in symbols and e.kind.updates:
         rest = _symbols([v for v in plain if v is not e.value])
         if e.result not in rest:
             symbols.discard(e.result)

@@ -28,8 +28,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Protocol
 
+from ptxcore.isa.effect_kinds import ATOM, COPY, LOAD, MBARRIER
 from ptxcore.machine.explore.heap import on_heap
-from ptxcore.machine.ir.effects import ACCESSES, Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.places import Place, includes
 
@@ -51,15 +52,12 @@ class Memory(Protocol):
 #: Numbers that may stand at an address; None where not all are known.
 Noops = Mapping[int, frozenset[int] | None]
 
-#: Effects that go to memory otherwise, at more addresses than one.
-_WIDE = frozenset(("copy", "clear", "discard", "mbarrier"))
-
 
 def noop_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozenset[int] | None]:
     """The addresses in global memory, but not on the heap, where an atomic that writes what it reads is effect-free."""
     always: dict[int, bool] = {}
     for _, e in _effects(threads):
-        if e.kind == "atom" and type(e.address) is int and e.address >> GLOBAL_BITS and not on_heap(e.address):
+        if e.kind is ATOM and type(e.address) is int and e.address >> GLOBAL_BITS and not on_heap(e.address):
             same = e.value is e.result
             if same or type(e.value) is int:
                 always[e.address] = always.get(e.address, False) or same
@@ -83,7 +81,7 @@ def holds(threads: Sequence[Thread], memory: Memory, assumed: Noops) -> bool:
 def _effects(threads: Sequence[Thread]) -> Iterator[tuple[Place, Effect]]:
     for thread in threads:
         for effect in thread.execution.effects:
-            if effect.kind in ACCESSES or effect.kind in _WIDE:
+            if effect.kind.memory or effect.kind is MBARRIER:
                 yield thread.place, effect
 
 
@@ -97,9 +95,7 @@ def _flow(threads: Sequence[Thread], memory: Memory) -> LaterFlow:
     from axioms.events.memory import AddressSpace
     from axioms.events.value_sets import LaterFlow
 
-    accesses = [
-        (t, e) for t, thread in enumerate(threads) for e in thread.execution.effects if e.kind in kinds.ALL_ACCESSES
-    ]
+    accesses = [(t, e) for t, thread in enumerate(threads) for e in thread.execution.effects if e.kind.memory]
     space = AddressSpace(memory.objects, memory.views)
     return LaterFlow(space, accesses, lambda e: [(span.address, span.size) for span in kinds.spans_of(e)])
 
@@ -109,14 +105,14 @@ def _alike(threads: Sequence[Thread], address: int, numbers: Callable[[Effect], 
     size = _width(threads, address) // 8
     scopes: set[tuple[str, Place]] = set()
     for place, e in _effects(threads):
-        if type(e.address) is not int or e.kind == "copy":
-            found = numbers(e) if e.kind in ACCESSES else None
+        if type(e.address) is not int or e.kind is COPY:
+            found = numbers(e) if e.kind.accesses else None
             if found is None or any(n < address + size and address < n + e.width // 8 for n in found):
                 return False
             continue
         if e.address >> GLOBAL_BITS != address >> GLOBAL_BITS:  # another buffer
             continue
-        if e.kind in _WIDE:
+        if e.kind.ranges or e.kind is MBARRIER:
             return False
         if e.address >= address + size or address >= e.address + e.width // 8:
             continue
@@ -135,7 +131,7 @@ def _numbers(threads: Sequence[Thread], memory: Memory, address: int) -> frozens
         return None
     numbers = {first}
     for _, e in _effects(threads):
-        if e.address == address and e.kind != "load" and e.value is not e.result:
+        if e.address == address and e.kind is not LOAD and e.value is not e.result:
             if type(e.value) is not int:
                 return None
             numbers.add(e.value)
@@ -143,4 +139,4 @@ def _numbers(threads: Sequence[Thread], memory: Memory, address: int) -> frozens
 
 
 def _width(threads: Sequence[Thread], address: int) -> int:
-    return next((e.width for _, e in _effects(threads) if e.kind == "atom" and e.address == address), 8)
+    return next((e.width for _, e in _effects(threads) if e.kind is ATOM and e.address == address), 8)

@@ -28,7 +28,8 @@ from axioms.analysis.constant_reads import Bytes, Key, PlacedAccess, Settling
 from axioms.events.encounters import Instance
 from axioms.events.event import Thread
 from axioms.events.memory import AddressSpace
-from ptxcore.machine.ir.effects import NO_EVENTS, Effect
+from ptxcore.isa.effect_kinds import COLLECTIVE, STOP
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
@@ -66,7 +67,7 @@ def without(threads: Sequence[Thread], effects: frozenset[Key]) -> list[Thread]:
     for t, thread in enumerate(threads):
         execution = thread.execution
         kept = [
-            Effect(index=e.index, kind="stop", guard=0, instruction=e.instruction) if (t, e.index) in effects else e
+            Effect(index=e.index, kind=STOP, guard=0, instruction=e.instruction) if (t, e.index) in effects else e
             for e in execution.effects
         ]
         found.append(thread._replace(execution=replace(execution, effects=kept)))
@@ -76,7 +77,7 @@ def without(threads: Sequence[Thread], effects: frozenset[Key]) -> list[Thread]:
 def _wait_for_others(threads: Sequence[Thread]) -> bool:
     """Whether what threads do hangs on what decides that others compute something with them: these dependencies are of
     accesses themselves."""
-    if not any(e.kind == "collective" for thread in threads for e in thread.execution.effects):
+    if not any(e.kind is COLLECTIVE for thread in threads for e in thread.execution.effects):
         return False
     from axioms.events.collectives import Flows
 
@@ -132,7 +133,7 @@ def _idle_barriers(threads: Sequence[Thread], order: BarrierOrder, gone: set[Key
         last: tuple[Instance, Value] | None = None
         stops = order.stops(t)
         for e in thread.execution.effects:
-            if (t, e.index) in gone or e.kind in NO_EVENTS or e.guard == 0:
+            if (t, e.index) in gone or not e.kind.event or e.guard == 0:
                 continue
             instance = stops.get(e.index)
             if instance is None or e.barrier != "sync" or e.result is not None or e.complete != 1:

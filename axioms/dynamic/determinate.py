@@ -20,6 +20,7 @@ from axioms.dynamic.phases import Phases
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 from axioms.dynamic.tensors import Tensors
 from axioms.dynamic.waiting import Hand, Look, Place, Read, Written, behind, leading
+from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.ops import Op
@@ -479,13 +480,13 @@ class Determinate:
         self.copies.maps.looks(thread, address)
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
-        if what == "fence" and how is not None:
+        if what == FENCE and how is not None:
             if self.alone and how.words["operation"] == "mbarrier_init" and not how.words["restrict"]:
                 self.copies.initialises(thread)
             else:
                 self._fence(thread, how)
             return
-        if self.alone and what == "proxy_fence" and how is not None:
+        if self.alone and what == PROXY_FENCE and how is not None:
             if not self.copies.maps.fence(thread, how, address):
                 self.copies.fence(thread, how)
             return

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from axioms.dynamic.clocks import Clocks, Table
 from axioms.dynamic.live import Live, Same
+from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import Compiled
@@ -275,12 +276,12 @@ class Copying(WatchedThread):
 
     def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
         watcher: Any = self.watcher
-        if kind not in ("atom", "red"):
+        if kind not in UPDATES:
             raise Ended
         return watcher.reads(self, address, how.width // 8)
 
-    def effect(self, kind: str, how: Use, **fields: Any) -> Any:
-        if kind != "fence":
+    def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Any:
+        if kind is not FENCE:
             raise Ended
         self.watcher.fences.append(self.op)  # type: ignore[attr-defined]
 

@@ -29,6 +29,7 @@ from axioms.sat.values import Lowering
 from axioms.sync.no_barriers import NoBarriers, NoMbarriers
 from axioms.witness.tearing import whole_source
 from ptxcore.clock import tick
+from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, MBARRIER
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
@@ -75,11 +76,11 @@ class Bounds:
     def _of_barriers(self) -> Barriers | NoBarriers:
         program, executed, lowering, formula = self.program, self.executed, self.lowering, self.formula
         by_warps = False
-        if not program.kinds.isdisjoint(("barrier", "collective")):
+        if not program.kinds.isdisjoint((BARRIER, COLLECTIVE)):
             from axioms.sync.warp_waits import may_block, waits
 
             by_warps = may_block(program)
-        if "barrier" not in program.kinds:
+        if BARRIER not in program.kinds:
             if by_warps:
                 graph = waits(program, executed, lowering, formula, Relation([0] * program.size, {}), ())
                 for _, _, literals in cycles(*graph, formula):
@@ -92,13 +93,13 @@ class Bounds:
 
     def _of_mbarriers(self, numbers: Callable[[Value], Numbers] | None) -> Mbarriers | NoMbarriers:
         program = self.program
-        if "mbarrier" not in program.kinds:
+        if MBARRIER not in program.kinds:
             return NoMbarriers(program.size)
         from axioms.sync.mbarrier_states import steps
         from axioms.sync.mbarriers import Mbarriers
 
         known = [self.barriers.syncbar.must, *[rows for n, rows in program.relations.items() if n == "issue"]]
-        if "collective" in program.kinds:
+        if COLLECTIVE in program.kinds:
             from axioms.events.collectives import operations_before
 
             known.append(operations_before(program.threads, program.events))

@@ -33,6 +33,7 @@ from axioms.witness.judge import Judge
 from axioms.witness.result import Undefined, site_of
 from ptxcore.clock import OutOfTime, paced
 from ptxcore.collection import collection_paused
+from ptxcore.isa.effect_kinds import MBARRIER
 from ptxcore.values.terms import Term, Value
 
 
@@ -97,7 +98,7 @@ class Encoding:
 
     def _numbers(self, ended: bool) -> Callable[[Value], Numbers] | None:
         """What counts of mbarrier operations may be; None where there are no such operations."""
-        if "mbarrier" not in self.program.kinds:
+        if MBARRIER not in self.program.kinds:
             return None
         from axioms.encode.sketch import Sketch
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from weakref import WeakKeyDictionary
 
 from axioms.program import Program
+from ptxcore.isa.effect_kinds import INPUT
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -24,7 +25,7 @@ def inputs(program: Program) -> Iterator[Term]:
     """The truth values among them."""
     for thread in program.threads:
         for effect in thread.execution.effects:
-            if effect.kind == "input" and effect.result is not None and effect.result.width == 1:
+            if effect.kind is INPUT and effect.result is not None and effect.result.width == 1:
                 yield effect.result
 
 
@@ -41,7 +42,7 @@ def _find(program: Program) -> dict[Term, tuple[int, ...] | None]:
         effect.result
         for thread in program.threads
         for effect in thread.execution.effects
-        if effect.kind == "input" and effect.result is not None and effect.result.width > 1
+        if effect.kind is INPUT and effect.result is not None and effect.result.width > 1
     }
     if not wide:
         return {}

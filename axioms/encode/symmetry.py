@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from axioms.cat.model import Model
 from axioms.program import Event, Program
+from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import LEVELS
 from ptxcore.values import terms
@@ -126,9 +127,9 @@ def _named_lanes(program: Program) -> set[int]:
 
 def _names_lanes(effect: Effect, everybody: int) -> bool:
     """Whether an effect treats some threads of its warp differently from others; `everybody` is the mask of them all."""
-    if effect.kind == "collective" or effect.mates:
+    if effect.kind is COLLECTIVE or effect.mates:
         return True
-    meets = effect.kind == "barrier" and effect.level == "warp"
+    meets = effect.kind is BARRIER and effect.level == "warp"
     return meets and (type(effect.mask) is not int or bool(everybody & ~effect.mask))
 
 

@@ -18,6 +18,7 @@ from axioms.events.copied import CopiedPart, copy_spans, parts, range_span, redu
 from axioms.events.event import MAKERS as ORDINARY
 from axioms.events.event import PROXY_TAGS, Collector, Event, Made, Maker, joined, split, tags_of
 from axioms.events.memory import GuardedLocation
+from ptxcore.isa.effect_kinds import CLEAR, COMMIT, COPY, DISCARD, ISSUE, MBARRIER, RED, STORE, WAIT_GROUP
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -46,7 +47,7 @@ def _clear(collector: Collector, thread: int, effect: Effect) -> list[Event]:
             assert type(effect.size) is int
             event = collector.access(thread, effect, "W", tags, at.guard, at, effect.size)
             collector.write(event, 0)
-            if effect.kind == "discard":
+            if effect.kind is DISCARD:
                 collector.spoil(event)
             events.append(event)
     return events
@@ -61,7 +62,7 @@ def _copy(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     else:
         made.copied()
     if effect.proxy == "async" and made.events:
-        fences = 1 + any(e.kind == "wait_group" and e.reads for e in collector.threads[thread].execution.effects)
+        fences = 1 + any(e.kind is WAIT_GROUP and e.reads for e in collector.threads[thread].execution.effects)
         fence = tags_of("F", "ASYNC")
         made.events += [collector.new(thread, "F", fence, effect.guard, effect) for _ in range(fences)]
     return made.events
@@ -136,7 +137,7 @@ def _in_background(maker: Maker) -> Maker:
     def made(collector: Collector, thread: int, effect: Effect) -> list[Event]:
         events = maker(collector, thread, effect)
         if effect.agent >= 0:
-            if effect.kind != "copy" and "st-async-proxy" in collector.options:
+            if effect.kind is not COPY and "st-async-proxy" in collector.options:
                 _through_async_proxy(collector, thread, effect, events)
             for event in events:
                 event.tags, event.in_po = event.tags | {"ASY"}, False
@@ -154,16 +155,16 @@ def _through_async_proxy(collector: Collector, thread: int, effect: Effect, even
 
 #: Who makes the events of effects of asynchronous operations, and of what else writes many bytes at once.
 MAKERS: Mapping[str, Maker] = {
-    "store": _in_background(ORDINARY["store"]),
-    "red": _in_background(ORDINARY["red"]),
-    "issue": _issue,
-    "copy": _in_background(_copy),
-    "commit": _nothing,
-    "wait_group": _wait_group,
-    "clear": _clear,
-    "discard": _clear,
+    STORE: _in_background(ORDINARY["store"]),
+    RED: _in_background(ORDINARY["red"]),
+    ISSUE: _issue,
+    COPY: _in_background(_copy),
+    COMMIT: _nothing,
+    WAIT_GROUP: _wait_group,
+    CLEAR: _clear,
+    DISCARD: _clear,
 }
-SPANS = {"copy": copy_spans, "clear": range_span, "discard": range_span}
+SPANS = {COPY: copy_spans, CLEAR: range_span, DISCARD: range_span}
 
 
 # Relations.
@@ -199,7 +200,7 @@ class Operations:
     def flow(self) -> Iterator[GuardedPair]:
         """The flow of data inside copies."""
         for effect in self.effects:
-            if effect.kind == "copy":
+            if effect.kind is COPY:
                 events = self.made[effect.index]
                 for r in events:
                     for w in events:
@@ -212,7 +213,7 @@ class Operations:
             operation: list[Event] = []
             for effect in agents:
                 events = self.made[effect.index]
-                if effect.kind == "mbarrier":
+                if effect.kind is MBARRIER:
                     yield from _all_pairs(operation, events)
                     operation = []  # of a copy to several CTAs, each one's object learns of its own part
                 else:
@@ -226,7 +227,7 @@ class Operations:
     def _groups(self) -> Iterator[GuardedPair]:
         for done in completions(self):
             for effect in self.agents.get(done.issue, ()):
-                if effect.kind != "mbarrier":
+                if effect.kind is not MBARRIER:
                     events = self.made[effect.index]
                     for e in _reading(events) if done.reads else _writing(events):
                         for wait in self.made[done.wait]:
@@ -235,9 +236,9 @@ class Operations:
     def _arrivals(self) -> Iterator[GuardedPair]:
         """What `cp.async.mbarrier.arrive` tells of: all earlier copies of the thread by `cp.async`."""
         for effect in self.effects:
-            if effect.kind == "issue" and effect.mechanism == "copies":
+            if effect.kind is ISSUE and effect.mechanism == "copies":
                 for copy in self.effects[: effect.index]:
-                    if copy.kind == "copy" and self.effects[copy.agent].mechanism == "group":
+                    if copy.kind is COPY and self.effects[copy.agent].mechanism == "group":
                         for agent in self.agents.get(effect.index, ()):
                             yield from _all_pairs(_writing(self.made[copy.index]), self.made[agent.index])
 
@@ -249,7 +250,7 @@ class Operations:
         mechanism = self.effects[number].mechanism
         if mechanism == wait.mechanism:
             return "reads" if wait.reads else "all"
-        copies = any(e.kind == "copy" for e in self.agents.get(number, ()))
+        copies = any(e.kind is COPY for e in self.agents.get(number, ()))
         return "reads" if wait.mechanism == "bulk_group" and mechanism == "mbarrier" and copies else ""
 
 
@@ -297,15 +298,15 @@ def completions(operations: Operations) -> Iterator[Completion]:
     """
     effects = operations.effects
     for wait in effects:
-        if wait.kind != "wait_group":
+        if wait.kind is not WAIT_GROUP:
             continue
         pending = wait.pending
         assert type(pending) is int  # the instruction has a literal there
         commits: list[Value] = []
         for effect in reversed(effects[: wait.index]):
-            if effect.kind == "commit" and effect.mechanism == wait.mechanism:
+            if effect.kind is COMMIT and effect.mechanism == wait.mechanism:
                 commits.append(_given(wait.guard, effect.guard))
-            elif effect.kind == "issue" and (learnt := operations.learns(wait, effect.index)):
+            elif effect.kind is ISSUE and (learnt := operations.learns(wait, effect.index)):
                 condition = at_least(pending + 1, commits)
                 if condition != 0:
                     yield Completion(effect.index, wait.index, condition, learnt == "reads")
@@ -328,7 +329,7 @@ def at_least(number: int, conditions: Iterable[Value]) -> Value:
 def operations_of(collector: Made) -> Iterator[tuple[int, Operations]]:
     """The threads that have asynchronous operations."""
     for t, thread in enumerate(collector.threads):
-        if any(e.kind == "issue" for e in thread.execution.effects):
+        if any(e.kind is ISSUE for e in thread.execution.effects):
             yield t, Operations(thread.execution.effects, collector.by_effect[t])
 
 

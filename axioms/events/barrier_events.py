@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axioms.events.event import READ_TAGS, WRITE_TAGS, Collector, Event, Maker, Span, scope_tag, tags_of
+from ptxcore.isa.effect_kinds import BARRIER, INPUT, MBARRIER
 from ptxcore.machine.ir.effects import Effect, Requirement
 from ptxcore.values import terms
 
@@ -43,7 +44,7 @@ def early_no(wait: Effect, effects: Sequence[Effect]) -> Effect | None:
     if wait.operation != "wait" or behind >= len(effects):
         return None
     found = effects[behind]
-    same = found.kind == "input" and found.operation == "try_wait" and found.instruction is wait.instruction
+    same = found.kind is INPUT and found.operation == "try_wait" and found.instruction is wait.instruction
     return found if same else None
 
 
@@ -88,11 +89,11 @@ def is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:
         return False
     effect = effects[requirement.effect]
     return (
-        effect.kind == "mbarrier"
+        effect.kind is MBARRIER
         and effect.result is not None
         and terms.symbols_of(requirement.condition) == {effect.result}
     )
 
 
-MAKERS: Mapping[str, Maker] = {"barrier": _barrier, "mbarrier": _mbarrier}
-SPANS = {"mbarrier": _mbarrier_spans}
+MAKERS: Mapping[str, Maker] = {BARRIER: _barrier, MBARRIER: _mbarrier}
+SPANS = {MBARRIER: _mbarrier_spans}

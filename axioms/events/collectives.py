@@ -15,6 +15,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.event import Collector, Event, Maker, Thread
 from axioms.events.undetermined import number, way_of
 from ptxcore.clock import tick
+from ptxcore.isa.effect_kinds import COLLECTIVE, MBARRIER
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.ir.collective import flows, name_of, resolve
 from ptxcore.machine.ir.effects import Dependencies, Effect
@@ -31,7 +32,7 @@ def check(threads: Sequence[Thread], definitions: Mapping[Term, Value]) -> None:
     """Raises UnsupportedProgram where nothing says what such an instruction returns."""
     for thread in threads:
         for effect in thread.execution.effects:
-            if effect.kind == "collective" and effect.answer is None and effect.guard != 0:
+            if effect.kind is COLLECTIVE and effect.answer is None and effect.guard != 0:
                 assert effect.result is not None
                 if effect.result not in definitions:
                     instruction = effect.instruction
@@ -43,7 +44,7 @@ def _nothing(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     return []
 
 
-MAKERS: Mapping[str, Maker] = {"collective": _nothing}
+MAKERS: Mapping[str, Maker] = {COLLECTIVE: _nothing}
 
 
 class Meetings:
@@ -57,7 +58,7 @@ class Meetings:
         self.warps = [
             warp
             for warp in warps.values()
-            if any(e.kind == "collective" for t in warp for e in threads[t].execution.effects)
+            if any(e.kind is COLLECTIVE for t in warp for e in threads[t].execution.effects)
         ]
         self.lanes = {t: lane_of(threads[t]) for warp in self.warps for t in warp}
         self._known: dict[tuple[int, MeetingSite], set[int]] = {}
@@ -150,9 +151,7 @@ class Flows:
         self.lanes: dict[tuple[int, int, int], int] = {}
         self.effects: dict[tuple[int, int], Effect] = {}
         self.warps: dict[int, tuple[int, int]] = {}
-        computing = {
-            _warp(thread) for thread in threads if any(e.kind == "collective" for e in thread.execution.effects)
-        }
+        computing = {_warp(thread) for thread in threads if any(e.kind is COLLECTIVE for e in thread.execution.effects)}
         for t, thread in enumerate(threads):
             if _warp(thread) in computing:
                 self.warps[t] = _warp(thread)
@@ -208,7 +207,7 @@ class Flows:
         while waiting:
             t, index, condition = waiting.pop()
             effect = self.effects.get((t, index))
-            if effect is None or effect.kind != "collective":
+            if effect is None or effect.kind is not COLLECTIVE:
                 yield t, index, condition
             elif (t, index) not in seen:
                 seen.add((t, index))
@@ -242,7 +241,7 @@ def operations_before(threads: Sequence[Thread], events: Sequence[Event]) -> lis
 
 
 def _on_object(event: Event) -> bool:
-    return event.in_po and event.effect is not None and event.effect.kind == "mbarrier"
+    return event.in_po and event.effect is not None and event.effect.kind is MBARRIER
 
 
 def _warp(thread: Thread) -> tuple[int, int]:
@@ -273,7 +272,7 @@ class Sites:
 def _meetings(effects: Sequence[Effect]) -> Iterator[tuple[MeetingSite, Effect]]:
     sites = Sites()
     for effect in effects:
-        if effect.kind == "collective":
+        if effect.kind is COLLECTIVE:
             yield sites.of(effect), effect
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import Span
 from axioms.events.memory import MAX_ALIGNMENT
+from ptxcore.isa.effect_kinds import COPY
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -102,7 +103,7 @@ class Move(NamedTuple):
 
 def moves(effect: Effect) -> Iterator[Move]:
     """What a copy, or a `clear`, of a concrete run writes where. Of a reduction, each element and what it is combined with."""
-    if effect.kind != "copy":
+    if effect.kind is not COPY:
         assert type(effect.size) is int
         yield Move(effect.address, None, effect.size)
         return

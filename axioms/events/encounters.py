@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from axioms.events.event import Thread
+from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import Place
 from ptxcore.values import terms
@@ -72,11 +73,11 @@ class Encounters:
         of_ctas: dict[int, list[tuple[int, Effect]]] = {}
         uncertain = {
             thread.place.warp for thread in self.threads for e in thread.execution.effects
-            if e.kind == "barrier" and e.level == "warp" and type(e.mask) is not int
+            if e.kind is BARRIER and e.level == "warp" and type(e.mask) is not int
         }  # fmt: skip
         for t, thread in enumerate(self.threads):
             for effect in thread.execution.effects:
-                if effect.kind != "barrier" or effect.instance is not None:
+                if effect.kind is not BARRIER or effect.instance is not None:
                     continue
                 if effect.level == "cluster":
                     self.barriers[t, effect.index] = self._of_cluster(thread.place.cluster)

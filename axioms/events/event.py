@@ -14,7 +14,8 @@ from axioms.events.definitions import Definitions
 from axioms.events.memory import MAX_ALIGNMENT, AddressSpace, CellLayout, GuardedLocation, TooManyPlaces
 from axioms.events.value_sets import Flow, Numbers
 from ptxcore.clock import tick
-from ptxcore.machine.ir.effects import ACCESSES, Effect, Requirement, ThreadExecution
+from ptxcore.isa.effect_kinds import ATOM, INPUT, LOAD, RED, STOP, STORE, kinds_with
+from ptxcore.machine.ir.effects import Effect, Requirement, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.places import Place as Placement
 from ptxcore.syntax.tree import Instruction
@@ -151,7 +152,7 @@ def _access_spans(effect: Effect) -> tuple[Span, ...]:
 
 
 #: What the effects of each kind access, in bytes; kinds that access no memory are not listed.
-SPANS: Mapping[str, Callable[[Effect], tuple[Span, ...]]] = dict.fromkeys(ACCESSES, _access_spans)
+SPANS: Mapping[str, Callable[[Effect], tuple[Span, ...]]] = dict.fromkeys(kinds_with("accesses"), _access_spans)
 
 
 #: Of so many addresses at most, each is tried.
@@ -444,8 +445,8 @@ def _store(collector: Collector, thread: int, effect: Effect) -> list[Event]:
 
 def _atomic(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     assert effect.value is not None
-    sink = "RED" if effect.kind == "red" or not effect.returns else ""
-    thrown_away = "" if effect.kind == "red" or effect.returns else "SINK"
+    sink = "RED" if effect.kind is RED or not effect.returns else ""
+    thrown_away = "" if effect.kind is RED or effect.returns else "SINK"
     rest = ("M", "RMW", sink, thrown_away, scope_tag(effect), PROXY_TAGS[effect.proxy])
     read_tags = tags_of("R", READ_TAGS[effect.semantics], *rest)
     write_tags = tags_of("W", WRITE_TAGS[effect.semantics], *rest)
@@ -472,10 +473,10 @@ Maker = Callable[[Collector, int, Effect], list[Event]]
 
 #: Who makes the events of an effect, by its kind.
 MAKERS: Mapping[str, Maker] = {
-    "load": _load,
-    "store": _store,
-    "atom": _atomic,
-    "red": _atomic,
-    "input": _nothing,
-    "stop": _nothing,
+    LOAD: _load,
+    STORE: _store,
+    ATOM: _atomic,
+    RED: _atomic,
+    INPUT: _nothing,
+    STOP: _nothing,
 }

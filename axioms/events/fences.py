@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import PROXY_TAGS, Collector, Event, Maker, scope_tag, tags_of
 from axioms.events.memory import Object
+from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import Place
 
@@ -42,7 +43,7 @@ def _restricted(effect: Effect) -> str:
     return "RESTRICT" if effect.restrict or "." in effect.proxy or effect.size is not None else ""
 
 
-MAKERS: Mapping[str, Maker] = {"fence": _fence, "proxy_fence": _proxy_fence}
+MAKERS: Mapping[str, Maker] = {FENCE: _fence, PROXY_FENCE: _proxy_fence}
 
 
 def covers(collector: Collector) -> list[int] | None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from axioms.events.event import Collector, Event, Maker, UndefinedBehaviour, tags_of
+from ptxcore.isa.effect_kinds import FREE, MALLOC
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
 #: The kind of the event that a `free` is.
-FREE = "D"
+FREED = "D"
 
 
 def _malloc(collector: Collector, thread: int, effect: Effect) -> list[Event]:
@@ -34,7 +35,7 @@ def _free(collector: Collector, thread: int, effect: Effect) -> list[Event]:
         if here != 0:
             known.append(here)
         if guard != 0:
-            event = collector.new(thread, FREE, tags_of(), guard, effect)
+            event = collector.new(thread, FREED, tags_of(), guard, effect)
             event.object, event.offset, event.width, event.mapping = view.object, 0, 8 * thing.size, view.mapping
             events.append(event)
     elsewhere = terms.conj(effect.guard, terms.negate(terms.any_of(known)))
@@ -48,13 +49,13 @@ def freed(events: list[Event]) -> list[int] | None:
     """The relation of that name, as rows of bitsets: from a `free` to accesses to what it takes back, and to others like it."""
     rows = [0] * len(events)
     for free in events:
-        if free.kind == FREE:
+        if free.kind == FREED:
             for e in events:
-                mine = e.object == free.object and e.thread >= 0 and e is not free and (e.cells or e.kind == FREE)
+                mine = e.object == free.object and e.thread >= 0 and e is not free and (e.cells or e.kind == FREED)
                 if mine and terms.conj(free.guard, e.guard) != 0:
                     rows[free.index] |= 1 << e.index
     return rows if any(rows) else None
 
 
 #: Who makes the events of what threads do about the heap.
-MAKERS: Mapping[str, Maker] = {"malloc": _malloc, "free": _free}
+MAKERS: Mapping[str, Maker] = {MALLOC: _malloc, FREE: _free}

@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 from axioms.events.event import Maker, Span
-from ptxcore.machine.ir import effects
+from ptxcore.isa.effect_kinds import EffectKind
 from ptxcore.machine.ir.effects import Effect
 
 #: The kinds that each file of this folder has in its `MAKERS`.
@@ -25,10 +25,6 @@ HOMES = {
     "launches": "grid host",
     "heap": "malloc free",
 }
-#: Of those, the kinds that access memory: they are in `SPANS` of their file, too.
-ALL_ACCESSES = effects.ACCESSES | {"copy", "clear", "discard"}
-#: Accesses that threads do themselves, or that are part of an asynchronous operation, in whose file they are then.
-BACKGROUND = frozenset(("store", "red"))
 
 _HOME = {kind: home for home, kinds in HOMES.items() for kind in kinds.split()}
 
@@ -39,8 +35,8 @@ def maker_of(effect: Effect) -> Maker | None:
 
 
 @cache
-def _maker(kind: str, background: bool) -> Maker | None:
-    home = "asynchronous" if background and kind in BACKGROUND else _HOME.get(kind)
+def _maker(kind: EffectKind, background: bool) -> Maker | None:
+    home = "asynchronous" if background and kind.background else _HOME.get(kind)
     if home is None:
         return None
     maker: Maker = _file(home).MAKERS[kind]
@@ -53,7 +49,7 @@ def spans_of(effect: Effect) -> tuple[Span, ...]:
 
 
 @cache
-def _spans(kind: str) -> Callable[[Effect], tuple[Span, ...]]:
+def _spans(kind: EffectKind) -> Callable[[Effect], tuple[Span, ...]]:
     spans: Callable[[Effect], tuple[Span, ...]] = _file(_HOME[kind]).SPANS[kind]
     return spans
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import Collector, Event, Maker, Thread, tags_of
+from ptxcore.isa.effect_kinds import GRID, HOST
 from ptxcore.machine.ir.effects import Dependencies, Effect
 from ptxcore.syntax.tree import Immediate, Name
 from ptxcore.values import terms
@@ -76,7 +77,7 @@ class Streams:
         """The kernels for whose ends a thread waits by one of its effects; None where it waits for none by its kind. `done`:
         the effects before it, where they are not those of the thread here. Raises UnsupportedProgram where that is not
         decided."""
-        if effect.kind == "grid" and effect.operation == "wait":
+        if effect.kind is GRID and effect.operation == "wait":
             before = self.previous(self.of_thread[thread]) if thread in self.of_thread else None
             return () if before is None else (before,)
         if not _is_command(effect, "sync"):
@@ -97,7 +98,7 @@ class Streams:
             ctas.setdefault(self.threads[t].place.cta, []).append(t)
         for some in ctas.values():
             effects = [(t, e) for t in some for e in self.threads[t].execution.effects]
-            yield some, [(t, e) for t, e in effects if e.kind == "grid" and e.operation == "launch_dependents"]
+            yield some, [(t, e) for t, e in effects if e.kind is GRID and e.operation == "launch_dependents"]
 
     def called(self, effect: Effect) -> tuple[int, ...]:
         """The kernels that a command of the host names."""
@@ -116,7 +117,7 @@ class Streams:
 
 
 def _is_command(effect: Effect, operation: str) -> bool:
-    return effect.kind == "host" and effect.operation == operation
+    return effect.kind is HOST and effect.operation == operation
 
 
 def _name(effect: Effect) -> str | None:
@@ -205,7 +206,7 @@ class Grids:
     def _guards(self, k: int, operation: str) -> Iterator[Value]:
         for t in self.kernels[k].threads:
             for effect in self.collector.threads[t].execution.effects:
-                if effect.kind == "grid" and effect.operation == operation:
+                if effect.kind is GRID and effect.operation == operation:
                     yield effect.guard
 
     def decided(self) -> Iterator[tuple[int, Dependencies, Value, int]]:
@@ -261,4 +262,4 @@ def _host(collector: Collector, thread: int, effect: Effect) -> list[Event]:
 
 
 #: Who makes the events of what threads do about kernels.
-MAKERS: Mapping[str, Maker] = {"grid": _grid, "host": _host}
+MAKERS: Mapping[str, Maker] = {GRID: _grid, HOST: _host}

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator, Mapping
 from axioms.cat.evaluate import Rows, bits, closure
 from axioms.events.event import Collector, UndefinedBehaviour
 from axioms.events.memory import GuardedLocation, Object
+from ptxcore.isa.effect_kinds import COPY, ISSUE, MBARRIER
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
@@ -23,9 +24,9 @@ def obligations(
 ) -> Iterator[UndefinedBehaviour]:
     """What is wrong with a program's accesses, each with its condition. `kinds` are those of its effects, `relations` are those
     known before any solving."""
-    if "issue" in kinds:
+    if ISSUE in kinds:
         yield from _operations(collector)
-    if "mbarrier" in kinds:
+    if MBARRIER in kinds:
         yield from _barrier_objects(collector)
     yield from _constants(collector)
     yield from _read_only(collector, relations)
@@ -52,14 +53,14 @@ class _Operands:
     def troubles(self) -> Iterator[UndefinedBehaviour]:
         first = self.effects[0]
         opcode = first.instruction.opcode
-        barriers = [e for e in self.effects if e.kind == "mbarrier"]
-        if first.kind in ("store", "red") and not barriers:
+        barriers = [e for e in self.effects if e.kind is MBARRIER]
+        if first.kind.background and not barriers:
             yield from self._release(opcode)
-        elif first.kind in ("store", "red"):
+        elif first.kind.background:
             yield from self._in_cluster(opcode, barriers)
-        elif first.kind == "copy":
+        elif first.kind is COPY:
             for copy in self.effects:
-                if copy.kind == "copy":
+                if copy.kind is COPY:
                     yield from self._copied(copy)
 
     def _release(self, opcode: str) -> Iterator[UndefinedBehaviour]:
@@ -83,7 +84,7 @@ class _Operands:
                     yield self._wrong(effect, at.guard, f"{opcode}.async outside of the shared memory of its cluster")
                 elif opcode == "red" and owner == self.place.cta:
                     yield self._wrong(effect, at.guard, "red.async to the shared memory of its own CTA")
-                for other in barriers if effect.kind != "mbarrier" else ():
+                for other in barriers if effect.kind is not MBARRIER else ():
                     for there in self._at(other):
                         both = terms.conj(at.guard, there.guard)
                         if None is not owner != self._owner(there):
@@ -143,7 +144,7 @@ def _barrier_objects(collector: Collector) -> Iterator[UndefinedBehaviour]:
 
     for t, thread in enumerate(collector.threads):
         for effect in thread.execution.effects:
-            if effect.kind != "mbarrier":
+            if effect.kind is not MBARRIER:
                 continue
             for at in collector.places[t, effect.index][0]:
                 thing = collector.space.objects[at.object]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from axioms.events.memory import AddressSpace, TooManyPlaces
 from axioms.sat.values import TooManyValues, numbers_of
 from ptxcore.clock import tick
-from ptxcore.machine.ir.effects import ACCESSES, Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value
@@ -46,8 +46,8 @@ class Flow:
         spans: Callable[[Effect], Iterable[tuple[Value, int]]],
     ) -> None:
         self.space = space
-        self._plain = [(t, e) for t, e in accesses if e.kind in ACCESSES]
-        others = [(t, *span) for t, e in accesses if e.kind not in ACCESSES for span in spans(e)]
+        self._plain = [(t, e) for t, e in accesses if e.kind.accesses]
+        others = [(t, *span) for t, e in accesses if not e.kind.accesses for span in spans(e)]
         self._reads = [(t, e) for t, e in self._plain if e.result is not None]
         self._writes = [(t, e) for t, e in self._plain if e.value is not None]
         self._known: dict[Term, Numbers] = {e.result: _NONE for _, e in self._reads if e.result is not None}

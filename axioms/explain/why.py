@@ -27,6 +27,7 @@ from axioms.witness.fitted import fitted
 from axioms.witness.result import Decision, Rest, Step, Unreachable, Why, site_of
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
+from ptxcore.isa.effect_kinds import ATOM, BARRIER, FENCE, LOAD, MBARRIER, RED, STORE, WAIT_GROUP
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import SCOPES
 from ptxcore.syntax.tree import Instruction
@@ -323,13 +324,13 @@ def _step(edge: _Edge, number: Mapping[int, int]) -> Step:
 #: A weaker effect, or one that never happens.
 Change = Callable[[Effect], Effect]
 _LESS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "fence": {"sc": ("acq_rel",), "acq_rel": ("release", "acquire")},
-    "load": {"acquire": ("relaxed",), "relaxed": ("weak",)},
-    "store": {"release": ("relaxed",), "relaxed": ("weak",)},
-    "atom": {"acq_rel": ("release", "acquire"), "acquire": ("relaxed",), "release": ("relaxed",)},
-    "red": {"release": ("relaxed",)},
-    "mbarrier": {"release": ("relaxed",), "acquire": ("relaxed",)},
-    "barrier": {"release": ("relaxed",), "acquire": ("relaxed",)},
+    FENCE: {"sc": ("acq_rel",), "acq_rel": ("release", "acquire")},
+    LOAD: {"acquire": ("relaxed",), "relaxed": ("weak",)},
+    STORE: {"release": ("relaxed",), "relaxed": ("weak",)},
+    ATOM: {"acq_rel": ("release", "acquire"), "acquire": ("relaxed",), "release": ("relaxed",)},
+    RED: {"release": ("relaxed",)},
+    MBARRIER: {"release": ("relaxed",), "acquire": ("relaxed",)},
+    BARRIER: {"release": ("relaxed",), "acquire": ("relaxed",)},
 }
 
 
@@ -378,9 +379,9 @@ def _changed(program: Program, thread: int, instruction: Instruction, change: Ch
 
 def _weaker(effect: Effect) -> Iterator[tuple[str, list[tuple[str, Change]]]]:
     """What could be weaker about an instruction, and how, strongest first."""
-    if effect.kind in ("fence", "proxy_fence"):
+    if effect.kind.fences:
         yield "fence", [("", _never)]
-    if effect.kind == "wait_group":
+    if effect.kind is WAIT_GROUP:
         yield "wait", [("", _never)]
     less = _LESS.get(effect.kind, {}).get(effect.semantics, ())
     for semantics in less:

@@ -26,11 +26,12 @@ from axioms.witness.fitted import fitted
 from axioms.witness.races import BY_THE_END, add_races, flags_of_beginnings
 from axioms.witness.result import Decision
 from axioms.witness.tearing import with_tearing
+from ptxcore.isa.effect_kinds import MBARRIER, kinds_with
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
 #: What waits for other threads.
-_MEETING = ("barrier", "collective")
+_MEETING = kinds_with("meets")
 
 
 def may_not_end(program: Program, model: Model) -> bool:
@@ -57,7 +58,7 @@ def look(
     flags = flags_of_beginnings(model, races)
     # Where nothing can be wrong in the program as it is, nothing is where its threads may block: they do no more there.
     if (
-        "mbarrier" not in program.kinds
+        MBARRIER not in program.kinds
         and not whole.troubles
         and not may_be_misused(program)
         and not fitted(model, whole, flags).flags

@@ -11,7 +11,8 @@ from axioms.events.definitions import Definitions
 from axioms.program import Program, Thread, with_threads
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from axioms.witness.stalls import abort_of
-from ptxcore.machine.ir.effects import ACCESSES, FENCES, Effect, Iteration, Stuck, ThreadExecution
+from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, INPUT, MBARRIER, kinds_with
+from ptxcore.machine.ir.effects import Effect, Iteration, Stuck, ThreadExecution
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 #: Effects that an execution in which a thread goes round for ever may do again and again: see `axioms.liveness.lasso`.
-REPEATABLE = ACCESSES | FENCES
+REPEATABLE = kinds_with("accesses", "fences")
 
 
 class Round(NamedTuple):
@@ -48,12 +49,12 @@ class Stop(NamedTuple):
 
 def _waits(effect: Effect) -> bool:
     """Whether an effect waits for others."""
-    return (effect.kind == "barrier" and effect.barrier != "arrive") or bool(effect.mates)
+    return (effect.kind is BARRIER and effect.barrier != "arrive") or bool(effect.mates)
 
 
 def is_arrival(effect: Effect) -> bool:
     """Whether it is an arrival at a barrier that only waits for the threads of its warp (sections 9.7.13.1 and 9.7.13.3)."""
-    return effect.kind == "barrier" and effect.barrier == "arrive" and effect.instance is None
+    return effect.kind is BARRIER and effect.barrier == "arrive" and effect.instance is None
 
 
 class Blocking:
@@ -109,7 +110,7 @@ class Blocking:
         execution = thread.execution
         effects: list[Effect] = []
         choices: list[Effect] = []
-        self._own[number] += [e.result for e in execution.effects if e.kind == "input" and e.result is not None]
+        self._own[number] += [e.result for e in execution.effects if e.kind is INPUT and e.result is not None]
 
         def chosen(symbol: Value, instruction: Instruction) -> None:
             if type(symbol) is Term and symbol not in self._chosen:
@@ -143,7 +144,7 @@ class Blocking:
             if _waits(effect) or (is_arrival(effect) and self.warp_mates[number]):
                 passes = self._passing(number, effect)
                 changed.complete = passes
-                if effect.kind == "collective":
+                if effect.kind is COLLECTIVE:
                     self.together.append((number, changed, passes))
                 stop = terms.conj(guard, terms.negate(passes))
                 self.stops.append(Stop("barrier", number, stop, effect.instruction, effect.index))
@@ -213,7 +214,7 @@ class Blocking:
             if self._certain is not None and self._certain.leaves(number, stuck):
                 continue
             guard = terms.conj(stuck.guard if self._aborts else stuck.forever, through)
-            kind = "mbarrier" if any(execution.effects[i].kind == "mbarrier" for i in stuck.reads) else "loop"
+            kind = "mbarrier" if any(execution.effects[i].kind is MBARRIER for i in stuck.reads) else "loop"
             where = _where(stuck, execution.effects)
             self.stops.append(Stop(kind, number, guard, where, reads=stuck.reads, rounds=(Round(stuck.reads, 1),)))
 
@@ -283,9 +284,9 @@ def _turns(execution: ThreadExecution) -> list[tuple[Iteration, list[Iteration]]
 
 
 def _choice(index: int, instruction: Instruction, symbol: Term) -> Effect:
-    return Effect(index=index, kind="input", guard=1, instruction=instruction, result=symbol, width=1)
+    return Effect(index=index, kind=INPUT, guard=1, instruction=instruction, result=symbol, width=1)
 
 
 def _where(stuck: Stuck, effects: Sequence[Effect]) -> Instruction | None:
     """The instruction that waits: the first that looks."""
-    return next((effects[i].instruction for i in stuck.reads if effects[i].kind != "input"), stuck.instruction)
+    return next((effects[i].instruction for i in stuck.reads if effects[i].kind is not INPUT), stuck.instruction)

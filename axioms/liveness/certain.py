@@ -17,6 +17,7 @@ from functools import cached_property
 
 from axioms.program import Program
 from axioms.sync.shared_waits import SharedWaits
+from ptxcore.isa.effect_kinds import INPUT, MBARRIER, STOP
 from ptxcore.isa.mbarrier import Contents, contents, outstanding, packed
 from ptxcore.machine.ir.effects import Effect, Stuck
 from ptxcore.values import terms
@@ -65,7 +66,7 @@ class CertainEnds(SharedWaits):
 
     def _traps(self, t: int) -> Iterator[Value]:
         """The conditions under which a thread ends the launch."""
-        return (e.guard for e in self.threads[t].execution.effects if e.kind == "stop" and e.guard != 0)
+        return (e.guard for e in self.threads[t].execution.effects if e.kind is STOP and e.guard != 0)
 
     def leaves(self, t: int, loop: Stuck) -> bool:
         """Whether a thread certainly leaves a loop that waits."""
@@ -79,9 +80,9 @@ class CertainEnds(SharedWaits):
 
     def _is_left(self, t: int, effect: Effect, forever: Value) -> bool:
         """Whether a loop is certainly left that waits by an effect, as far as that one decides."""
-        if effect.kind == "input":
+        if effect.kind is INPUT:
             return effect.operation == "try_wait"
-        if effect.kind != "mbarrier" or effect.operation != "wait" or effect.result is None:
+        if effect.kind is not MBARRIER or effect.operation != "wait" or effect.result is None:
             return False
         number = self.program.places[t, effect.index][0]
         last = self._state(number[0].object) if len(number) == 1 else None

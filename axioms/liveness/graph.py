@@ -16,16 +16,16 @@ from typing import NamedTuple
 from axioms.events.event import Thread
 from axioms.events.memory import AddressSpace
 from ptxcore.diagnostics import InputError
+from ptxcore.isa.effect_kinds import LOAD, STORE
 from ptxcore.machine.explore.engine import Exploration as Machine
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.symbolic import thread_type
-from ptxcore.machine.ir.effects import ACCESSES, NO_DEPENDENCIES, Effect
+from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Effect
 from ptxcore.machine.ir.private_memory import Memory, Top
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.values.terms import Value
 
 #: What a graph has: accesses, and what no interleaving is about.
-_PASSED = frozenset(("fence", "proxy_fence"))
 #: So many nodes of a thread at most; waiting loops and exchanges have few.
 _MOST_NODES = 500
 #: Blocks between two accesses, at most.
@@ -119,11 +119,11 @@ class Graph:
         effect = effects[key.done]
         written = _written(effect)
         if following is not None:
-            rest = next((i for i in range(key.done + 1, len(effects)) if effects[i].kind in ACCESSES), None)
+            rest = next((i for i in range(key.done + 1, len(effects)) if effects[i].kind.accesses), None)
             if rest is None:
                 return AccessEdge(self._settle(following, after, _fences(effects[key.done :])), written)
         else:
-            rest = next(i for i in range(key.done + 1, len(effects)) if effects[i].kind in ACCESSES)
+            rest = next(i for i in range(key.done + 1, len(effects)) if effects[i].kind.accesses)
         between = _fences(effects[key.done : rest])
         return AccessEdge(self._node(key._replace(answers=answers, done=rest, fences=between), effects[rest]), written)
 
@@ -140,7 +140,7 @@ class Graph:
             seen.add(entry)
             known = self._states.setdefault(entry, state)
             effects, following, after = self._run(number, known, ())
-            first = next((i for i, e in enumerate(effects) if e.kind in ACCESSES), None)
+            first = next((i for i, e in enumerate(effects) if e.kind.accesses), None)
             if first is not None:
                 return self._node(_Key(*entry, (), first, fences + _fences(effects[:first])), effects[first], fresh)
             fences += _fences(effects)
@@ -173,7 +173,7 @@ class Graph:
         if at is None or effect.address % size:
             raise Unsuited
         view, offset = at
-        return NextAccess(MemoryRange(view.object, offset, size), effect.kind != "store", effect, fences)
+        return NextAccess(MemoryRange(view.object, offset, size), effect.kind is not STORE, effect, fences)
 
     def _run(self, number: int, state: State, answers: Sequence[int]) -> tuple[list[Effect], int | None, State]:
         """The effects of a block, up to the access that asks for more than `answers` have; the block behind it, None
@@ -182,7 +182,7 @@ class Graph:
         asked: list[Effect] = []
 
         def answer(effect: Effect, width: int) -> Value:
-            if effect.kind not in ACCESSES:
+            if not effect.kind.accesses:
                 raise Unsuited
             found = next(given, None)
             if found is None:
@@ -199,7 +199,7 @@ class Graph:
             pass
         except InputError:
             raise Unsuited from None
-        if any(e.kind not in ACCESSES and e.kind not in _PASSED for e in machine.effects if e.guard != 0):
+        if any(not e.kind.accesses and not e.kind.fences for e in machine.effects if e.guard != 0):
             raise Unsuited
         if machine.requirements and any(r.guard != 0 and r.condition != 1 for r in machine.requirements):
             raise Unsuited
@@ -210,7 +210,7 @@ class Graph:
 
 
 def _written(effect: Effect) -> int | None:
-    if effect.kind == "load" or effect.writes == 0 or effect.value is None:
+    if effect.kind is LOAD or effect.writes == 0 or effect.value is None:
         return None
     if type(effect.value) is not int or effect.writes != 1:
         raise Unsuited
@@ -218,7 +218,7 @@ def _written(effect: Effect) -> int | None:
 
 
 def _fences(effects: Sequence[Effect]) -> int:
-    return sum(e.kind in _PASSED and e.guard != 0 for e in effects)
+    return sum(e.kind.fences and e.guard != 0 for e in effects)
 
 
 def _contents(state: State) -> Hashable:

@@ -29,6 +29,7 @@ from axioms.witness.execution import Executions
 from axioms.witness.result import Decision
 from axioms.witness.stalls import Stall, Wait, repeated
 from ptxcore.clock import OutOfTime
+from ptxcore.isa.effect_kinds import LOAD
 from ptxcore.places import includes
 
 #: So many states at most.
@@ -340,7 +341,7 @@ class Interleavings:
         return [(g.number, a) for g in self.graphs for a in g.accesses if a.place == place]
 
     def _is_written(self, place: MemoryRange) -> bool:
-        return any(a.effect.kind != "load" for _, a in self._accesses(place))
+        return any(a.effect.kind is not LOAD for _, a in self._accesses(place))
 
     def _is_strong(self, place: MemoryRange) -> bool:
         some = {(t, a.effect.semantics, a.effect.scope) for t, a in self._accesses(place)}

@@ -12,6 +12,7 @@ from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sync.arrivals import EARLY
 from axioms.sync.numbered_barriers import Instances
 from axioms.sync.rounds import RoundPart, Rounds
+from ptxcore.isa.effect_kinds import MBARRIER
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 
@@ -268,7 +269,7 @@ class Reasons:
         """No operation on the mbarrier object follows."""
         for operation in self.giving.program.events:
             effect = operation.effect
-            if operation.kind != "X" or effect is None or effect.kind != "mbarrier" or effect.operation == "wait":
+            if operation.kind != "X" or effect is None or effect.kind is not MBARRIER or effect.operation == "wait":
                 continue
             follows = self.encoding.mbarriers.mbo.literal(wait.index, operation.index)
             if follows != FALSE:

@@ -17,13 +17,14 @@ from axioms.witness.candidate import Candidate
 from axioms.witness.concrete import assembled
 from axioms.witness.fitted import fitted
 from axioms.witness.judge import Judge
+from ptxcore.isa.effect_kinds import kinds_with
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.explore.state import State
-from ptxcore.machine.ir.effects import ACCESSES, FENCES, Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values.terms import Value
 
 #: What an execution is written out of.
-PLAIN = ACCESSES | FENCES
+PLAIN = kinds_with("accesses", "fences")
 #: So many copies are evaluated: of three, the middle one has a copy on either side.
 COPIES = 3
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from axioms.cat.evaluate import Rows, closure
 from axioms.program import Event, Program, ends_by
+from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.syntax.tree import Instruction
 
 _WARP = 32
@@ -351,8 +352,7 @@ def _divergent(program: Program, group: Sequence[Event]) -> bool:
     """Whether threads of one warp of a kernel come to an aligned barrier by different instructions."""
     for a, b in itertools.combinations(group, 2):
         assert a.effect is not None and b.effect is not None
-        aligned = a.effect.aligned or b.effect.aligned
-        if not aligned or a.effect.instruction is b.effect.instruction:
+        if not (a.effect.aligned or b.effect.aligned) or a.effect.instruction is b.effect.instruction:
             continue
         first, second = program.threads[a.thread], program.threads[b.thread]
         together = a.thread != b.thread and first.place.warp == second.place.warp
@@ -375,7 +375,7 @@ def _ended(program: Program, threads: Sequence[int], wait: Event | None) -> list
 
 
 def _is_of_barrier(e: Event) -> bool:
-    return e.effect is not None and e.effect.kind == "barrier"
+    return e.effect is not None and e.effect.kind is BARRIER
 
 
 def _complete(

@@ -26,6 +26,7 @@ from axioms.witness.races import BY_THE_END, Seen, add_races, flags_of_beginning
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.staged import StagedEvaluation
 from axioms.witness.stalls import ABORTS
+from ptxcore.isa.effect_kinds import COLLECTIVE
 from ptxcore.machine.explore.concrete import Trace
 
 _MISUSE = "misuse of a barrier"
@@ -98,7 +99,7 @@ class _Search(Search):
 def _ways(traces: Sequence[Trace]) -> Iterator[ThreadEnd]:
     """How far a thread comes. Where a warp executes something together, it has come there and is told, or has not come."""
     for way in ways_of(traces, aborts=False):
-        if way.kind == "barrier" and way.trace.effects[-1].kind == "collective":
+        if way.kind == "barrier" and way.trace.effects[-1].kind is COLLECTIVE:
             yield ThreadEnd("on", replace(way.trace, effects=way.trace.effects[:-1]))
         elif way.kind in ("end", "barrier"):
             yield way

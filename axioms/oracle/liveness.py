@@ -35,12 +35,13 @@ from axioms.witness.missing_arrivals import absent
 from axioms.witness.staged import StagedEvaluation
 from axioms.witness.stalls import ABORTS, Stall, Wait
 from axioms.witness.tearing import with_tearing
+from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, FENCE, INPUT, LOAD, MBARRIER, PROXY_FENCE, STOP
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.syntax.tree import Instruction
 
 #: What changes nothing for anybody else: a thread that stops there may as well have stopped before it.
-_UNSEEN = frozenset(("load", "fence", "proxy_fence", "input", "collective"))
+_UNSEEN = frozenset((LOAD, FENCE, PROXY_FENCE, INPUT, COLLECTIVE))
 
 
 class ThreadEnd(NamedTuple):
@@ -252,12 +253,12 @@ def ways_of(traces: Sequence[Trace], aborts: bool) -> list[ThreadEnd]:
         last = trace.effects[-1] if trace.effects else None
         if trace.status == "finished":
             note(ThreadEnd("end", trace))
-        if last is not None and last.kind == "stop" and aborts:
+        if last is not None and last.kind is STOP and aborts:
             kind = "trap" if last.operation in ("trap", "brkpt") else "assertion"
             note(ThreadEnd(kind, trace, last.instruction, says=last.operation if kind == "assertion" else ""))
         if trace.turn >= 0 and not aborts and _goes_on_for_ever(trace, traces):
             looked = [trace.effects[i] for i in trace.looks]
-            kind = "mbarrier" if any(e.kind == "mbarrier" for e in looked) else "loop"
+            kind = "mbarrier" if any(e.kind is MBARRIER for e in looked) else "loop"
             note(ThreadEnd(kind, trace, looked[0].instruction if looked else trace.goes_round, trace.looks))
         for i, effect in enumerate(trace.effects):
             if aborts:
@@ -271,9 +272,9 @@ def ways_of(traces: Sequence[Trace], aborts: bool) -> list[ThreadEnd]:
 
 
 def _waits(effect: Effect) -> bool:
-    if effect.kind == "collective":
+    if effect.kind is COLLECTIVE:
         return effect.how is not None and effect.how.form.waits
-    return effect.kind == "barrier"
+    return effect.kind is BARRIER
 
 
 def _before(trace: Trace, count: int) -> Trace:
@@ -284,7 +285,7 @@ def _before(trace: Trace, count: int) -> Trace:
 def _up_to(trace: Trace, count: int) -> Trace:
     """The beginning of a run, which comes no further than to its last effect."""
     effects = trace.effects[:count]
-    if effects and effects[-1].kind == "barrier":
+    if effects and effects[-1].kind is BARRIER:
         effects[-1] = replace(effects[-1], complete=0)
     return Trace(effects, {}, "stopped", [r for r in trace.requirements if r.place < count])
 
@@ -292,7 +293,7 @@ def _up_to(trace: Trace, count: int) -> Trace:
 def _told(way: ThreadEnd) -> Trace:
     """What a thread was told by its warp on the way."""
     effects = way.trace.effects
-    if way.kind == "barrier" and effects[-1].kind == "collective":
+    if way.kind == "barrier" and effects[-1].kind is COLLECTIVE:
         return replace(way.trace, effects=effects[:-1])
     return way.trace
 
@@ -300,9 +301,9 @@ def _told(way: ThreadEnd) -> Trace:
 def _goes_on_for_ever(trace: Trace, traces: Sequence[Trace]) -> bool:
     """Whether an iteration that goes round would do so whatever clocks say, and although no wait says no for no reason."""
     turn = trace.effects[trace.turn :]
-    if any(e.operation == "try_wait" and e.kind == "input" and not e.answer for e in turn):
+    if any(e.operation == "try_wait" and e.kind is INPUT and not e.answer for e in turn):
         return False
-    clocks = {e.index for e in turn if e.kind == "input" and e.operation != "try_wait"}
+    clocks = {e.index for e in turn if e.kind is INPUT and e.operation != "try_wait"}
     return not clocks or not any(_leaves(other, trace, clocks) for other in traces)
 
 
@@ -343,5 +344,5 @@ def _sees_last(program: Program, event: Event, candidate: Candidate, chosen: Seq
 def _only_looks(event: Event, chosen: Sequence[ThreadEnd]) -> bool:
     """Whether it is part of an iteration that goes round, so that it leaves what it found; or a wait."""
     assert event.effect is not None
-    waits = event.effect.kind == "mbarrier" and event.effect.operation == "wait"
+    waits = event.effect.kind is MBARRIER and event.effect.operation == "wait"
     return waits or event.effect.index in chosen[event.thread].looks

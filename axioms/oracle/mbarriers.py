@@ -18,6 +18,7 @@ from axioms.events.event import Event
 from axioms.oracle.provenance import TooLarge
 from axioms.program import Program
 from axioms.sync.mbarrier_states import ARRIVALS, START, WRECKS, ObjectState, Transition, next_state, steps
+from ptxcore.isa.effect_kinds import COLLECTIVE, MBARRIER
 from ptxcore.machine.explore.concrete import Trace, run
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
@@ -41,7 +42,7 @@ class Order:
 def order_choices(program: Program, wrong: Wrong, tick: Callable[[], None]) -> Iterator[tuple[Order, ...]]:
     """Every choice of an order for each object."""
     before: Rows = []
-    if "collective" in program.kinds:
+    if COLLECTIVE in program.kinds:
         from axioms.events.collectives import operations_before
 
         before = operations_before(program.threads, program.events)
@@ -241,7 +242,7 @@ class Contents:
             for trace in runs:
                 broken = {r.effect for r in trace.requirements if r.condition == 0}
                 for effect in trace.effects:
-                    if effect.kind == "mbarrier" and effect.value is not None and effect.index not in broken:
+                    if effect.kind is MBARRIER and effect.value is not None and effect.index not in broken:
                         place = self.place(t, effect)
                         if place is not None:
                             key, leaves = _leaves(effect)

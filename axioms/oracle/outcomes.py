@@ -31,6 +31,7 @@ from axioms.witness.races import Seen, undefined
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.staged import StagedEvaluation
 from ptxcore.clock import OutOfTime
+from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.values import terms
 
@@ -107,7 +108,7 @@ class _Search:
             NamedBarrier(t, e.instruction, e.instance, e.identity)
             for t, thread in enumerate(program.threads)
             for e in thread.execution.effects
-            if e.kind == "barrier" and e.instance is not None and not isinstance(e.identity, terms.Term)
+            if e.kind is BARRIER and e.instance is not None and not isinstance(e.identity, terms.Term)
         ]
         self.runs = Runs(program, model, self.spend)
 

@@ -17,6 +17,7 @@ from axioms.events.copied import moves
 from axioms.oracle.mbarriers import Contents, Looks
 from axioms.oracle.provenance import MAX_VALUES, Origins, ReadSource, TooLarge, number_of
 from axioms.program import Program, Thread
+from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, DISCARD, INPUT, MBARRIER
 from ptxcore.machine.explore.concrete import Trace, run
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.syntax.tree import Instruction
@@ -49,9 +50,9 @@ class Runs:
             for t, runs in enumerate(traces):
                 for trace in runs:
                     for effect in trace.effects:
-                        if effect.kind == "mbarrier":
+                        if effect.kind is MBARRIER:
                             continue
-                        if effect.kind in ("copy", "clear", "discard"):
+                        if effect.kind.ranges:
                             grown |= self._copied(t, effect, origins)
                         elif effect.value is not None and effect.writes:
                             grown |= origins.add(
@@ -71,7 +72,7 @@ class Runs:
         key, news = (t, effect.index), False
         for move in moves(effect):
             to = self._covering(t, move.to, move.size)
-            if effect.kind == "discard":
+            if effect.kind is DISCARD:
                 news |= self._spoiled(to, origins)
                 continue
             if move.source is None:
@@ -118,7 +119,7 @@ class Runs:
             wanted.add(effect.index)
         for index in wanted:
             source = by_index[index]
-            if source.kind not in ("barrier", "mbarrier", "input", "collective") and source.answer is not None:
+            if source.kind not in (BARRIER, MBARRIER, INPUT, COLLECTIVE) and source.answer is not None:
                 found.append(((t, index), self._cells(t, source), source.answer))
         return found
 
@@ -147,14 +148,14 @@ class Runs:
 
         def answer(effect: Effect) -> Value:
             position = next(asked)
-            site = sites.of(effect) if effect.kind == "collective" else None
+            site = sites.of(effect) if effect.kind is COLLECTIVE else None
             if position == len(answers):
                 options = (
                     self.meetings.options(t, site) if site is not None else self._options(t, effect, origins, looks)
                 )
                 answers.append(options.pop())
                 choices.append(options)
-            if effect.kind == "mbarrier":
+            if effect.kind is MBARRIER:
                 self.contents.ask(t, effect, answers[:position])
                 looks.note(effect, answers[position])
             return answers[position]
@@ -162,9 +163,9 @@ class Runs:
         return answer
 
     def _options(self, t: int, effect: Effect, origins: Origins, looks: Looks) -> list[Value]:
-        if effect.kind == "mbarrier":
+        if effect.kind is MBARRIER:
             return looks.options(effect)
-        if effect.kind == "input":
+        if effect.kind is INPUT:
             if effect.width > 1:
                 numbers = self.clocks.get(effect.instruction, (0,))
                 if numbers is None:
@@ -173,7 +174,7 @@ class Runs:
                     )
                 return [*numbers]
             return [0, 1]
-        if effect.kind == "barrier":
+        if effect.kind is BARRIER:
             most = len(self.program.threads) * self.program.unroll if effect.operator == "popc" else 1
             return list(range(most + 1))
         cells = self._cells(t, effect)

@@ -21,6 +21,7 @@ from axioms.events.event import Event, Thread
 from axioms.oracle.barriers import BarrierChoice, cluster_choices
 from axioms.program import Program, ends_by
 from axioms.witness.candidate import REDUCTIONS
+from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE
 from ptxcore.machine.ir.effects import Effect
 
 _WARP = 32
@@ -45,8 +46,7 @@ def may_circle(threads: Sequence[Thread]) -> bool:
     places = [thread.place for thread in threads]
     warps = Counter((p.gpu, p.warp) for p in places if not p.host)
     return any(
-        warps[places[t].gpu, places[t].warp] > 1 and (e.kind == "collective" or e.barrier == "arrive")
-        for t, e in effects
+        warps[places[t].gpu, places[t].warp] > 1 and (e.kind is COLLECTIVE or e.barrier == "arrive") for t, e in effects
     )
 
 
@@ -76,7 +76,7 @@ class Play:
         flows: list[tuple[int, int]] = []
         ended: list[tuple[int, int]] = []
         for arrivals, gone in self.rounds:
-            if arrivals[0].effect.kind != "barrier":
+            if arrivals[0].effect.kind is not BARRIER:
                 continue
             for b in arrivals:
                 wait = _events(program, b)[1:]
@@ -261,7 +261,7 @@ class Plays:
         first = arrivals[0]
         places = [thread.place for thread in self.threads]
         mine = places[first.thread]
-        if first.effect.kind == "collective" or first.effect.level == "warp":
+        if first.effect.kind is COLLECTIVE or first.effect.level == "warp":
             assert type(first.effect.mask) is int
             mates = [t for t, p in enumerate(places) if (p.gpu, p.warp) == (mine.gpu, mine.warp)]
             lanes = _lanes(self.threads, mates)
@@ -281,7 +281,7 @@ class Plays:
         *others, (thread, effect) = arrivals
         if any(a.thread == thread for a in others):
             return True
-        if effect.kind == "collective":
+        if effect.kind is COLLECTIVE:
             return False  # whom its mask names is for the instruction to say
         if effect.level == "warp":
             return thread not in self._named(thread, effect)
@@ -322,15 +322,15 @@ class Plays:
 
 def _takes_turns(steps: Sequence[Effect]) -> bool:
     """Whether a thread waits at the barrier of its cluster once after each time that it arrives there."""
-    words = [e.barrier for e in steps if e.kind == "barrier" and e.level == "cluster"]
+    words = [e.barrier for e in steps if e.kind is BARRIER and e.level == "cluster"]
     return all(word == ("arrive", "wait")[i % 2] for i, word in enumerate(words))
 
 
 def _stops(effect: Effect) -> bool:
     """Whether it is a barrier, or an instruction that waits for others of the warp."""
-    if effect.kind == "collective":
+    if effect.kind is COLLECTIVE:
         return effect.how is not None and effect.how.form.waits
-    return effect.kind == "barrier"
+    return effect.kind is BARRIER
 
 
 def _keys(thread: Thread, steps: Sequence[Effect]) -> list[_Key]:
@@ -340,7 +340,7 @@ def _keys(thread: Thread, steps: Sequence[Effect]) -> list[_Key]:
     clusters = {"arrive": 0, "wait": 0}
     found: list[_Key] = []
     for e in steps:
-        if e.kind == "collective":
+        if e.kind is COLLECTIVE:
             found.append(("together", place.gpu, place.warp, *sites.of(e)))
         elif e.level == "warp":
             found.append(("warp", place.gpu, place.warp, e.mask))

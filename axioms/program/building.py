@@ -15,7 +15,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.events import event as making
 from axioms.events.definitions import Definitions
 from axioms.events.event import Collector, Event, Thread
-from axioms.events.kinds import ALL_ACCESSES, maker_of, spans_of
+from axioms.events.kinds import maker_of, spans_of
 from axioms.events.memory import AddressSpace, Bytes, CellLayout
 from axioms.events.preconditions import obligations
 from axioms.events.static import known_relations
@@ -23,6 +23,7 @@ from axioms.events.value_sets import LaterFlow
 from axioms.program.program import Program, final_of
 from axioms.program.source import Asked, ProgramSource, bytes_of, finals_in
 from ptxcore.clock import paced, tick
+from ptxcore.isa.effect_kinds import COLLECTIVE, FREE, GRID, HOST, ISSUE, MBARRIER, EffectKind, kinds_with
 from ptxcore.machine.ir.effects import Effect, Requirement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -37,10 +38,11 @@ Accesses = Sequence[tuple[int, Effect]]
 def build(source: ProgramSource) -> Program:
     """The program of a source. Raises UnsupportedProgram for what is not decided."""
     kinds = frozenset([e.kind for t in source.threads for e in t.execution.effects])
+    assert {*map(type, kinds)} <= {EffectKind}  # kinds are told apart by identity
     body, undetermined, left_open = _defined(source, kinds)
     uncut = body.threads
     space = AddressSpace(source.objects, source.views)
-    accesses = [(t, e) for t, thread in enumerate(uncut) for e in thread.execution.effects if e.kind in ALL_ACCESSES]
+    accesses = [(t, e) for t, thread in enumerate(uncut) for e in thread.execution.effects if e.kind.memory]
     flow = LaterFlow(space, accesses, _spans)
     collector = Collector(uncut, space, source.options, flow)
     located = _located(collector, accesses, kinds)
@@ -100,13 +102,13 @@ class _Body(NamedTuple):
         return _Body(threads, Asked(observed, definitions(self.asked.condition), definitions(self.asked.filter)))
 
 
-def _defined(source: ProgramSource, kinds: frozenset[str]) -> tuple[_Body, tuple[Term, ...], tuple[Term, ...]]:
+def _defined(source: ProgramSource, kinds: frozenset[EffectKind]) -> tuple[_Body, tuple[Term, ...], tuple[Term, ...]]:
     """Threads and question with all that is known of values put in; values that nothing says anything of, and those of them
     that have no number."""
     body = _Body(tuple(source.threads), source.ask(source.threads))
     undetermined: tuple[Term, ...] = ()
     left_open: tuple[Term, ...] = ()
-    if "collective" in kinds:
+    if COLLECTIVE in kinds:
         from axioms.events.collectives import check
         from axioms.events.undetermined import chosen, values_in
 
@@ -137,7 +139,7 @@ def _spans(effect: Effect) -> list[tuple[Value, int]]:
     return [(s.address, s.size) for s in spans_of(effect)]
 
 
-def _located(collector: Collector, accesses: Accesses, kinds: frozenset[str]) -> list[list[Bytes]]:
+def _located(collector: Collector, accesses: Accesses, kinds: frozenset[EffectKind]) -> list[list[Bytes]]:
     """The bytes that accesses may go to: those that are cut alike together."""
     found: list[list[Bytes]] = []
     for t, effect in paced(accesses):
@@ -150,11 +152,11 @@ def _located(collector: Collector, accesses: Accesses, kinds: frozenset[str]) ->
         for span, places in zip(spans, located, strict=True):
             groups.setdefault(span.group, []).extend([(p.object, p.offset, span.size) for p in places])
         found += groups.values()
-    mbarriers = "mbarrier" in kinds
+    mbarriers = MBARRIER in kinds
     for t, thread in enumerate(collector.threads):
         if mbarriers:
             for effect in thread.execution.effects:
-                if effect.kind == "mbarrier":  # no memory event: no cells are cut for its sake
+                if effect.kind is MBARRIER:  # no memory event: no cells are cut for its sake
                     collector.locate(t, effect, spans_of(effect))
         for requirement in thread.execution.requirements:
             if not (mbarriers and _is_of_state(requirement, thread.execution.effects)):
@@ -174,7 +176,9 @@ def _layout(source: ProgramSource, accesses: list[list[Bytes]], finals: list[Ter
     return CellLayout(tuple(source.objects), whole, alike, map(bytes_of, finals))
 
 
-def _pieces(collector: Collector, accesses: Accesses, finals: list[Term], kinds: frozenset[str]) -> dict[Term, Value]:
+def _pieces(
+    collector: Collector, accesses: Accesses, finals: list[Term], kinds: frozenset[EffectKind]
+) -> dict[Term, Value]:
     """What stands for more than one cell, or for none: results of reads, and final values."""
     found: dict[Term, Value] = {}
     layout = collector.layout
@@ -190,9 +194,9 @@ def _pieces(collector: Collector, accesses: Accesses, finals: list[Term], kinds:
             if len(covered) > 1:
                 sizes = [layout.cells[c].size for c in covered]
                 found[effect.result] = making.joined(making.pieces(effect.result, sizes), sizes)
-    for thread in collector.threads if "mbarrier" in kinds else ():
+    for thread in collector.threads if MBARRIER in kinds else ():
         for effect in thread.execution.effects:
-            if effect.kind == "mbarrier" and effect.result is not None and effect.guard == 0:
+            if effect.kind is MBARRIER and effect.result is not None and effect.guard == 0:
                 found[effect.result] = 0  # nor is this
     for symbol in finals:
         parts = layout.parts(*bytes_of(symbol))
@@ -226,26 +230,26 @@ def _make_events(collector: Collector) -> None:
             made[effect.index] = maker(collector, t, effect)
 
 
-def _grids(collector: Collector, source: ProgramSource, kinds: frozenset[str]) -> Grids | None:
-    if not source.kernels and kinds.isdisjoint(("grid", "host")):
+def _grids(collector: Collector, source: ProgramSource, kinds: frozenset[EffectKind]) -> Grids | None:
+    if not source.kernels and kinds.isdisjoint((GRID, HOST)):
         return None
     from axioms.events.launches import Grids
 
     return Grids(collector, source.kernels)
 
 
-def _more_relations(collector: Collector, grids: Grids | None, kinds: frozenset[str]) -> dict[str, list[int]]:
+def _more_relations(collector: Collector, grids: Grids | None, kinds: frozenset[EffectKind]) -> dict[str, list[int]]:
     """The relations of kernels, asynchronous operations, fences and the heap, where there are any."""
     found: dict[str, list[int] | None] = {}
-    if "issue" in kinds:
+    if ISSUE in kinds:
         from axioms.events.asynchronous import issue
 
         found["issue"] = issue(collector)
-    if not kinds.isdisjoint(("fence", "proxy_fence")):
+    if not kinds.isdisjoint(kinds_with("fences")):
         from axioms.events.fences import covers
 
         found["covers"] = covers(collector)
-    if "free" in kinds:
+    if FREE in kinds:
         from axioms.events.heap import freed
 
         found["freed"] = freed(collector.events)

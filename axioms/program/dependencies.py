@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from axioms.events.event import Event
 from axioms.program.program import Program
+from ptxcore.isa.effect_kinds import COLLECTIVE, ISSUE
 from ptxcore.machine.ir.effects import Dependencies, Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
@@ -20,7 +21,7 @@ def dependency_pairs(program: Program, *, carrying: bool = False) -> dict[str, l
     """`addr`, `data`, `ctrl` and `comp` as (from, to, condition given that both are executed). `carrying`: of `addr` and `data`
     those that carry a value."""
     pairs: dict[str, list[tuple[int, int, Value]]] = {"addr": [], "data": [], "ctrl": [], "comp": []}
-    if "issue" in program.kinds:
+    if ISSUE in program.kinds:
         from axioms.events.asynchronous import operations_of
 
         for t, operations in operations_of(program):
@@ -97,7 +98,7 @@ def _own_dependency(pairs: dict[str, list[tuple[int, int, Value]]], effect: Effe
 
 
 def _flows(program: Program) -> Flows | None:
-    if "collective" not in program.kinds:
+    if COLLECTIVE not in program.kinds:
         return None
     from axioms.events.collectives import Flows
 

@@ -15,6 +15,7 @@ from axioms.events.event import Event, Thread, UndefinedBehaviour
 from axioms.events.memory import AddressSpace, Cell, CellLayout, GuardedLocation, Object
 from axioms.models.options import passes_off
 from axioms.program.source import Observable, ProgramSource, final_symbol
+from ptxcore.isa.effect_kinds import EffectKind
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Program:
     observed: tuple[Observable, ...]
     condition: Value
     filter: Value
-    kinds: frozenset[str]
+    kinds: frozenset[EffectKind]
     objects: tuple[Object, ...]
     space: AddressSpace
     layout: CellLayout

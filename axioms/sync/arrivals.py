@@ -11,6 +11,7 @@ from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 from axioms.sat.relations import Executed
 from axioms.sat.values import Lowering
 from ptxcore.clock import tick
+from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -116,7 +117,7 @@ class Gathered:
                 self.gone.append(Exit(thread, wait, literal))
             for made in self.program.by_effect[thread].values():
                 for e in made:
-                    if e.effect is not None and e.effect.kind == "barrier":
+                    if e.effect is not None and e.effect.kind is BARRIER:
                         self.relate(self.order, e, wait, literal)
             if thread not in self._ends:
                 self._ends[thread] = ends_by(self.program, thread)

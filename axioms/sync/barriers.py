@@ -36,6 +36,7 @@ from axioms.sync.arrivals import DIVERGENT, EARLY, Arrival, Gathered, LiteralRow
 from axioms.sync.named_barriers import NamedBarriers
 from axioms.sync.numbered_barriers import Instances
 from axioms.sync.rounds import RoundPart, Rounds
+from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -103,7 +104,7 @@ class Barriers(Gathered):
         for t, made in enumerate(self.program.by_effect):
             for events in made.values():
                 effect = events[0].effect if events else None
-                if effect is not None and effect.kind == "barrier":
+                if effect is not None and effect.kind is BARRIER:
                     yield t, events[0], events
 
     def _arrival(self, events: Sequence[Event], effect: Effect) -> Arrival:

@@ -19,6 +19,7 @@ from axioms.events.barrier_events import is_of_state
 from axioms.events.event import Event
 from axioms.events.value_sets import Numbers
 from axioms.program import Program
+from ptxcore.isa.effect_kinds import MBARRIER
 from ptxcore.isa.mbarrier import Contents, contents, packed
 from ptxcore.machine.ir.effects import Requirement
 from ptxcore.values import terms
@@ -154,7 +155,7 @@ def steps(program: Program, numbers: Callable[[Value], Numbers]) -> dict[object,
             if is_of_state(requirement, thread.execution.effects):
                 checks.setdefault((t, requirement.effect), []).append(requirement)
     for e in program.events:
-        if e.effect is not None and e.effect.kind == "mbarrier":
+        if e.effect is not None and e.effect.kind is MBARRIER:
             mine = checks.get((e.thread, e.effect.index), ())
             found.setdefault(place(e), []).append(Transition(e, mine, numbers))
     return found

@@ -10,6 +10,7 @@ from axioms.events.barrier_events import COUNTED, early_no
 from axioms.events.event import Event
 from axioms.program import Program
 from axioms.sync.mbarrier_states import START, next_state
+from ptxcore.isa.effect_kinds import BARRIER, MBARRIER
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -45,7 +46,7 @@ class Phases:
         missing = alive & ~self._in_sequence
         for i in bits(missing):
             e = program.events[i]
-            if e.kind == "X" and e.effect is not None and e.effect.kind == "mbarrier":
+            if e.kind == "X" and e.effect is not None and e.effect.kind is MBARRIER:
                 self.defects.append(f"the place of event {i} among the operations on its mbarrier object")
         self._clusters(alive)
         po = program.relations["po"]
@@ -99,7 +100,7 @@ class Phases:
         counts: dict[tuple[int, bool], int] = {}
         for i in bits(alive):
             e = self.program.events[i]
-            if e.effect is None or e.effect.kind != "barrier" or e.effect.level != "cluster":
+            if e.effect is None or e.effect.kind is not BARRIER or e.effect.level != "cluster":
                 continue
             waits = "MW" in e.tags
             k = counts.get((e.thread, waits), 0)

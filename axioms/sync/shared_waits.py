@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from axioms.events.encounters import BarrierMeeting, Encounters, Instance
 from axioms.events.event import Thread
+from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
 
 
@@ -79,7 +80,7 @@ class SharedWaits(Encounters):
 
     def _passes(self, t: int, effect: Effect, arrived: dict[Instance, set[int]]) -> bool:
         """Whether a thread certainly goes on behind an effect; notes where it arrives."""
-        if effect.kind != "barrier" and not effect.mates:
+        if effect.kind is not BARRIER and not effect.mates:
             return True
         instance = self.names.get((t, effect.index))
         if instance is not None and self._is_certain(t, effect) and effect.barrier != "wait":

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from axioms.events.encounters import WARP
 from axioms.program import Program
 from axioms.sync.arrivals import mixed
+from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
 
 #: Barriers of a CTA have these numbers (section 9.7.13.1).
@@ -40,7 +41,7 @@ def _arrivals(program: Program) -> Iterator[_Arrival]:
     """What threads do at barriers that name no instance."""
     for thread in program.threads:
         for effect in thread.execution.effects:
-            if effect.kind == "barrier" and effect.instance is None:
+            if effect.kind is BARRIER and effect.instance is None:
                 yield _Arrival(effect, thread.code.private is not None)
 
 

@@ -27,6 +27,7 @@ from axioms.sat.formula import BOTH, FALSE, UP, Formula
 from axioms.sat.relations import Executed, Relation, filled, merged, union
 from axioms.sat.values import Lowering
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
+from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
@@ -42,7 +43,7 @@ class Exit(NamedTuple):
 
 def is_bare_arrival(effect: Effect) -> bool:
     """Whether somebody arrives at a barrier of the CTA or the cluster and waits for nobody but its warp."""
-    return effect.kind == "barrier" and effect.barrier == "arrive" and effect.instance is None
+    return effect.kind is BARRIER and effect.barrier == "arrive" and effect.instance is None
 
 
 def may_block(program: Program) -> bool:
@@ -92,7 +93,7 @@ class _Graph:
         for t, thread in enumerate(program.threads):
             mine: list[_Step] = []
             for effect in thread.execution.effects:
-                if effect.kind == "barrier":
+                if effect.kind is BARRIER:
                     mine += [_Step(effect.index, e.index) for e in program.by_effect[t].get(effect.index, ())]
                 elif effect.mates and effect.guard != 0:
                     mine.append(_Step(effect.index, len(literals)))
@@ -138,7 +139,7 @@ class _Graph:
     def _arrivals(self, t: int, like: Effect) -> Iterator[Effect]:
         """What a thread does at the barrier of another effect."""
         for e in self.program.threads[t].execution.effects:
-            arrives = e.kind == "barrier" and e.level == like.level and e.barrier != "wait"
+            arrives = e.kind is BARRIER and e.level == like.level and e.barrier != "wait"
             if arrives and terms.eq(e.identity or 0, like.identity or 0) != 0:
                 yield e
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from axioms.events.event import Event
 from axioms.witness.candidate import Candidate
+from ptxcore.isa.effect_kinds import BARRIER, MBARRIER
 from ptxcore.isa.mbarrier import contents, outstanding
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.syntax.tree import Instruction
@@ -66,7 +67,7 @@ def absent(candidate: Candidate, waits: Mapping[int, Effect]) -> dict[int, tuple
 def _number(candidate: Candidate, effect: Effect) -> int | None:
     """The number of the barrier of the CTA that an effect is at; None for other barriers, and where it has none."""
     identity = effect.identity
-    if effect.kind != "barrier" or effect.level != "cta" or identity is None:
+    if effect.kind is not BARRIER or effect.level != "cta" or identity is None:
         return None
     if type(identity) is Term and not terms.symbols_of(identity) <= candidate.symbols.keys():
         return None
@@ -84,7 +85,7 @@ def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> Lack | None
     others = {
         (e.thread, e.effect.instruction): None
         for e in candidate.program.events
-        if e.kind == "X" and e.effect is not None and e.effect.kind == "mbarrier" and e.effect.operation in _GIVING
+        if e.kind == "X" and e.effect is not None and e.effect.kind is MBARRIER and e.effect.operation in _GIVING
         if e.object == wait.object and e.thread != thread and not candidate.executed[e.index]
     }
     pending, expected, transactions = now.pending, now.expected, outstanding(now.transactions)

@@ -9,6 +9,7 @@ from axioms.witness.candidate import Candidate, location_of
 from axioms.witness.execution import Execution
 from axioms.witness.missing_arrivals import Awaited, Lack
 from axioms.witness.result import Undefined
+from ptxcore.isa.effect_kinds import STOP
 from ptxcore.machine.ir.effects import Cut, Effect
 from ptxcore.syntax.tree import Instruction
 
@@ -69,7 +70,7 @@ class Bounded(NamedTuple):
 
 def abort_of(effect: Effect) -> str | None:
     """Which of `ABORTS` an effect is."""
-    if effect.kind != "stop" or effect.guard == 0:
+    if effect.kind is not STOP or effect.guard == 0:
         return None
     return "trap" if effect.operation in ("trap", "brkpt") else "assertion"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 
+from ptxcore.isa.effect_kinds import HOST
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.table import Dialect, by_mnemonic
 from ptxcore.isa.thread import Thread
@@ -14,12 +15,12 @@ from ptxcore.isa.thread import Thread
 
 def launch(how: Use, thread: Thread) -> None:
     """Enqueues the kernel in its stream."""
-    thread.effect("host", how, operation="launch")
+    thread.effect(HOST, how, operation="launch")
 
 
 def sync(how: Use, thread: Thread) -> None:
     """Waits until the kernel, or everything enqueued in the stream so far, is complete."""
-    thread.effect("host", how, operation="sync")
+    thread.effect(HOST, how, operation="sync")
 
 
 def sync_stream(how: Use, thread: Thread, number: int) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.difference import Difference
+from ptxcore.isa.effect_kinds import ATOM, RED
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.integer import maximum, minimum
 from ptxcore.isa.mbarrier import signal
@@ -79,17 +80,17 @@ def atom(how: Use, thread: Thread, a: Value, b: Any, policy: Value | None = None
     """d = [a]; [a] = operation([a], b), in one step. A cache policy is a hint without effect on memory.
 
     The elements of a vector or packed type are atomic each for itself; here they are so together, as they may be."""
-    return thread.modify("atom", how, a, lambda old: (_updated(how, thread, a, old, b), 1))
+    return thread.modify(ATOM, how, a, lambda old: (_updated(how, thread, a, old, b), 1))
 
 
 def cas(how: Use, thread: Thread, a: Value, b: Value, c: Value) -> Value:
     """d = [a]; [a] = ([a] == b) ? c : [a]. A comparison that fails writes nothing (section 8.2.3)."""
-    return thread.modify("atom", how, a, lambda old: (c, eq(old, b)))
+    return thread.modify(ATOM, how, a, lambda old: (c, eq(old, b)))
 
 
 def red(how: Use, thread: Thread, a: Value, b: Any, policy: Value | None = None) -> None:
     """[a] = operation([a], b), in one step; see `atom`"""
-    thread.modify("red", how, a, lambda old: (_updated(how, thread, a, old, b), 1))
+    thread.modify(RED, how, a, lambda old: (_updated(how, thread, a, old, b), 1))
 
 
 def red_async(how: Use, thread: Thread, a: Value, b: Value, mbar: Value | None = None) -> None:

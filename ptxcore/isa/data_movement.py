@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.difference import Difference
+from ptxcore.isa.effect_kinds import DISCARD
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.values.packed import join, split
@@ -111,7 +112,7 @@ def _picked(both: Value, digits: str) -> Value:
 def discard(how: Use, thread: Thread, a: Value, size: Value) -> None:
     """The 128 bytes at a may change until they are written again; here they stay."""
     thread.require(eq(extract(a, 6, 0), 0), "misaligned", "the address of a discard is no multiple of 128")
-    thread.effect("discard", how, address=a, size=size)
+    thread.effect(DISCARD, how, address=a, size=size)
 
 
 def policy_value(how: Use, thread: Thread, *operands: Value | None) -> Value:

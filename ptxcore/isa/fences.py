@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ptxcore.isa.difference import Difference
+from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
 from ptxcore.isa.form import Form, Use
 from ptxcore.places import SCOPES
 
@@ -18,7 +19,7 @@ def fence(how: Use, thread: Thread) -> None:
     """Orders this thread's accesses before it against those behind it, in its scope. Where it is of some operations only
     (`.mbarrier_init`, `.sync_restrict`), it says so."""
     only = how.words["operation"] or _restriction(how)
-    thread.effect("fence", how, semantics=how.sem, scope=_LEVELS.get(how.scope or "", how.scope), restrict=only)
+    thread.effect(FENCE, how, semantics=how.sem, scope=_LEVELS.get(how.scope or "", how.scope), restrict=only)
 
 
 def _restriction(how: Use) -> str:
@@ -28,7 +29,7 @@ def _restriction(how: Use) -> str:
 
 def proxy_fence(how: Use, thread: Thread) -> None:
     """Orders accesses through the generic proxy against those through the one that the fence names, both ways."""
-    thread.effect("proxy_fence", how, proxy=_proxies(how), restrict=_restriction(how))
+    thread.effect(PROXY_FENCE, how, proxy=_proxies(how), restrict=_restriction(how))
 
 
 def _proxies(how: Use) -> str:
@@ -40,7 +41,7 @@ def one_way_fence(how: Use, thread: Thread, address: Value | None = None, size: 
     """Orders accesses through one proxy before those through another, in the scope of the fence and as an acquire or a
     release. One that acquires may name the memory that it is about: an address and 128 bytes."""
     thread.effect(
-        "proxy_fence", how, semantics=how.sem, scope=how.scope, proxy=_proxies(how), restrict=_restriction(how),
+        PROXY_FENCE, how, semantics=how.sem, scope=how.scope, proxy=_proxies(how), restrict=_restriction(how),
         address=0 if address is None else address, size=size,
     )  # fmt: skip
 

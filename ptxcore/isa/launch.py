@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ptxcore.isa.difference import Difference
+from ptxcore.isa.effect_kinds import GRID
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.mbarrier import signal
 from ptxcore.isa.tensor_replace import copy_and_fence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def grid_control(how: Use, thread: Thread) -> None:
     """`launch_dependents`: grids that depend on this one may begin. `wait`: waits for the grids that this one depends on.
     Where grids run one behind the other, neither has an effect."""
-    thread.effect("grid", how, operation=how.words["action"])
+    thread.effect(GRID, how, operation=how.words["action"])
 
 
 # The response to try_cancel is 128 bits that the manual leaves opaque. Here they are four words of 32 bits: the index of

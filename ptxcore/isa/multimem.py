@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.atomics import FLOAT_OPERATIONS, combined
 from ptxcore.isa.difference import Difference
+from ptxcore.isa.effect_kinds import RED
 from ptxcore.isa.form import Form, Use
 from ptxcore.values.floats import fabs, fadd, fcompare, fconvert
 from ptxcore.values.ieee import FORMATS
@@ -158,7 +159,7 @@ def red(how: Use, thread: Thread, a: Value, b: Any) -> None:
         return combined(how, old, b), 1
 
     for place in thread.replicas(how, a):
-        thread.modify("red", how, place, write)
+        thread.modify(RED, how, place, write)
 
 
 _form = partial(

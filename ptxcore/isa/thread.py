@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from ptxcore.isa.effect_kinds import EffectKind
     from ptxcore.isa.form import Use
     from ptxcore.isa.image import Image
     from ptxcore.machine.ir.effects import Effect
@@ -49,7 +50,7 @@ class Thread(Protocol):
         together."""
         ...
 
-    def effect(self, kind: str, how: Use, **fields: Any) -> Effect:
+    def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Effect:
         """Any other effect, by its kind and fields."""
         ...
 

@@ -10,7 +10,7 @@ from heapq import merge
 from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
-from ptxcore.machine.ir.effects import ACCESSES
+from ptxcore.isa.effect_kinds import CLEAR, DISCARD, ISSUE, MBARRIER, kinds_with
 from ptxmm.comparing.columns import Case, Columns, Row
 from ptxmm.comparing.differences import Difference, difference
 from ptxmm.comparing.table import rows
@@ -108,7 +108,7 @@ def by_size(*families: Iterable[tuple[Case, str]]) -> Iterator[tuple[Case, str]]
 
 
 #: What counts in a test's size besides accesses: operations on mbarrier objects, and asynchronous ones by their issue.
-_COUNTED = ACCESSES | {"mbarrier", "issue", "clear", "discard"}
+_COUNTED = kinds_with("accesses") | {MBARRIER, ISSUE, CLEAR, DISCARD}
 
 
 def size_of(test: Test) -> int:

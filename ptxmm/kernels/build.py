@@ -12,6 +12,7 @@ from axioms.events.memory import Repeated
 from axioms.program import Asked, Observable, Program, ProgramSource
 from axioms.program import build as assembled
 from ptxcore.diagnostics import Diagnostic
+from ptxcore.isa.effect_kinds import ISSUE
 from ptxcore.values.terms import Value
 from ptxmm.kernels.explored import Explored, LoopNote, ThreadInfo, explored
 from ptxmm.kernels.launch import Buffer, Final, Launch
@@ -74,7 +75,7 @@ def build(
 def _ends_matter(found: Explored) -> bool:
     """Whether something comes after the end of a kernel, or may be under way then."""
     several = len(found.kernels) > 1
-    return several or any(e.kind == "issue" for thread in found.threads for e in thread.execution.effects)
+    return several or any(e.kind is ISSUE for thread in found.threads for e in thread.execution.effects)
 
 
 __all__ = ["Built", "LoopNote", "ThreadInfo", "build"]

@@ -16,6 +16,7 @@ from axioms.models.options import passes_off
 from axioms.sat.proving import impossible
 from ptxcore.check.module import accepted
 from ptxcore.diagnostics import Diagnostic, InputError
+from ptxcore.isa.effect_kinds import COLLECTIVE, INPUT, MALLOC
 from ptxcore.machine.explore.actions import MAPA_ALIAS
 from ptxcore.machine.explore.explorable import Explorable, explorable
 from ptxcore.machine.explore.images import SUM, TEXEL
@@ -111,7 +112,7 @@ class Explored:
                 raise (in_source(error, launch) if launch.source else error) from None
         self.on_heap()
         if self.memory.images or self.memory.multimem:
-            inputs = {e.operation for t in self.threads for e in t.execution.effects if e.kind == "input"}
+            inputs = {e.operation for t in self.threads for e in t.execution.effects if e.kind is INPUT}
             self.assumed |= dict.fromkeys(what for what in (TEXEL, SUM) if what in inputs)
 
     def launch(self, number: int, launch: Launch) -> None:
@@ -188,7 +189,7 @@ class Explored:
         place = Place(self.warps, self.ctas, self.clusters, launch.device)
         self.warps += 1
         alone = [_alone(lane, launch.unroll, self.noops) for _, lane in lanes]
-        if any(e.kind == "collective" for x in alone for e in x.execution.effects):
+        if any(e.kind is COLLECTIVE for x in alone for e in x.execution.effects):
             executions, definitions = explore_warp([lane for _, lane in lanes], launch.unroll, noops=self.noops)
             self.definitions |= definitions
             if any(e.how is not None and not e.how.form.waits for x in executions for e in x.effects):
@@ -214,8 +215,8 @@ class Explored:
 
     def on_heap(self) -> None:
         """What the threads' calls of `malloc` gave."""
-        effects = [(t, e) for t in self.threads for e in t.execution.effects if e.kind in ("malloc", "free")]
-        calls = [(t, e) for t, e in effects if e.kind == "malloc"]
+        effects = [(t, e) for t in self.threads for e in t.execution.effects if e.kind.heap]
+        calls = [(t, e) for t, e in effects if e.kind is MALLOC]
         for thread, e in calls:
             if type(e.size) is not int or type(e.address) is not int:
                 line = e.instruction.span.line

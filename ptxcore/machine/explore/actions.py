@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ptxcore.diagnostics import fail
+from ptxcore.isa import effect_kinds as kinds
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.images import Images
 from ptxcore.machine.ir.collective import EVERYBODY, brought, mask_position, result_widths, taken_apart
 from ptxcore.machine.ir.dependencies import gather, union
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, UPDATES, Dependencies, Effect, Requirement
+from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, Effect, Requirement
 from ptxcore.machine.ir.windows import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.values.packed import join, split
 from ptxcore.values.spread import spread
@@ -65,7 +66,7 @@ class Actions(Images):
 
     # Effects.
 
-    def effect(self, kind: str, how: Use, **fields: Any) -> Effect:
+    def effect(self, kind: kinds.EffectKind, how: Use, **fields: Any) -> Effect:
         """Any effect of the instruction that is executing, by its kind and fields."""
         step, sources = self._step, self._state.sources
         effect = Effect(
@@ -82,7 +83,7 @@ class Actions(Images):
         self.effects.append(effect)
         return effect
 
-    def _access(self, kind: str, how: Use, address: Value) -> Effect:
+    def _access(self, kind: kinds.EffectKind, how: Use, address: Value) -> Effect:
         step, sources = self._step, self._state.sources
         reads = step.address_reads if not step.memory_reads else self._address_reads(address)
         effect = Effect(
@@ -142,10 +143,9 @@ class Actions(Images):
 
     def load(self, how: Use, address: Value) -> Any:
         """A read of memory; gives what it returns, with the bits that are accessed. Of a vector, one effect an element."""
-        vector = how.words.get("vec")
-        if vector:
+        if vector := how.words.get("vec"):
             return self._load_vector(how, address, int(vector[1:]))
-        effect = self._access("load", how, address)
+        effect = self._access(kinds.LOAD, how, address)
         effect.fixed = how.form.mnemonic == "ldu"
         return self._result(effect, effect.width)
 
@@ -158,7 +158,7 @@ class Actions(Images):
             depends: Dependencies = NO_DEPENDENCIES
             value: Value = 0
             if targets[i * len(targets) // count] is not None:  # what is dropped is not read (section 9.7.9.8)
-                effect = self._access("load", how, add(address, i * how.width // 8, 64))
+                effect = self._access(kinds.LOAD, how, add(address, i * how.width // 8, 64))
                 effect.group, effect.fixed = first, how.form.mnemonic == "ldu"
                 value = self._answered(effect, effect.width)
                 depends = {effect.index: 1}
@@ -171,7 +171,7 @@ class Actions(Images):
         if isinstance(value, tuple):
             self._store_vector(how, address, value)
             return
-        effect = self._access("store", how, address)
+        effect = self._access(kinds.STORE, how, address)
         effect.value = resize(value, how.width, effect.width, False)
         if how is not self._step.how and self._agent < 0:  # it may store what it has loaded itself
             effect.data_dependencies = union(effect.data_dependencies, self._returned)
@@ -181,7 +181,7 @@ class Actions(Images):
         first = len(self.effects)
         for i, value in enumerate(values):
             if value is not None:  # `_`: nothing is written there (section 9.7.9.11)
-                effect = self._access("store", how, add(address, i * how.width // 8, 64))
+                effect = self._access(kinds.STORE, how, add(address, i * how.width // 8, 64))
                 effect.group, effect.value = first, resize(value, how.width, effect.width, False)
                 self._of_element(effect, i)
 
@@ -201,14 +201,14 @@ class Actions(Images):
     def modify(self, kind: str, how: Use, address: Value, write: Callable[[Any], tuple[Any, Value]]) -> Any:
         """An atomic read-modify-write: `write(old)` gives the new value and the condition under which it is written. Of a
         vector or packed type, one effect an element. See `ptxcore.isa.thread.Thread` for `kind`."""
-        if kind not in UPDATES:
+        if kind not in kinds.UPDATES:
             return self._mbarrier(kind, how, address, write)
-        vector = how.words.get("vec")
+        kind, vector = kinds.EFFECT_KINDS[kind], how.words.get("vec")
         if vector or how.type in _PACKED:
             return self._modify_elements(kind, how, address, write, int(vector[1:]) if vector else 0)
         effect = self._access(kind, how, address)
         effect.operation, effect.type = how.op, how.type
-        effect.returns = kind == "atom" and self._step.targets != (None,)
+        effect.returns = effect.kind is kinds.ATOM and self._step.targets != (None,)
         result = self._result(effect, effect.width)
         old = resize(result, effect.width, how.width, False)
         value, effect.writes = write(old)
@@ -216,14 +216,14 @@ class Actions(Images):
         return old
 
     def _modify_elements(
-        self, kind: str, how: Use, address: Value, write: Callable[[Any], tuple[Any, Value]], count: int
+        self, kind: kinds.EffectKind, how: Use, address: Value, write: Callable[[Any], tuple[Any, Value]], count: int
     ) -> Any:
         """`count` elements of a vector (0: none), each of one or two atomic operations."""
         parts = 2 if how.type in _PACKED else 1
         width = how.width // parts
         self._aligned(address, (count or 1) * how.width // 8)
         first = len(self.effects)
-        returns = kind == "atom" and any(target is not None for target in self._step.targets)
+        returns = kind is kinds.ATOM and any(target is not None for target in self._step.targets)
         made: list[list[Effect]] = []
         old: list[Value] = []
         self._elements = []
@@ -252,7 +252,7 @@ class Actions(Images):
 
     def _mbarrier(self, kind: str, how: Use, address: Value, write: Callable[[Value], tuple[Value, Value]]) -> Value:
         """An operation on a barrier object."""
-        effect = self._access("mbarrier", how, address)
+        effect = self._access(kinds.MBARRIER, how, address)
         effect.operation = kind
         if self._step.targets:
             effect.returns = any(target is not None for target in self._step.targets)
@@ -270,7 +270,7 @@ class Actions(Images):
         before, self._guard = self._guard, conj(self._guard, ready)
         result: Value = 0
         if self._guard != 0:
-            effect = self.effect("input", how, operation="try_wait", width=1)
+            effect = self.effect(kinds.INPUT, how, operation="try_wait", width=1)
             result = conj(ready, self._answered(effect, 1))
         self._guard = before
         return result
@@ -278,12 +278,12 @@ class Actions(Images):
     def ask(self, name: str) -> Value:
         """A special register that changes while the thread runs."""
         step = self._step
-        effect = self.effect("input", step.how, operation=name, width=step.width)
+        effect = self.effect(kinds.INPUT, step.how, operation=name, width=step.width)
         return self._answered(effect, step.width)
 
     def clear(self, how: Use, address: Value, size: Value) -> None:
         """Zeros to `size` bytes."""
-        effect = self._access("clear", how, address)
+        effect = self._access(kinds.CLEAR, how, address)
         effect.size, effect.width = size, 8
 
     def require(self, condition: Value, kind: str, message: str) -> None:
@@ -311,7 +311,7 @@ class Actions(Images):
     ) -> Value | None:
         """What is done at a barrier of the CTA or the cluster; gives the result of a reduction."""
         effect = self.effect(
-            "barrier", how, barrier=action, identity=identity, count=count, instance=instance, operator=operator,
+            kinds.BARRIER, how, barrier=action, identity=identity, count=count, instance=instance, operator=operator,
             operand=operand, level=level, aligned=bool(how.words.get("aligned")),
         )  # fmt: skip
         if level == "cluster":
@@ -330,14 +330,14 @@ class Actions(Images):
         if whole is not None:
             mask = EVERYBODY
         if not widths:
-            self.effect("barrier", how, barrier="sync", level="warp", identity=None, mask=mask)
+            self.effect(kinds.BARRIER, how, barrier="sync", level="warp", identity=None, mask=mask)
             return None
         lane = self.special.get("laneid")
         if position is not None and lane is not None:
             self.require(
                 extract(mask, lane, lane), "bad-mask", f"the member mask does not name lane {lane}, which executes this"
             )
-        effect = self.effect("collective", how, operands=brought(how, self._sources), mask=mask, width=sum(widths))
+        effect = self.effect(kinds.COLLECTIVE, how, operands=brought(how, self._sources), mask=mask, width=sum(widths))
         effect.how = how
         if whole is not None and whole.least is not None:  # what it brings are addresses
             effect.data_dependencies, effect.address_dependencies = effect.address_dependencies, NO_DEPENDENCIES
@@ -356,7 +356,7 @@ class Actions(Images):
     def _begun(self, how: Use) -> Effect:
         """The beginning of the asynchronous operation that the instruction is."""
         if self._issue is None or self._issue.index < self._own_from:
-            self._issue = self.effect("issue", how)
+            self._issue = self.effect(kinds.ISSUE, how)
         return self._issue
 
     def _in_the_background(self, issue: Effect, action: Callable[[], None]) -> None:
@@ -365,7 +365,7 @@ class Actions(Images):
         before, self._agent = len(self.effects), issue.index
         action()
         self._agent = -1
-        if issue.mechanism != "copies" and any(e.kind == "mbarrier" for e in self.effects[before:]):
+        if issue.mechanism != "copies" and any(e.kind is kinds.MBARRIER for e in self.effects[before:]):
             issue.mechanism = "mbarrier"
 
     def defer(self, how: Use, action: Callable[[], None]) -> None:
@@ -400,7 +400,7 @@ class Actions(Images):
             reads = (*self._address_reads(to), *self._address_reads(source))
             self._agent = issue.index
             effect = self.effect(
-                "copy", how, address=to, source=source, size=size, fill=fill, selected=selected, combine=combine,
+                kinds.COPY, how, address=to, source=source, size=size, fill=fill, selected=selected, combine=combine,
                 width=8 if combine is None else how.width, space=step.space,
                 proxy="async" if how.words.get("bulk") else "generic",
             )  # fmt: skip
@@ -414,11 +414,11 @@ class Actions(Images):
 
     def commit(self, how: Use) -> None:
         """Closes the group of the thread's copies so far."""
-        self.effect("commit", how, mechanism=_group(how))
+        self.effect(kinds.COMMIT, how, mechanism=_group(how))
 
     def wait(self, how: Use, pending: Value) -> None:
         """Waits until at most `pending` of the thread's groups are under way."""
-        self.effect("wait_group", how, mechanism=_group(how), pending=pending, reads=bool(how.words.get("read")))
+        self.effect(kinds.WAIT_GROUP, how, mechanism=_group(how), pending=pending, reads=bool(how.words.get("read")))
 
     # Places.
 
@@ -479,7 +479,7 @@ class Actions(Images):
 
     def stop(self, how: Use, reason: str) -> None:
         """The thread ends here."""
-        self.effect("stop", how, operation=reason)
+        self.effect(kinds.STOP, how, operation=reason)
         self._stopped = self._guard
 
 

@@ -7,6 +7,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ptxcore.isa.effect_kinds import COPY
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.actions import Actions
 from ptxcore.machine.ir.dependencies import gather
@@ -77,7 +78,7 @@ class Boxes(Actions):
             step = self._step
             self._agent = issue.index
             effect = self.effect(
-                "copy", how, address=moved[0].to, source=moved[0].source or 0, size=sum(m.size for m in moved),
+                COPY, how, address=moved[0].to, source=moved[0].source or 0, size=sum(m.size for m in moved),
                 pieces=moved, combine=combine, width=8 if combine is None else width, space=step.space, proxy="async",
             )  # fmt: skip
             reads = [r for position, own in step.memory_reads if position < _ENDS for r in own]

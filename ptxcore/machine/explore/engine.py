@@ -15,16 +15,14 @@ from heapq import heappop, heappush
 
 from ptxcore.clock import tick
 from ptxcore.diagnostics import InputError
+from ptxcore.isa.effect_kinds import INPUT, MBARRIER
 from ptxcore.machine.explore.actions import AnswerOf
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.stepping import Stepping
 from ptxcore.machine.explore.uncounted import Counting, Ongoing
 from ptxcore.machine.ir.dependencies import choose
 from ptxcore.machine.ir.effects import (
-    EFFECT_FREE,
     NO_DEPENDENCIES,
-    OBSERVING,
-    UPDATES,
     Cut,
     Effect,
     Iteration,
@@ -240,12 +238,12 @@ class Exploration(Stepping):
         asked: dict[Term, Value] = {}
         timed = False
         for e in self.effects[start:]:
-            if e.kind == "input" and e.result is not None:
+            if e.kind is INPUT and e.result is not None:
                 if e.operation == "try_wait":
                     asked[e.result] = 1
                 else:
                     timed = timed or e.result in symbols_of(guard)
-            elif e.kind in OBSERVING and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
+            elif e.kind.observes and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
                 reads.append(e.index)
         forever = 0 if timed else substitute(guard, asked) if asked else guard
         return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), forever, start)
@@ -255,7 +253,7 @@ class Exploration(Stepping):
         of which it counts as none that they wrote what they had read."""
         happened, noops = [], []
         for effect in self.effects[start:]:
-            noop = effect.kind in UPDATES and type(effect.address) is int and effect.address in self.noops
+            noop = effect.kind.updates and type(effect.address) is int and effect.address in self.noops
             changes = conj(guard, _changes(effect, noop))
             if changes is guard:
                 return guard, []
@@ -276,11 +274,11 @@ class Exploration(Stepping):
 def _changes(effect: Effect, noops: bool) -> Value:
     """The condition under which an effect changes something for others: it synchronises, or writes; with `noops`, something
     else than it has read."""
-    if effect.kind in EFFECT_FREE or (effect.kind == "mbarrier" and effect.operation == "wait"):
+    if effect.kind.effect_free or (effect.kind is MBARRIER and effect.operation == "wait"):
         return 0
     happens = conj(effect.guard, effect.writes)
     found = effect.result if effect.answer is None else effect.answer
-    if noops and effect.kind in UPDATES and found is not None and effect.value is not None:
+    if noops and effect.kind.updates and found is not None and effect.value is not None:
         happens = conj(happens, negate(eq(effect.value, found)))
     return happens
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ptxcore.isa.effect_kinds import INPUT, LOAD, RED, STOP, STORE, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.dependencies import union
 from ptxcore.machine.ir.effects import Effect
@@ -52,8 +53,8 @@ class Images:
         _stopped: Value
         _step: Step
 
-        def effect(self, kind: str, how: Use, **fields: Any) -> Effect: ...
-        def _access(self, kind: str, how: Use, address: Value) -> Effect: ...
+        def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Effect: ...
+        def _access(self, kind: EffectKind, how: Use, address: Value) -> Effect: ...
         def _answered(self, effect: Effect, width: int) -> Value: ...
         def _refuse(self, why: str) -> NoReturn: ...
         def require(self, condition: Value, kind: str, message: str) -> None: ...
@@ -94,7 +95,7 @@ class Images:
             pieces: list[Value] = []
             size = _piece(address, width)
             for at in range(0, width, size):
-                effect = self._of_texel("load", how, add(address, at // 8, 64), size)
+                effect = self._of_texel(LOAD, how, add(address, at // 8, 64), size)
                 pieces.append(self._answered(effect, size))
                 own: Dependencies = {effect.index: when}
                 self._returned = union(self._returned, own) if self._returned else own
@@ -108,7 +109,7 @@ class Images:
         if self._guard != 0:
             size = _piece(address, width)
             for at, part in zip(range(0, width, size), split(value, size, width // size), strict=True):
-                self._of_texel("store", how, add(address, at // 8, 64), size).value = part
+                self._of_texel(STORE, how, add(address, at // 8, 64), size).value = part
         self._guard = before
 
     def reduce_texel(self, how: Use, address: Value, combine: Callable[[Value], Value], when: Value = 1) -> None:
@@ -119,13 +120,13 @@ class Images:
                 if any(r.condition == 0 and r.instruction is self._step.instruction for r in self.requirements):
                     return  # which has no meaning anyway
                 self._refuse("cannot be explored where rows of the surface are no multiples of its size")
-            effect = self._of_texel("red", how, address, how.width)
+            effect = self._of_texel(RED, how, address, how.width)
             effect.group, effect.returns = -1, False
             effect.operation, effect.type = how.op, how.type
             effect.value = combine(self._answered(effect, how.width))
         self._guard = before
 
-    def _of_texel(self, kind: str, how: Use, address: Value, width: int) -> Effect:
+    def _of_texel(self, kind: EffectKind, how: Use, address: Value, width: int) -> Effect:
         effect = self._access(kind, how, address)
         effect.space, effect.width = "global", width
         first = next((e for e in self.effects[self._own_from :] if e.kind == kind), effect)
@@ -139,7 +140,7 @@ class Images:
         before, self._guard = self._guard, conj(self._guard, negate(exact))
         if self._guard != 0:
             operation = SUM if how.proxy == "generic" else TEXEL
-            open_ = self._answered(self.effect("input", how, operation=operation, width=width), width)
+            open_ = self._answered(self.effect(INPUT, how, operation=operation, width=width), width)
             value = ite(exact, value, open_, width)
         self._guard = before
         return value
@@ -148,7 +149,7 @@ class Images:
         """Any value, unless its register is dropped."""
         if target >= 0 and self._step.targets[target] is None:
             return 0
-        return self._answered(self.effect("input", how, operation=MISSING, width=width), width)
+        return self._answered(self.effect(INPUT, how, operation=MISSING, width=width), width)
 
     def packed(self, low: Value, high: Value) -> Value:
         """Two halves in a register."""
@@ -158,7 +159,7 @@ class Images:
         """Ends the launch where a condition holds."""
         before, self._guard = self._guard, conj(self._guard, when)
         if self._guard != 0:
-            self.effect("stop", how, operation="trap")
+            self.effect(STOP, how, operation="trap")
             self._stopped = self._guard
         self._guard = conj(before, negate(when))
 

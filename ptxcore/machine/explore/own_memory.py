@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ptxcore.isa.data_movement import pack
+from ptxcore.isa.effect_kinds import FREE, INPUT, MALLOC
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.actions import AnswerOf, resize
 from ptxcore.machine.explore.boxes import Boxes
@@ -138,7 +139,7 @@ class KernelThread(Boxes, Exploration):
         defined, width = state.defined[register], self.code.registers[register].width
         self._step, self._sources, self._control = step, [], state.control
         self._guard = conj(guard, negate(defined))
-        value = self._answered(self.effect("input", step.how, operation="undefined", width=width), width)
+        value = self._answered(self.effect(INPUT, step.how, operation="undefined", width=width), width)
         state.values[register] = ite(defined, state.values[register], value, width)
         if guard is state.guard:
             state.defined[register] = 1
@@ -415,7 +416,7 @@ class KernelThread(Boxes, Exploration):
         heap = self.code.heap
         if heap is None:
             self._refuse("cannot be explored: there is no heap")
-        effect = self.effect("malloc", how, address=heap(self._call()), size=size)
+        effect = self.effect(MALLOC, how, address=heap(self._call()), size=size)
         effect.guard = conj(effect.guard, given)
         self._returned = NO_DEPENDENCIES if given == 1 else self._returned
         return ite(given, effect.address, 0, 64)
@@ -426,13 +427,13 @@ class KernelThread(Boxes, Exploration):
         address = zext(address, 64)
         before, self._guard = self._guard, conj(self._guard, negate(eq(address, 0)))
         if self._guard != 0:
-            effect = self.effect("free", how, address=address)
+            effect = self.effect(FREE, how, address=address)
             effect.address_dependencies = union(effect.address_dependencies, self._returned)
         self._guard = before
 
     def ask_runtime(self, name: str, width: int) -> Value:
         """What a function of the runtime gives may be anything."""
-        return self._answered(self.effect("input", self._step.how, operation=name, width=width), width)
+        return self._answered(self.effect(INPUT, self._step.how, operation=name, width=width), width)
 
     def _refuse_unwritten(self) -> None:
         if not implies(self._guard, self._known):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ptxcore.clock import tick
 from ptxcore.diagnostics import InputError, fail
+from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.engine import Exploration
 from ptxcore.machine.explore.meetings import Came, Comings, MeetingPlace, Meetings, has_mask
@@ -74,7 +75,7 @@ def explore_warp(
     defined: dict[Term, Value] = {}
     for _ in range(_MOST_ROUNDS):
         explored = [_explore(lane, unroll, defined, noops or {}) for lane in lanes]
-        if not any(e.kind == "collective" for x in explored for e in x.execution.effects):
+        if not any(e.kind is COLLECTIVE for x in explored for e in x.execution.effects):
             return [x.execution for x in explored], {}
         _check_whole(lanes, explored)
         warp = _Warp(lanes, explored, one_code=one_code)
@@ -85,7 +86,7 @@ def explore_warp(
             warp.tell()
             return [x.execution for x in explored], found
         defined = found
-    instruction = next(e.instruction for x in explored for e in x.execution.effects if e.kind == "collective")
+    instruction = next(e.instruction for x in explored for e in x.execution.effects if e.kind is COLLECTIVE)
     raise fail(instruction.span, "what the threads of the warp compute together decides again and again who takes part")
 
 
@@ -93,7 +94,7 @@ def _check_all(explored: Sequence[Explored], found: Mapping[Term, Value]) -> Non
     """Raises InputError where it is not known what an instruction returns."""
     for x in explored:
         for e in x.execution.effects:
-            if e.kind == "collective" and e.guard != 0 and e.result not in found:
+            if e.kind is COLLECTIVE and e.guard != 0 and e.result not in found:
                 raise fail(e.instruction.span, "what this returns hangs on itself, by way of other threads of the warp")
 
 
@@ -103,7 +104,7 @@ def _check_whole(lanes: Sequence[Lane], explored: Sequence[Explored]) -> None:
         return
     for x in explored:
         for e in x.execution.effects:
-            if e.kind == "collective" and e.how is not None and e.how.form.whole is not None:
+            if e.kind is COLLECTIVE and e.how is not None and e.how.form.whole is not None:
                 name = name_of(e.instruction)
                 message = f"all {WARP} threads of a warp execute '{name}' together; here a warp has {len(lanes)}"
                 raise fail(e.instruction.span, message)
@@ -197,7 +198,7 @@ class _Warp:
     def __init__(self, lanes: Sequence[Lane], explored: Sequence[Explored], *, one_code: bool) -> None:
         self.lanes, self.explored = lanes, explored
         self.known: dict[Term, Value] = {}
-        effects = [[e for e in x.execution.effects if e.kind == "collective"] for x in explored]
+        effects = [[e for e in x.execution.effects if e.kind is COLLECTIVE] for x in explored]
         sites = [[(x.sites[e.index], e) for e in mine] for x, mine in zip(explored, effects, strict=True)]
         self.meetings = Meetings(sites, one_code=one_code)
         self.unknown = {e.result for mine in effects for e in mine}
@@ -375,7 +376,7 @@ class _Warp:
         """Whether a thread is there whenever another one is, since both come from a barrier of their CTA: nobody passes it
         before the other has arrived, and who has arrived goes on to the instruction."""
         mine, theirs = (
-            [e for e in self.explored[x].execution.effects if e.kind == "barrier" and e.level == "cta"] for x in (i, j)
+            [e for e in self.explored[x].execution.effects if e.kind is BARRIER and e.level == "cta"] for x in (i, j)
         )
         before = [e for e in mine if e.index < effect.index]
         if not before or any(type(e.identity) is not int for e in (*mine, *theirs)):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ptxcore.isa.effect_kinds import EffectKind
 from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, Uncounted
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, eq
@@ -23,22 +24,6 @@ if TYPE_CHECKING:
 Dependencies = Mapping[int, Value]
 
 NO_DEPENDENCIES: Dependencies = {}
-
-# Traits: what kinds of effects have in common.
-
-#: Accesses to memory, of one value at one address.
-ACCESSES = frozenset(("load", "store", "atom", "red"))
-#: Those of them that write, and those that read and write at once.
-WRITES, UPDATES = ACCESSES - {"load"}, frozenset(("atom", "red"))
-#: Fences, of memory and of proxies.
-FENCES = frozenset(("fence", "proxy_fence"))
-#: Effects that are no events: what others do does not depend on when they happen.
-NO_EVENTS = frozenset(("input", "stop", "collective"))
-#: What an iteration of a loop may do and still be effect-free: others see nothing of it. A wait at an mbarrier object is, too;
-#: a `stop` does not go round.
-EFFECT_FREE = frozenset(("load", "fence", "proxy_fence", "input", "stop"))
-#: Effects by which a thread observes what others did.
-OBSERVING = frozenset(("load", "atom", "mbarrier"))
 
 
 class Moved(NamedTuple):
@@ -54,11 +39,7 @@ class Moved(NamedTuple):
 class Effect:
     """One effect of one thread.
 
-    `kind`: `load`, `store`, `atom`, `red`, `clear`, `discard` (memory); `fence`, `proxy_fence`; `barrier` (of a CTA, a
-    cluster, a warp); `mbarrier`; `issue`, `copy`, `commit`, `wait_group` (asynchronous operations); `collective` (what the
-    threads of a warp compute together); `input` (a value that nothing determines: a clock); `grid` (`griddepcontrol`);
-    `host` (what a thread of the host program does); `stop` (`trap`, `brkpt`, an assertion that fails); `malloc`, `free`
-    (memory at `address`).
+    `kind`: what it is, with its traits: `ptxcore.isa.effect_kinds` lists them.
     `guard`: the truth value of "this happens" (path condition and predicate).
     `semantics`: `weak`, `relaxed`, `acquire`, `release`, `acq_rel`, `sc`; volatile and mmio accesses are `relaxed` at
     scope `sys`.
@@ -68,7 +49,7 @@ class Effect:
     """
 
     index: int
-    kind: str
+    kind: EffectKind
     guard: Value
     instruction: Instruction
     semantics: str = "weak"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ptxcore.isa.effect_kinds import UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
@@ -262,7 +263,7 @@ class Thread(Images):
     def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
         """An atomic read-modify-write; nothing comes between, since threads take turns between instructions. What stands
         where a barrier object is to be may never have been written."""
-        if kind not in ("atom", "red"):  # barrier objects are in shared memory, whichever way they are addressed
+        if kind not in UPDATES:  # barrier objects are in shared memory, whichever way they are addressed
             self.of("shared::cluster", address)
         old = None if kind == "init" else self.load(how, address)
         value, writes = write(old)
@@ -270,9 +271,9 @@ class Thread(Images):
             self.store(how, address, value)
         return old
 
-    def effect(self, kind: str, how: Use, **fields: Any) -> Any:
+    def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Any:
         """Fences and hints: the memory here is sequentially consistent. Grids wait for those that they depend on."""
-        if kind == "grid" and not self.launch.dependence.control(self, fields["operation"]):
+        if kind is EffectKind.GRID and not self.launch.dependence.control(self, fields["operation"]):
             self.waiting = "waits for the grid that its own depends on"
             raise Asleep
 

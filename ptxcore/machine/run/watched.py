@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from ptxcore.isa.effect_kinds import UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, WINDOW_BITS
 from ptxcore.machine.lower.ops import Code, Op
@@ -286,7 +287,7 @@ class WatchedThread(Thread):
         self.watcher.looks(self, block)
 
     def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
-        if kind in ("atom", "red"):
+        if kind in UPDATES:
             size = how.width // 8 * int((how.words["vec"] or "v1")[1:])
             told = self.watcher.updates(self, how, address, size, write)
             if told is not None:
@@ -301,7 +302,7 @@ class WatchedThread(Thread):
         finally:
             self.watcher = quiet
 
-    def effect(self, kind: str, how: Use, **fields: Any) -> Any:
+    def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Any:
         self.watcher.other(self, kind, how, fields.get("address", 0))
         return super().effect(kind, how, **fields)
 

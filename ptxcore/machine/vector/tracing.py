@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ptxcore.isa.effect_kinds import UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.vector.memory import _WINDOWS
@@ -53,7 +54,7 @@ class Recorder:
         raise Untraceable(name)
 
     def modify(self, kind: str, how: Use, address: Value, write: Callable[[Any], tuple[Any, Any]]) -> Value:
-        if kind not in ("atom", "red") or self.modification is not None or how.words["vec"] or how.width > 64:
+        if kind not in UPDATES or self.modification is not None or how.words["vec"] or how.width > 64:
             raise Untraceable(kind)
         old = symbol("old value", how.width)
         new, writes = write(old)
@@ -74,7 +75,7 @@ class Recorder:
         reduced = {"popc": 32}.get(self.meeting.operator, 1)
         return extract(REDUCED, reduced - 1, 0)
 
-    def effect(self, kind: str, how: Use, **fields: Any) -> None:
+    def effect(self, kind: EffectKind, how: Use, **fields: Any) -> None:
         self.fences = True
 
     def require(self, condition: Value, kind: str, message: str) -> None:

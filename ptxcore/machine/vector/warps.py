@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxcore.isa.effect_kinds import LOAD, STORE, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import WARP, brought, brought_widths, result_widths
 from ptxcore.machine.lower.ops import Op
@@ -24,7 +25,7 @@ _LANES = np.arange(WARP)
 class Made(NamedTuple):
     """An access: its address, bits, the value that is stored; or the symbol of what is read."""
 
-    kind: str
+    kind: EffectKind
     space: str
     bits: int
     address: Value
@@ -40,11 +41,11 @@ class Steps(Recorder):
 
     def load(self, how: Use, address: Value) -> Value:
         value = symbol(("read", len(self.made)), how.width)
-        self.made.append(Made("load", how.space, how.width, address, value))
+        self.made.append(Made(LOAD, how.space, how.width, address, value))
         return value
 
     def store(self, how: Use, address: Value, value: Value) -> None:
-        self.made.append(Made("store", how.space, how.width, address, value))
+        self.made.append(Made(STORE, how.space, how.width, address, value))
 
 
 class Together(NamedTuple):
@@ -127,7 +128,7 @@ def _after(op: Op) -> Callable[..., Any]:
     assert use.form.whole.after is not None
     results = use.form.whole.after(use, steps, told, *sources)
     for i, made in enumerate(steps.made):
-        if made.kind == "load":
+        if made.kind is LOAD:
             names[made.value] = f"x{i}"
     printer = ArrayPrinter(names)
     lines = ["rank = G.rank(I)"]
@@ -140,7 +141,7 @@ def _after(op: Op) -> Callable[..., Any]:
     lines += [f"required({printed(c, 1)})" for c in steps.required if c != 1]
     for i, made in enumerate(steps.made):
         where = f"O, {made.space!r}, {printed(made.address, 64)}, {made.bits // 8}"
-        if made.kind == "load":
+        if made.kind is LOAD:
             lines.append(f"x{i} = G.load({where}, I, n)")
         else:
             value = printed(made.value, made.bits)

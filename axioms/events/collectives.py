@@ -262,7 +262,7 @@ class Sites:
     def of(self, effect: Effect) -> MeetingSite:
         instruction = effect.instruction
         assert effect.how is not None
-        at: MeetingSite = (instruction.opcode, instruction.modifiers, effect.mask)
+        at: MeetingSite = (name_of(instruction), effect.mask)
         if not effect.how.form.waits:
             at = instruction.span.line, instruction.span.column
         count = self._counts[at] = self._counts.get(at, -1) + 1

@@ -106,5 +106,5 @@ _KNOWN = frozenset((int, str, bool, type(None)))
 FIELDS = [
     f.name
     for f in fields(Effect)
-    if f.name not in ("index", "kind", "instruction", "result", "combine", "how", "met", "mates")
+    if f.name not in ("index", "kind", "instruction", "result", "combine", "how", "spaces", "met", "mates")
 ]

@@ -8,15 +8,15 @@ from collections.abc import Container, Iterator, Mapping
 from axioms.cat.evaluate import Rows, bits, closure
 from axioms.events.event import Collector, UndefinedBehaviour
 from axioms.events.memory import GuardedLocation, Object
-from ptxcore.isa.effect_kinds import COPY, ISSUE, MBARRIER
+from ptxcore.isa.effect_kinds import COPY, ISSUE, MBARRIER, RED, STORE, EffectKind
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
 #: The kind of all of these troubles.
 _MISPLACED = "misplaced"
-#: What the ends of copies are said to lie in.
-_SPACES = ("global", "shared", "shared::cta", "shared::cluster")
+#: What asynchronous accesses are called.
+_NAMES = {STORE: "st.async", RED: "red.async"}
 
 
 def obligations(
@@ -52,43 +52,43 @@ class _Operands:
 
     def troubles(self) -> Iterator[UndefinedBehaviour]:
         first = self.effects[0]
-        opcode = first.instruction.opcode
         barriers = [e for e in self.effects if e.kind is MBARRIER]
         if first.kind.background and not barriers:
-            yield from self._release(opcode)
+            yield from self._release(_NAMES[first.kind])
         elif first.kind.background:
-            yield from self._in_cluster(opcode, barriers)
+            yield from self._in_cluster(first.kind, barriers)
         elif first.kind is COPY:
             for copy in self.effects:
                 if copy.kind is COPY:
                     yield from self._copied(copy)
 
-    def _release(self, opcode: str) -> Iterator[UndefinedBehaviour]:
+    def _release(self, name: str) -> Iterator[UndefinedBehaviour]:
         """Sections 9.7.9.12 and 9.7.13.7: with `.release`, in global memory."""
         for effect in self.effects:
             for at in self._at(effect):
                 if self._object(at).space != "global":
-                    yield self._wrong(effect, at.guard, f"{opcode}.async.release to memory that is not global")
+                    yield self._wrong(effect, at.guard, f"{name}.release to memory that is not global")
 
-    def _in_cluster(self, opcode: str, barriers: list[Effect]) -> Iterator[UndefinedBehaviour]:
+    def _in_cluster(self, kind: EffectKind, barriers: list[Effect]) -> Iterator[UndefinedBehaviour]:
         """Without it, destination and object are in the shared memory of one CTA of the thread's cluster, which has several;
         of a reduction, not that of the thread."""
+        name = _NAMES[kind]
         ctas = sum(cluster == self.place.cluster for cluster in self.clusters.values())
         if ctas < 2:
-            yield self._wrong(self.effects[0], self.effects[0].guard, f"{opcode}.async in a cluster of one CTA")
+            yield self._wrong(self.effects[0], self.effects[0].guard, f"{name} in a cluster of one CTA")
             return
         for effect in self.effects:
             for at in self._at(effect):
                 owner = self._owner(at)
                 if owner is None:
-                    yield self._wrong(effect, at.guard, f"{opcode}.async outside of the shared memory of its cluster")
-                elif opcode == "red" and owner == self.place.cta:
+                    yield self._wrong(effect, at.guard, f"{name} outside of the shared memory of its cluster")
+                elif kind is RED and owner == self.place.cta:
                     yield self._wrong(effect, at.guard, "red.async to the shared memory of its own CTA")
                 for other in barriers if effect.kind is not MBARRIER else ():
                     for there in self._at(other):
                         both = terms.conj(at.guard, there.guard)
                         if None is not owner != self._owner(there):
-                            message = f"{opcode}.async whose mbarrier object is in another CTA than its destination"
+                            message = f"{name} whose mbarrier object is in another CTA than its destination"
                             yield self._wrong(effect, both, message)
 
     def _copied(self, copy: Effect) -> Iterator[UndefinedBehaviour]:
@@ -97,7 +97,7 @@ class _Operands:
         from axioms.events.copied import ends
 
         spans = self.collector.places.get((self.thread, copy.index), [])
-        named = [m.partition("::") for m in copy.instruction.modifiers if m in _SPACES]
+        named = [space.partition("::") for space in copy.spaces]
         if not spans or len(named) != 2:
             return
         for end, places in zip(ends(copy), spans, strict=True):

@@ -28,6 +28,7 @@ from axioms.witness.result import Decision, Rest, Step, Unreachable, Why, site_o
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.effect_kinds import ATOM, BARRIER, FENCE, LOAD, MBARRIER, RED, STORE, WAIT_GROUP
+from ptxcore.isa.fences import scopes_of
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import SCOPES
 from ptxcore.syntax.tree import Instruction
@@ -387,22 +388,13 @@ def _weaker(effect: Effect) -> Iterator[tuple[str, list[tuple[str, Change]]]]:
     for semantics in less:
         yield "semantics", [(semantics, functools.partial(_with_semantics, semantics))]
     if effect.scope and effect.kind in _LESS:
-        names = _scopes(effect.instruction)
+        names = scopes_of(effect.instruction)
         narrower = reversed(SCOPES[: SCOPES.index(effect.scope)])
         changes: list[tuple[str, Change]] = [
             (names[scope], functools.partial(_with_scope, scope)) for scope in narrower if scope in names
         ]
         if changes:
             yield "scope", changes
-
-
-def _scopes(instruction: Instruction) -> Mapping[str, str]:
-    """How an instruction may write the scopes that it may have; none where nobody chooses its scope."""
-    if instruction.opcode == "membar":
-        return {"cta": "cta", "gpu": "gl"}
-    words = {modifier.partition("::")[0] for modifier in instruction.modifiers}
-    chosen = instruction.opcode != "barrier" and not words & {"volatile", "mmio", "mbarrier_init", "sync_restrict"}
-    return {scope: scope for scope in SCOPES} if chosen else {}
 
 
 def _never(effect: Effect) -> Effect:

@@ -53,6 +53,7 @@ from axioms.witness.stalls import ABORTS, Bounded, Stall, Wait, abort_of, repeat
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
 from ptxcore.machine.ir.effects import Cut
+from ptxcore.machine.ir.steps import may_abort, may_wait
 
 if TYPE_CHECKING:
     from axioms.liveness.lasso import Lasso
@@ -139,14 +140,9 @@ def _matters(program: Program, kinds: Sequence[str]) -> bool:
     instruction."""
     if not {"loop", "livelock"}.isdisjoint(kinds):
         return True
-    wanted = _ENDING if kinds[0] in ABORTS else _WAITING
+    matters = may_abort if kinds[0] in ABORTS else may_wait
     steps = (s for t in program.threads for b in t.code.blocks for s in (*b.steps, *([b.end] if b.end else [])))
-    return any(s.how.form.mnemonic in wanted or s.kind == "warp" for s in steps)
-
-
-#: Instructions that may end the launch, and those that may wait for others.
-_ENDING = frozenset(("trap", "brkpt", "call"))
-_WAITING = frozenset(("bar", "barrier", "mbarrier", "cp", "call"))
+    return any(map(matters, steps))
 
 
 def _loops(program: Program) -> tuple[tuple[Cut, tuple[int, ...]], ...]:

@@ -11,7 +11,10 @@ from ptxcore.isa.form import Form, Use
 from ptxcore.places import SCOPES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ptxcore.isa.thread import Thread
+    from ptxcore.syntax.tree import Instruction
     from ptxcore.values.terms import Value
 
 
@@ -48,6 +51,18 @@ def one_way_fence(how: Use, thread: Thread, address: Value | None = None, size: 
 
 #: `membar` names its levels otherwise than scopes.
 _LEVELS = {"gl": "gpu"}
+#: What has a scope that is not chosen.
+_FIXED = {"volatile", "mmio", "mbarrier_init", "sync_restrict"}
+
+
+def scopes_of(instruction: Instruction) -> Mapping[str, str]:
+    """How an instruction may write the scopes that it may have; none where nobody chooses its scope."""
+    if instruction.opcode == "membar":
+        return {"cta": "cta", "gpu": "gl"}
+    words = {modifier.partition("::")[0] for modifier in instruction.modifiers}
+    chosen = instruction.opcode != "barrier" and words.isdisjoint(_FIXED)
+    return {scope: scope for scope in SCOPES} if chosen else {}
+
 
 _TO_CTA, _TO_CLUSTER = "sync_restrict::shared::cta", "sync_restrict::shared::cluster"
 _RESTRICTS = f"{_TO_CTA} {_TO_CLUSTER}"

@@ -11,7 +11,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.explore.images import Images
 from ptxcore.machine.ir.collective import EVERYBODY, brought, mask_position, result_widths, taken_apart
 from ptxcore.machine.ir.dependencies import gather, union
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, Effect, Requirement
+from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, Effect, Requirement, named_spaces
 from ptxcore.machine.ir.windows import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.values.packed import join, split
 from ptxcore.values.spread import spread
@@ -401,7 +401,7 @@ class Actions(Images):
             self._agent = issue.index
             effect = self.effect(
                 kinds.COPY, how, address=to, source=source, size=size, fill=fill, selected=selected, combine=combine,
-                width=8 if combine is None else how.width, space=step.space,
+                width=8 if combine is None else how.width, space=step.space, spaces=named_spaces(step.instruction),
                 proxy="async" if how.words.get("bulk") else "generic",
             )  # fmt: skip
             effect.address_dependencies = gather(self._state.sources, reads)

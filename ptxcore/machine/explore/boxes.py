@@ -11,7 +11,7 @@ from ptxcore.isa.effect_kinds import COPY
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.actions import Actions
 from ptxcore.machine.ir.dependencies import gather
-from ptxcore.machine.ir.effects import Moved
+from ptxcore.machine.ir.effects import Moved, named_spaces
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Value, conj, eq, mask, width_of
 
@@ -80,6 +80,7 @@ class Boxes(Actions):
             effect = self.effect(
                 COPY, how, address=moved[0].to, source=moved[0].source or 0, size=sum(m.size for m in moved),
                 pieces=moved, combine=combine, width=8 if combine is None else width, space=step.space, proxy="async",
+                spaces=named_spaces(step.instruction),
             )  # fmt: skip
             reads = [r for position, own in step.memory_reads if position < _ENDS for r in own]
             effect.address_dependencies = gather(self._state.sources, reads)

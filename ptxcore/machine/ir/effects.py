@@ -105,6 +105,7 @@ class Effect:
     # `cp.async`), "" (by nothing). commit, wait_group: `group` or `bulk_group`.
     mechanism: str = ""
     source: Value = 0  # copy: where it reads
+    spaces: tuple[str, ...] = ()  # copy: what the instruction says that its two ends lie in, as `shared::cluster`
     size: Value | None = None  # copy, clear, proxy_fence, malloc: bytes
     fill: Value = 0  # copy: zeros that follow
     selected: Value = 0xFFFF  # copy: which of each 16 bytes
@@ -145,6 +146,15 @@ class Effect:
     def all_carry(self) -> bool:
         """Whether all dependencies of address and data carry a value."""
         return self.address_carrying is None and self.data_carrying is None
+
+
+#: State spaces that an instruction may name of one of its two addresses.
+_SPACES = ("global", "shared", "shared::cta", "shared::cluster")
+
+
+def named_spaces(instruction: Instruction) -> tuple[str, ...]:
+    """The state spaces that a copy names, in its order: that of where it writes first."""
+    return tuple([modifier for modifier in instruction.modifiers if modifier in _SPACES])
 
 
 class Requirement(NamedTuple):

@@ -56,6 +56,21 @@ class Step(NamedTuple):
     folded: bool = False
 
 
+#: Instructions that may end the launch, and those that may wait for others.
+_ABORTING = frozenset(("trap", "brkpt", "call"))
+_WAITING = frozenset(("bar", "barrier", "mbarrier", "cp", "call"))
+
+
+def may_abort(step: Step) -> bool:
+    """Whether a step may end the launch, or is executed by a warp together."""
+    return step.how.form.mnemonic in _ABORTING or step.kind == "warp"
+
+
+def may_wait(step: Step) -> bool:
+    """Whether a thread may have to wait for others at a step."""
+    return step.how.form.mnemonic in _WAITING or step.kind == "warp"
+
+
 class Block(NamedTuple):
     """Steps that run one after the other. The last may be a branch (to `target`) or an exit; then it is `end`.
 

@@ -98,6 +98,21 @@ def test_nobody_spells_the_kind_of_an_effect() -> None:
     assert set(OTHERS) == {name for name, _ in found}
 
 
+#: How instructions are written. Whole launches (`axioms/dynamic`) execute the instructions themselves.
+_SPELLING = {"opcode", "modifiers", "mnemonic"}
+
+
+def test_nobody_reads_how_an_instruction_is_written_above_the_lowering() -> None:
+    files = [p for p in sorted((ROOT / "axioms").rglob("*.py")) if "dynamic" not in p.parts]
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in _SPELLING
+    ]
+    assert len(files) > 100 and found == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -7,6 +7,7 @@ from dataclasses import replace
 from axioms.program import Program
 from litmus.test import Test
 from ptxcore.diagnostics import Diagnostic, InputError, fail
+from ptxcore.isa.effect_kinds import GRID
 from ptxcore.machine.ir.effects import Effect
 from ptxmm.gpu.contract import TARGET, VERSION, Module, Value
 from ptxmm.gpu.placement import Placement, placed
@@ -50,7 +51,7 @@ def _check_early(placement: Placement, program: Program) -> None:
         for number, seat in zip(placement.threads, placement.seats, strict=True):
             if seat.part == part.follows:
                 effects = program.threads[number].execution.effects
-                lets += [e for e in effects if e.kind == "grid" and e.operation == "launch_dependents"]
+                lets += [e for e in effects if e.kind is GRID and e.operation == "launch_dependents"]
         if lets and all(e.guard != 1 for e in lets):
             span = lets[0].instruction.span
             message = "whether this lets the next kernel begin hangs on what is read, and a launch says it of all its instances"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ptxcore.isa.effect_kinds import UPDATES, EffectKind
+from ptxcore.isa.effect_kinds import GRID, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
@@ -273,7 +273,7 @@ class Thread(Images):
 
     def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Any:
         """Fences and hints: the memory here is sequentially consistent. Grids wait for those that they depend on."""
-        if kind is EffectKind.GRID and not self.launch.dependence.control(self, fields["operation"]):
+        if kind is GRID and not self.launch.dependence.control(self, fields["operation"]):
             self.waiting = "waits for the grid that its own depends on"
             raise Asleep
 

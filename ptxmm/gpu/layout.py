@@ -32,6 +32,8 @@ _COUNTER, _ALIGNED = 128, 256
 MOST_SHARED = 48 << 10
 #: Bytes that a launch may have.
 MOST_MEMORY = 1 << 30
+#: Textures and surfaces that a launch may have, each of which is an object of the driver.
+MOST_HANDLES = 1 << 16
 #: A state as values in the order of the module's.
 State = tuple[int, ...]
 
@@ -168,6 +170,9 @@ def planned(module: Module, parameters: Parameters, most_ctas: int | None = None
         raise TooLarge(
             f"{shape.instances} instances with a stride of {parameters.stride} have {total} bytes, more than {MOST_MEMORY}"
         )
+    handles = shape.instances * len(module.images)
+    if handles > MOST_HANDLES:
+        raise TooLarge(f"{shape.instances} instances have {handles} textures and surfaces, more than {MOST_HANDLES}")
     offsets |= {name: (offset, 0) for name, offset in shared_offsets.items()}
     launch = Launch(
         module, parameters, shape, tuple(groups * ctas + stress for ctas in own), WARP * shape.blocks * placement.warps,

@@ -121,6 +121,10 @@ def test_mutants_are_of_whatever_orders_the_test(name: str, what: str) -> None:
         (["/nowhere/x.litmus", "--simulate"], "/nowhere/x.litmus"),
         (["library:CoWW+st+sust", "--simulate"], "CUDA arrays only, which have no address"),
         (["library:SB", "--simulate", "--parameters", "stride=1048576,instances=400000"], "more than 1073741824"),
+        (
+            ["library:CoWR+st+tex", "--simulate", "--parameters", "instances=70000"],
+            "textures and surfaces, more than 65536",
+        ),
         (["library:SB", "--simulate", "--target", "sm_5"], "'sm_5' is no target"),
     ],
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ptxmm.report.notes import either_way, followed
+from ptxmm.report.notes import followed
 from ptxmm.report.undefined import place as place_of
 from ptxmm.result import Checked, RaceEvent, Result, Spot, Step, where_of
 
@@ -125,7 +125,7 @@ def assumptions(result: Result) -> list[Finding]:
     if not result.complete:
         found.append(_bounded(result))
     found += [_of(result, "assumption", message, spots=[(spot, "")]) for spot, message in result.warnings]
-    return found + [_of(result, "assumption", note) for note in (*result.notes, *either_way(result))]
+    return found + [_of(result, "assumption", note) for note in result.notes]
 
 
 def _bounded(result: Result) -> Finding:

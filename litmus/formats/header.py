@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from litmus.formats.source import LitmusSource, comment_end
 
 #: What `Expect=` may say.
 EXPECTATIONS = ("ok", "bounded", "no", "undefined", "hangs")
+#: What is said of a test that cannot fail, whatever is found of what it claims.
+ASKS_NOTHING = "a test that expects both ok and no passes whether its claims hold or not: nothing is asked"
 
 _BLANK = re.compile(r"\s*")
 _ARCHITECTURE = re.compile(r"[^\s\"{]+")
@@ -23,6 +26,11 @@ _ELSEWHERE = dict.fromkeys(_ARCHITECTURES.split(), _PROGRAM) | {
 }
 
 Head = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
+
+
+def asks_nothing(expected: Collection[str]) -> bool:
+    """Whether what a test expects is right whether its claims hold or not."""
+    return "ok" in expected and "no" in expected
 
 
 def read_head(source: LitmusSource, architecture: str = "PTX") -> tuple[Head, int]:
@@ -115,7 +123,10 @@ def _read_meta(source: LitmusSource, at: int, meta: list[tuple[str, str]]) -> in
             value, end = value[:cut], found.start(2) + cut
     value = value.strip()
     if key == "Expect":
-        wrong = [word for word in map(str.strip, value.split("|")) if word not in EXPECTATIONS]
+        expected = [word.strip() for word in value.split("|")]
+        wrong = [word for word in expected if word not in EXPECTATIONS]
+        if asks_nothing(expected):
+            source.note(*found.span(2), ASKS_NOTHING, "leave out one of them")
         if wrong:
             message = f"'{_short(wrong[0])}' is no verdict: Expect is ok, bounded, no, undefined or hangs"
             source.note(*found.span(2), message, source.suggest(wrong[0], EXPECTATIONS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from litmus.formats.header import ASKS_NOTHING, asks_nothing
 from ptxmm.kernels.document import kind_of
 from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS
 from ptxmm.kernels.words import suggested
@@ -78,12 +79,17 @@ def _verdicts(value: object) -> str | None:
         unknown = _unknown_verdicts(value)
         if unknown or not value:
             wrong = f"a test expects ok, bounded, no, undefined or hangs, not '{unknown[0] if unknown else ''}'"
+        elif asks_nothing(_said_verdicts(value)):
+            wrong = ASKS_NOTHING
     return wrong
 
 
+def _said_verdicts(value: Any) -> list[str]:
+    return [part.strip() for text in listed(value) for part in text.split("|")]
+
+
 def _unknown_verdicts(value: Any) -> list[str]:
-    said = [part.strip() for text in listed(value) for part in text.split("|")]
-    return [s for s in said if s not in EXPECTED]
+    return [s for s in _said_verdicts(value) if s not in EXPECTED]
 
 
 def _meant_verdict(value: object) -> str | None:

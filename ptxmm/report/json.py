@@ -10,7 +10,6 @@ from ptxmm import __version__
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding
 from ptxmm.report.files import print_document
-from ptxmm.report.notes import either_way
 from ptxmm.result import Cause, Checked, Executions, Loop, RaceEntry, RaceEvent, Result, Spot
 
 
@@ -70,7 +69,7 @@ def entry(result: Result) -> dict[str, Any]:
         "forbidding": list(result.forbidding),
         "checks": [_check(check) for check in result.checks],
         "loops": [_loop(loop) for loop in result.loops],
-        "notes": [*result.notes, *either_way(result)],
+        "notes": list(result.notes),
         "runs": result.runs,
         "warnings": [{"file": s.path, "line": s.line, "message": message} for s, message in result.warnings],
         **more,

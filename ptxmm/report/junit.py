@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from ptxmm.checker import Outcome
 from ptxmm.findings import NOT_ALL, bound_of, file_of, home
 from ptxmm.report.files import print_document
-from ptxmm.report.notes import either_way, warned
+from ptxmm.report.notes import warned
 
 _ERRORS = ("error", "undecided", "bounded")
 
@@ -73,7 +73,7 @@ class JunitReport:
             child.text = legal("\n\n".join(_text(f.message, f.spots, f.details) for f in wrong))
         said = [f"verdict: {result.verdict}, expected: {result.expectation}"]
         said += [f"known: {f.message}" for f in outcome.findings if f.known]
-        said += [text for text in (bound_of(result), *warned(result), *result.notes, *either_way(result)) if text]
+        said += [text for text in (bound_of(result), *warned(result), *result.notes) if text]
         said += [] if result.listed_all else [NOT_ALL]
         ElementTree.SubElement(case, "system-out").text = legal("\n".join(said))
         return case

@@ -84,12 +84,6 @@ def not_asked(result: Result) -> list[str]:
     return [NOT_ASKED]
 
 
-def either_way(result: Result) -> list[str]:
-    """That a test passes whether its claims hold or not, since it expects both."""
-    expected = result.expectation.split("|")
-    return ["not asked: whether it holds (ok and no are both expected)"] if {"ok", "no"} <= {*expected} else []
-
-
 def nothing_passes(*, complete: bool) -> str:
     """That a filter leaves no outcome, so that an answer about all of them is one about none."""
     explored = "" if complete else " within the bounds of loops"

@@ -22,7 +22,7 @@ from ptxmm.report.brief import (
     told_first,
     wrapped,
 )
-from ptxmm.report.notes import either_way, followed, not_asked, warned
+from ptxmm.report.notes import followed, not_asked, warned
 from ptxmm.result import VERDICTS, Cause, Checked, Executions, Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
@@ -128,7 +128,7 @@ class TextReport:
                 expected += f", and it is {result.own}{others}"
             notes.append(f"{expected}, but known" if result.known else self._paint("bad", expected))
         elif result.passed and result.expectation != "ok":
-            notes += ["as expected", *either_way(result)]
+            notes += ["as expected"]
         cut = [loop for loop in result.loops if loop.kind == "bounded"]
         if cut:
             notes.append(bound_of(result))

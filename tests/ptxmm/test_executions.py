@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections import Counter
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agreement import either
@@ -13,7 +16,8 @@ from waiting import PATIENCE
 import litmus
 import ptxmm
 from axioms.errors import UnsupportedProgram
-from axioms.witness.execution import Execution
+from axioms.witness.candidate import Candidate
+from axioms.witness.execution import Execution, Executions
 from ptxmm.cli.main import main
 
 LIBRARY = sorted((Path(litmus.__file__).parent / "library").rglob("*.litmus"))
@@ -130,3 +134,36 @@ def test_a_bound_of_loops_is_said_and_waiting_is_none(tmp_path: Path, capsys: py
 def test_what_is_no_litmus_test_is_refused() -> None:
     with pytest.raises(TypeError, match="litmus test"):
         ptxmm.executions("two.litmus")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+def test_executions_are_written_out_when_they_are_looked_at(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = Counter[str]()
+    genuine = Candidate.execution
+
+    def counting(self: Candidate, *arguments: Any, **more: Any) -> Execution:
+        written["executions"] += 1
+        return genuine(self, *arguments, **more)
+
+    monkeypatch.setattr(Candidate, "execution", counting)
+    result = ptxmm.check(ptxmm.parse(TEXT), engine=engine)
+    assert len(result.witnesses) == len(result.states) > 2 and not written
+    states = [witness.state for witness in result.witnesses]
+    assert states == result.states and written["executions"] == len(states)
+    first = result.witnesses[0]
+    assert first.execution is first.execution and first.relations and first.evaluate("rf")
+    assert written["executions"] == len(states)
+    sent = pickle.loads(pickle.dumps(ptxmm.check(ptxmm.parse(TEXT), engine=engine).witnesses))
+    assert [w.execution for w in sent] == [w.execution for w in result.witnesses]
+
+
+def test_a_sequence_of_executions_is_as_a_list() -> None:
+    made = [Execution((), {}, (), {"x": n}) for n in range(4)]
+    asked: list[int] = []
+    some = Executions()
+    for n, execution in enumerate(made):
+        some.append(partial(lambda n, execution: (asked.append(n), execution)[1], n, execution))
+    assert len(some) == 4 and not asked
+    assert some[1:3] == made[1:3] and asked == [1, 2]
+    assert some == made and list(some) == made and some[-1] is made[-1] and asked == [1, 2, 0, 3]
+    assert pickle.loads(pickle.dumps(some)) == made and repr(some) == repr(made)

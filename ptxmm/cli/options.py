@@ -86,7 +86,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"ptxmm {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in [command] if command in _COMMANDS else _COMMANDS:
+    for name in [command] if command in _COMMANDS else [] if command == "--version" else _COMMANDS:
         add = _COMMANDS[name]
         if isinstance(add, tuple):
             file, function = add

@@ -32,7 +32,8 @@ SAME = [
      'grid = 1\nblock = 1\nparams.arg0 = {type = "s16", init = [1, -2]}\nparams.arg1 = {type = "s32", value = -1}\n'
      "check.race_free = true\ncheck.terminates = true\ncheck.no_trap = true"),
     (["--grid", "2", "--block", "1", "--arg", "p=&b[1]", "--arg", "n=0x10", "--memory", "b=u32[3]", "--exists", "b[1] == n",
-      "--never", "b[0] == 1", "--never", "b[2] == 1", "--check", "terminates", "--expect", "no|hangs", "--dynamic-shared", "64"],
+      "--never", "b[0] == 1", "--never", "b[2] == 1", "--check", "terminates", "--expect", "no|hangs",
+      "--dynamic-shared", "64"],
      'grid = 2\nblock = 1\nexpect = "no|hangs"\ndynamic_shared = 64\nparams.p = {value = "&b[1]"}\n'
      'params.n = {type = "u32", value = 16}\nmemory.b = {type = "u32", elements = 3}\n'
      'check.exists = "b[1] == n"\ncheck.never = ["b[0] == 1", "b[2] == 1"]\ncheck.terminates = true'),

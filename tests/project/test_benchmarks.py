@@ -12,6 +12,8 @@ from types import ModuleType
 import pytest
 from campaigns import some
 
+import ptxmm
+
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 SCRIPT = FOLDER / "bench.py"
 SORT = FOLDER.parents[1] / "shared" / "real" / "cub_sort.sm_90.ptx"
@@ -137,3 +139,13 @@ def test_whole_launches_are_measured_in_processes_of_their_own() -> None:
     assert re.search(r"^streamk:right +512  ok +\d+\.\d\d", done.stdout, re.MULTILINE)
     assert re.search(r"^streamk:wrong1 +512  no ", done.stdout, re.MULTILINE)
     assert "3 tests: 0 with another verdict than expected, 0 left open; at most" in done.stdout
+
+
+def test_the_version_is_told_without_a_command() -> None:
+    """What any command needs is not loaded for it: it was five times as long."""
+    asked = [sys.executable, "-X", "importtime", "-m", "ptxmm", "--version"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=FOLDER.parent)
+    assert done.stdout == f"ptxmm {ptxmm.__version__}\n"
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "ptxmm.cli.options" in loaded
+    assert not [name for name in loaded if name.startswith(("ptxmm.campaigns", "ptxmm.checker", "litmus.", "axioms."))]

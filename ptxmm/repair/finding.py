@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from axioms.errors import EngineDefect
+from axioms.program import UnsupportedProgram
 from ptxcore.clock import OutOfTime
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.search import Judgement, Search, Solution, Step
-from ptxmm.repair.sites import Option, Site, Wanted, edited, edits_of
-from ptxmm.repair.subjects import Subject, judging
+from ptxmm.repair.sites import Option, Site, Vector, Wanted, edited, edits_of
+from ptxmm.repair.subjects import Larger, Subject, judging
 
 if TYPE_CHECKING:
     from ptxmm.repair.cuda.proof import Rewritten
@@ -50,7 +52,8 @@ class Found:
     """A repair or a weakening. `text` is the file with it, `cost` what it adds, or what is left; `bounded` that its checks
     hold within bounds of loops only; `minimal` that each step weaker was shown to fail, `cheapest` that
     nothing cheaper holds but what stands before it; `larger` says what became of a larger launch, where one was tried,
-    `enlarged` that there was time for it; `source` what the text was compiled from, with edits that compile to the changes."""
+    `enlarged` that there was time for it; `wide` that all this is of both launches, where what is cheaper holds in one only;
+    `source` what the text was compiled from, with edits that compile to the changes."""
 
     changes: tuple[Change, ...]
     needs: tuple[Need, ...]
@@ -59,8 +62,9 @@ class Found:
     bounded: bool
     minimal: bool
     cheapest: bool = True
-    larger: str = ""
+    larger: Larger = field(default_factory=Larger)
     enlarged: bool = False
+    wide: bool = False
     wanted: tuple[Wanted, ...] = ()
     source: Rewritten | None = None
 
@@ -128,11 +132,13 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         return answer
     sites = subject.sites(mode)
 
+    limit = most if mode == REPAIR else None
+
     def searching(sites: list[Site]) -> Search:
         patience = max(_SOON, _TIMES * seconds)
-        limit = most if mode == REPAIR else None
-        check = partial(judging, subject, sites)
-        return Search(sites, check, patience, limit, every or mode != REPAIR, told=told)
+        return Search(sites, partial(judging, subject, sites), patience, limit, every or mode != REPAIR, told=told)
+
+    every_site = sites
 
     alone = searching([s for s in sites if not any(o.meets for o in s.options)])
     try:
@@ -156,6 +162,9 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
                 answer.found.append(_found(subject, sites, solution, mode))
                 weakest.append((answer.found[-1], solution))
                 if len(answer.found) == 1:
+                    if mode == REPAIR and not every:
+                        spread = _among(solution, sites, every_site)
+                        answer.found[:0] = _wider(subject, every_site, answer.found[0], spread.vector)
                     _look_further(subject, answer.found[0], mode)
             else:
                 answer.needs = _needs(sites, solution)
@@ -250,11 +259,65 @@ def _look_further(subject: Subject, found: Found, mode: str) -> None:
     """What becomes of a solution in the source, and then in a larger launch, each until the time was enough."""
     if found.source is None or found.source.late:
         found.source = subject.in_source(found.wanted)
-    if mode == REPAIR and not found.enlarged:
+    if mode == REPAIR:
+        _enlarge(subject, found)
+
+
+def _enlarge(subject: Subject, found: Found) -> None:
+    if not found.enlarged:
         try:
             found.larger, found.enlarged = subject.larger(found.text), True
         except OutOfTime:
-            found.larger = "a larger launch was not tried: out of time"
+            found.larger = Larger("a larger launch was not tried: out of time")
+
+
+def _wider(subject: Subject, sites: list[Site], found: Found, vector: Vector) -> list[Found]:
+    """Where a repair by barriers of a warp fails with more warps, and barriers of the CTA in their places hold in both
+    launches: that. What a barrier of a warp rests on is that the block is one, which is rarely what its author launches."""
+    wide = _of_the_cta(sites, vector)
+    if wide is None:
+        return []
+    _enlarge(subject, found)
+    larger = found.larger
+    if larger.holds is not False:
+        return []
+
+    def both(tried: Vector, patience: float | None) -> Judgement:
+        judged = judging(subject, sites, tried, patience)
+        return (
+            judged
+            if not judged.holds
+            else subject.judge_on(larger, edited(subject.text, edits_of(sites, tried)), patience)
+        )
+
+    try:
+        if not both(wide, None).holds:
+            return []
+        made = _found(subject, sites, Search(sites, both).least_of(wide), REPAIR, cheapest=False)
+    except (EngineDefect, UnsupportedProgram, OutOfTime):
+        return []
+    made.wide = True
+    return [made]
+
+
+def _of_the_cta(sites: list[Site], vector: Vector) -> Vector | None:
+    """The vector with a barrier of the CTA for each of a warp that is put in; None where none is, or has no such place."""
+    wide = list(vector)
+    for number, option in enumerate(vector):
+        if not _puts(sites[number].options[option], "bar.warp.sync"):
+            continue
+        at = sites[number].options[option].edits[0].start
+        there = (s for s, site in enumerate(sites) if _puts(site.options[-1], "bar.sync"))
+        other = next((s for s in there if sites[s].options[-1].edits[0].start == at), None)
+        if other is None:
+            return None
+        wide[number], wide[other] = 0, len(sites[other].options) - 1
+    return tuple(wide) if tuple(wide) != vector else None
+
+
+def _puts(option: Option, statement: str) -> bool:
+    wanted = option.wanted
+    return wanted is not None and wanted.kind == "put" and wanted.new.split(" ")[0] == statement
 
 
 def _step(site: Site, now: int, then: int) -> str:

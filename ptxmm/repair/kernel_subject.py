@@ -14,7 +14,7 @@ from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import Site, Wanted
 from ptxmm.repair.source_words import Source
-from ptxmm.repair.subjects import How, of_result
+from ptxmm.repair.subjects import How, Larger, of_result
 from ptxmm.report.notes import NOT_ASKED
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Seconds for the next larger launch.
 _LARGER = 10.0
+#: What orders threads of one warp alone: it rests on blocks of no more.
+_OF_A_WARP = "bar.warp.sync"
 #: The share of the time for the search: where a source is compiled and checked behind it, and where a larger launch alone is. A
 #: repair that is proven in its author's language is worth more than one that is a little cheaper.
 _BEFORE_SOURCE, _BEFORE_LARGER = 0.6, 0.8
@@ -78,19 +80,30 @@ class KernelSubject:
             return Judgement(False, False, ("no_deadlock", "terminates"), waits=True)
         return judged
 
-    def larger(self, text: str) -> str:
+    def larger(self, text: str) -> Larger:
         """What becomes of the changed module in the tests of the same file that launch more threads of it; where there are
         none, in the next larger launch, as far as what is claimed is about any launch. Raises OutOfTime."""
-        told = [f"{other.name}: {_verdict(self._judged(other, text))}" for other in self._larger()]
-        if told:
-            return f"larger launches: {', '.join(told)}"
-        other = next_larger(self.test)
+        tests = tuple(self._larger())
+        if tests:
+            several = [self._judged(other, text) for other in tests]
+            told = [f"{other.name}: {_verdict(judged)}" for other, judged in zip(tests, several, strict=True)]
+            return Larger(f"larger launches: {', '.join(told)}", _all_hold(several), tests)
+        other = next_larger(self.test, warps=text.count(_OF_A_WARP) > self.text.count(_OF_A_WARP))
         if other is None:
-            return "a larger launch was not tried: what it would be given is not known"
+            return Larger("a larger launch was not tried: what it would be given is not known")
         claims = ", ".join(map(str, other.checks))
         judged = self._judged(other, text, _LARGER)
-        fixed = "; a kernel that is written for the launch given may be right all the same" * (judged.holds is False)
-        return f"computed on the next larger launch ({shape_of(other)}): {claims}: {_verdict(judged)}{fixed}"
+        words = f"computed on the next larger launch ({shape_of(other)}): {claims}: {_verdict(judged)}"
+        return Larger(words, judged.holds, (other,))
+
+    def judge_on(self, larger: Larger, text: str, patience: float | None = None) -> Judgement:
+        """Whether the checks hold of the changed module in each of these launches. Raises OutOfTime."""
+        judged = Judgement(None)
+        for test in larger.tests:
+            judged = self._judged(test, text, patience)
+            if not judged.holds:
+                break
+        return judged
 
     def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
         """The source with what compiles to these changes, checked as the module was. None where no source is known."""
@@ -172,6 +185,12 @@ class KernelSubject:
         asking = replace(self.test, checks=tuple(Check(kind) for kind in waits))
         result = self._checked(asking, text, ())
         return any(c.kind in waits and c.holds is False for c in result.checks)
+
+
+def _all_hold(several: Sequence[Judgement]) -> bool | None:
+    if any(judged.holds is False for judged in several):
+        return False
+    return True if all(judged.holds for judged in several) else None
 
 
 def _meets(text: str) -> bool:

@@ -11,13 +11,18 @@ from dataclasses import replace
 from ptxmm.kernels.launch import Argument, Buffer, Field, Launch, Pointer, Structure, Triple
 from ptxmm.kernels.test import PROPERTIES, Check, KernelTest
 
+#: Threads of a warp.
+_WARP = 32
 
-def next_larger(test: KernelTest) -> KernelTest | None:
+
+def next_larger(test: KernelTest, warps: bool = False) -> KernelTest | None:
     """The test with one more cluster, or CTA, of each launch that has several, else with twice the threads; for claims of any
-    launch alone. None where memory cannot be made to fit."""
+    launch alone. `warps`: with two warps, or more, in blocks of one, where those of one have several threads. None where
+    memory cannot be made to fit."""
     launches = []
     for launch in test.launches:
-        shape = _shape(launch)
+        block = _of_warps(launch.block) if warps else None
+        shape = (launch.grid, block) if block else _shape(launch)
         given = [_enlarged(argument, *_ratio(launch, *shape)) for argument in launch.params]
         if any(argument is None for argument in given):
             return None
@@ -39,6 +44,16 @@ def _shape(launch: Launch) -> tuple[Triple, Triple]:
     if launch.grid != cluster or block == (1, 1, 1):
         return (x + cluster[0], y, z), block
     return launch.grid, (block[0] * 2, *block[1:])
+
+
+def _of_warps(block: Triple) -> Triple | None:
+    """A block of several warps, as many times as large as a power of two says; None where it has these, or one thread."""
+    x, threads = block[0], _product(block)
+    if not 1 < threads <= _WARP:
+        return None
+    while threads <= _WARP:
+        x, threads = 2 * x, 2 * threads
+    return (x, *block[1:])
 
 
 def _ratio(launch: Launch, grid: Triple, block: Triple) -> tuple[int, int]:

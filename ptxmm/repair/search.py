@@ -82,6 +82,7 @@ class Search:
     exhausted: bool = False
     #: What holds, though something cheaper may hold, too.
     best: Solution | None = None
+    _looked: bool = False
     #: Why vectors were not decided.
     reasons: list[str] = field(default_factory=list)
     #: A weaker vector held where a stronger one failed: nothing is concluded from failures then.
@@ -109,7 +110,7 @@ class Search:
         """Each weakest vector that holds, as it is found, the cheapest first. Raises OutOfTime, KeyboardInterrupt: what came
         before counts."""
         self._choices()
-        if self.best is None:
+        if self.best is None and not self._looked:
             self.look_from_above()
         if self.best is not None and not self.every:
             self._ask_for_less_than(self.best.cost)
@@ -122,7 +123,7 @@ class Search:
                 continue
             judged = self.judge(vector)
             if judged.holds:
-                found = self._descend(vector)
+                found = self.least_of(vector)
                 self._rule_out_above(found.vector)
                 yield found
             elif judged.wrong or judged.waits:
@@ -138,7 +139,8 @@ class Search:
         """Keeps something that holds as `best`: first what is there is as strong as can be, then what may be put in is there,
         too, then barriers. Of the first of these texts that holds, everything is taken away again that is not needed. Raises
         OutOfTime."""
-        for current in self._from_below():
+        self._looked = True
+        for current in map(list, self._from_below()):
             if self._soon(current).holds:
                 break
         else:
@@ -148,18 +150,17 @@ class Search:
         for s in [s for s, o in enumerate(current) if o]:
             self._lower(current, s)
         if self.most is None or sum(map(bool, current)) <= self.most:
-            self.best = self._descend(tuple(current))
+            self.best = self.least_of(tuple(current))
 
     def _from_below(self) -> Iterator[list[int]]:
-        """Vectors in which ever more is as strong as can be. Of what is put in, first what is second to the strongest: many
-        `fence.sc` take long to be decided, and are rarely needed."""
-        current = [0] * len(self.sites)
+        """Vectors in which ever more is as strong as can be: of each kind alone, which is decided soonest, then with those
+        before it. Of what is put in, first what is second to the strongest: many `fence.sc` take long, and few need them."""
+        nothing = current = [0] * len(self.sites)
         for number, group in enumerate(self._groups(range(len(self.sites)))):
-            if number:
-                yield [self._second(s) if s in group else o for s, o in enumerate(current)]
-            for s in group:
-                current[s] = self._highest(s, 0)
-            yield list(current)
+            for before in [nothing, current][: 1 + bool(number)]:
+                yield [self._second(s) if s in group else o for s, o in enumerate(before)]
+            current = [self._highest(s, 0) if s in group else o for s, o in enumerate(current)]
+            yield current
 
     def _second(self, s: int) -> int:
         """The strongest option of a site but one, the costlier of two."""
@@ -319,8 +320,8 @@ class Search:
                     current[s] = option
                     return
 
-    def _descend(self, vector: Vector) -> Solution:
-        """The vector, or a weaker one that holds; each step weaker fails."""
+    def least_of(self, vector: Vector) -> Solution:
+        """Of a vector that holds: itself, or a weaker one that holds; each step weaker fails. Raises OutOfTime."""
         current = list(vector)
         needs: list[Step] = []
         known = again = True

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from axioms.cat.model import Model
     from litmus.test import Condition, Test
     from ptxmm.kernels.files import Item
+    from ptxmm.kernels.test import KernelTest
     from ptxmm.repair.cuda.proof import Rewritten
     from ptxmm.result import Result
 
@@ -53,6 +54,16 @@ class How:
         return left if patience is None else min(left, patience)
 
 
+@dataclass(frozen=True, slots=True)
+class Larger:
+    """What became of a changed text in larger launches: in words, and whether everything holds there (None: nobody knows, or
+    there is no such launch). `tests` are those launches."""
+
+    words: str = ""
+    holds: bool | None = None
+    tests: tuple[KernelTest, ...] = ()
+
+
 class Subject(Protocol):
     """`path` is the file whose `text` is changed, `claims` what must hold, `notes` how that was understood. `applies`: there is
     such a file, and it may be written; `file` is there in any case. `how` may be replaced by one with another deadline.
@@ -79,8 +90,12 @@ class Subject(Protocol):
         """Whether the checks hold of a changed text. Raises OutOfTime."""
         ...
 
-    def larger(self, text: str) -> str:
-        """What becomes of a changed text in a larger launch, in words; empty where there is no such thing. Raises OutOfTime."""
+    def larger(self, text: str) -> Larger:
+        """What becomes of a changed text in larger launches. Raises OutOfTime."""
+        ...
+
+    def judge_on(self, larger: Larger, text: str, patience: float | None = None) -> Judgement:
+        """Whether the checks hold of a changed text in each of these launches. Raises OutOfTime."""
         ...
 
     def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
@@ -199,9 +214,13 @@ class LitmusSubject:
             return Judgement(False, False, ("no_deadlock",))
         return judged
 
-    def larger(self, text: str) -> str:
+    def larger(self, text: str) -> Larger:
         """A litmus test has the threads that it has."""
-        return ""
+        return Larger()
+
+    def judge_on(self, larger: Larger, text: str, patience: float | None = None) -> Judgement:
+        """A litmus test has the threads that it has."""
+        return Judgement(None)
 
     def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
         """A litmus test is compiled from nothing."""

@@ -54,14 +54,23 @@ def _lines(answer: Answer) -> Iterator[str]:
             yield from _told(change, found)
         if not repair:
             yield from _rests_on(found.needs, "what is left")
-        if found.larger:
-            yield f"    {found.larger}"
+        if found.larger.words:
+            yield f"    {found.larger.words}{_for_its_launch(answer, found)}"
         yield from _in_source(found)
         yield diff(answer, found).rstrip("\n")
     if answer.found:
         yield ""
     yield from _end(answer)
     yield from _rests_on(answer.needs, "what is there")
+
+
+def _for_its_launch(answer: Answer, found: Found) -> str:
+    """Why a repair that fails in a larger launch is one all the same."""
+    if found.larger.holds is not False:
+        return ""
+    if answer.found[0].wide:
+        return "; repair 1 holds there, too"
+    return "; a kernel that is written for the launch given may be right all the same"
 
 
 def _told(change: Change, found: Found) -> Iterator[str]:
@@ -101,6 +110,7 @@ def title(answer: Answer, number: int, found: Found) -> str:
     proven = "holds within the bounds of loops, which is no proof" if found.bounded else "proven by check"
     if answer.mode == REPAIR:
         least = "; nothing of it can be left out or weaker" if found.minimal else "; whether less would do is not known"
+        proven += " on both launches" * found.wide
         first = "" if found.cheapest else "; there may be a cheaper one"
         return f"repair {number}: {edits}, cost {found.cost}, {proven}{least}{first}"
     most = "; nothing more can be weaker" if found.minimal else "; whether more can be weaker is not known"
@@ -132,6 +142,8 @@ def _end(answer: Answer) -> Iterator[str]:
         yield f"{answer.stopped}: {more} {looked}"
     elif answer.undecided:
         yield f"{_counted(answer.undecided, 'text')} undecided: {more} {looked}"
+    elif answer.found and answer.found[0].wide:
+        yield f"repair 2 is the cheapest of the changes considered, on the launch given alone; --all lists the others {looked}"
     elif not answer.complete:
         yield f"the cheapest of the changes considered; --all lists the others {looked}"
     elif answer.found:
@@ -180,7 +192,8 @@ def _found(answer: Answer, found: Found) -> dict[str, Any]:
         "bounded": found.bounded,
         "minimal": found.minimal,
         "cheapest": found.cheapest,
-        "larger": found.larger,
+        "larger": found.larger.words,
+        "larger_holds": found.larger.holds,
         "edits": [{"in": c.who, "line": c.line, "what": c.words, "source": c.source} for c in found.changes],
         "needs": _listed(found.needs),
         "diff": diff(answer, found),

@@ -21,7 +21,7 @@ from ptxmm.cli.main import main
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.search import Judgement, Search
 from ptxmm.repair.sites import Vector, edited, edits_of
-from ptxmm.repair.subjects import How, LitmusSubject, judging, subject_of
+from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging, subject_of
 
 LIBRARY = Path(__file__).resolve().parents[3] / "litmus" / "library"
 MP = LIBRARY / "message-passing" / "MP+rlx.litmus"
@@ -361,16 +361,16 @@ class Clocked(LitmusSubject):
         super().__init__(test, How(deadline=self.whole))
         self.asked: list[bool] = []
 
-    def larger(self, text: str) -> str:
+    def larger(self, text: str) -> Larger:
         assert self.how.deadline is not None
         self.asked.append(self.how.deadline == self.whole)
         if self.how.deadline < self.whole:
             raise OutOfTime
-        return "tried"
+        return Larger("tried")
 
 
 def test_a_share_of_the_time_is_kept_for_what_follows_from_a_solution() -> None:
     subject = Clocked(of_library("message-passing/MP+rlx"), 1e8)
     found = answered(subject, "repair", every=False, most=None).found
-    assert [f.larger for f in found] == ["tried"] and subject.asked == [False, True]
+    assert [f.larger.words for f in found] == ["tried"] and subject.asked == [False, True]
     assert subject.how.deadline == subject.whole

@@ -77,7 +77,7 @@ def test_a_larger_launch_of_the_file_is_tried(lock: Path) -> None:
         + '\n[[variant]]\nname = "three"\nentry = "weak"\ngrid = [3, 1, 1]\ncheck.forall = "counter[0] == 3"\nexpect = "no"\n',
         encoding="utf-8",
     )
-    assert answer(f"{lock}:weak").found[0].larger == "larger launches: lock.toml:three: holds"
+    assert answer(f"{lock}:weak").found[0].larger.words == "larger launches: lock.toml:three: holds"
 
 
 def test_the_next_larger_launch_has_memory_for_its_threads() -> None:
@@ -94,6 +94,61 @@ def test_the_next_larger_launch_has_memory_for_its_threads() -> None:
     assert (
         alone is not None and shape_of(alone) == "grid 1, block 4" and [c.kind for c in alone.checks] == ["race_free"]
     )
+
+
+#: Each thread reads what its neighbour wrote, and nothing orders that.
+NEIGHBOURS = """.version 9.0
+.target sm_90
+.address_size 64
+.shared .align 4 .b8 s[{bytes}];
+.visible .entry k(.param .u64 out)
+{{
+	.reg .b32 %r<5>;
+	.reg .b64 %rd<4>;
+	mov.u32 %r1, %tid.x;
+	shl.b32 %r2, %r1, 2;
+	mov.u32 %r3, s;
+	add.s32 %r3, %r3, %r2;
+	st.shared.u32 [%r3], %r1;
+	xor.b32 %r3, %r3, {other};
+	ld.shared.u32 %r4, [%r3];
+	ld.param.u64 %rd1, [out];
+	cvta.to.global.u64 %rd1, %rd1;
+	mul.wide.u32 %rd2, %r1, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.u32 [%rd3], %r4;
+	ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bytes_of_shared", "other", "kinds"),
+    [(256, 128, ["bar.sync", "bar.warp.sync"]), (256, 4, ["bar.warp.sync"]), (8, 4, ["bar.warp.sync"])],
+    ids=["across warps", "within a warp", "written for two threads"],
+)
+def test_what_a_barrier_of_a_warp_rests_on_is_tried(
+    tmp_path: Path, bytes_of_shared: int, other: int, kinds: list[str]
+) -> None:
+    """On a block of two warps. Where it fails there, and a barrier of the CTA holds, that one comes first."""
+    text = NEIGHBOURS.format(bytes=bytes_of_shared, other=4 if other == 4 else "%r2")
+    if other != 4:  # what the other end of the block wrote
+        text = text.replace(
+            "xor.b32 %r3, %r3, %r2;",
+            "mov.u32 %r3, %ntid.x;\n\tsub.u32 %r3, %r3, %r1;\n\tsub.u32 %r3, %r3, 1;\n\tshl.b32 %r3, %r3, 2;\n\t"
+            "mov.u32 %r2, s;\n\tadd.s32 %r3, %r3, %r2;",
+        )
+    (tmp_path / "k.ptx").write_text(text, encoding="utf-8")
+    path = tmp_path / "k.toml"
+    path.write_text(
+        'ptx = "k.ptx"\nentry = "k"\ngrid = 1\nblock = 2\nparams.out = {type = "u32", elements = 2}\ncheck.race_free = true\n',
+        encoding="utf-8",
+    )
+    found = answer(str(path)).found
+    assert [one.changes[0].words.split(" ")[0] for one in found] == kinds
+    assert [one.wide for one in found] == [True, False][-len(kinds) :]
+    assert [one.larger.holds for one in found[:1]] == [bytes_of_shared > 8]
+    assert "block 64" in found[-1].larger.words
 
 
 def test_nothing_of_the_correct_lock_can_be_weaker(lock: Path) -> None:

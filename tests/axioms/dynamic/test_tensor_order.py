@@ -80,6 +80,21 @@ def test_many_random_sequences_are_judged_alike(made: Callable[[int], KernelTest
         compare(made(10_000 + seed))
 
 
+#: A product without an input D of other columns than copies and shifts have.
+_FAR = one.MMA.replace("[%base]", "[%r6]").replace("%pz", "%p2")
+
+
+@pytest.mark.parametrize(
+    ("between", "verdict"), some(2, [(f"@%px {_FAR}", "undefined"), (f"@%px {one.MMA} @%px {_FAR}", "ok")])
+)
+def test_a_pipeline_leads_through_operations_on_the_same_cells(between: str, verdict: str) -> None:
+    """A copy and a shift behind it are no pair: it takes a product between."""
+    begin = "add.u32 %r6, %base, 16; setp.eq.u32 %p2, 0, 1;"
+    test = one.of(one.kernel(f"{begin} @%px {one.COPY} {between} @%px {one.SHIFT}"))
+    open_, result = by_runs(test)
+    assert (open_, result.verdict) == ("", verdict) and agrees(verdict, by_definition(test))
+
+
 #: Mistakes in the relations: where one is made, what is made of it, and a test of the library that shows it.
 MISTAKES: dict[str, tuple[Any, str, Any, str]] = {
     "nothing is pipelined": (tensor_order, "_PIPELINES", set(), "tcgen05+cp-mma:right"),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from axioms.program import Asked, Observable, Program, ProgramSource, Thread, final_symbol
+from axioms.program import AskedValues, Observable, Program, ProgramSource, Thread, final_symbol
 from axioms.program import build as assembled
 from litmus.formats.dialects import dialect_named
 from litmus.test import (
@@ -224,11 +224,11 @@ class _Builder:
                 codes.append(None)
         return codes
 
-    def asked(self, threads: Sequence[Thread]) -> Asked:
+    def asked(self, threads: Sequence[Thread]) -> AskedValues:
         """What is asked of threads that have been executed, on symbols or on numbers."""
         self.registers = {t.name: t.execution.registers for t in threads}
         condition, filter_ = self.test.condition.proposition, self.test.filter
-        return Asked(
+        return AskedValues(
             [self._observable(n) for n in self._listed()],
             self._truth(condition),
             1 if filter_ is None else self._truth(filter_),

@@ -14,7 +14,7 @@ import pytest
 import ptxmm
 from axioms.events.memory import Beside
 from axioms.witness.execution import ExecutedEvent, Execution
-from axioms.witness.missing_arrivals import Awaited, Lack
+from axioms.witness.missing_arrivals import Awaited, MissingArrivals
 from axioms.witness.result import Race, Rest, Site, Undefined, Unreachable, Why
 from axioms.witness.stalls import Repeated, Stall, Wait
 from ptxmm.findings import Finding
@@ -160,8 +160,8 @@ def test_words_are_made_in_reports() -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        Awaited, Beside, ExecutedEvent, Execution, Finding, Lack, Loop, Race, Refusal, Repeated, Rest, Site, Spot, Stall,
-        Undefined, Unreachable, Wait, Why,
+        Awaited, Beside, ExecutedEvent, Execution, Finding, Loop, MissingArrivals, Race, Refusal, Repeated, Rest, Site, Spot,
+        Stall, Undefined, Unreachable, Wait, Why,
     ],
 )  # fmt: skip
 def test_findings_never_change(kind: Any) -> None:

@@ -84,3 +84,18 @@ def test_the_engine_has_few_rooms() -> None:
 def test_no_order_names_a_room_twice() -> None:
     for order in ORDERS.values():
         assert all(a != b for a, b in pairwise(sorted(order.split())))
+
+
+#: Names of classes that have several meanings in the product: none may be added. A class is called what it is.
+MOST_AMBIGUOUS = 150
+
+
+def test_few_names_of_classes_have_several_meanings() -> None:
+    found: dict[str, set[str]] = {}
+    for package in ORDERS[""].split():
+        for name, path in modules(package):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, set()).add(name)
+    several = {name: places for name, places in found.items() if len(places) > 1}
+    assert len(several) <= MOST_AMBIGUOUS, sorted(several)

@@ -23,7 +23,7 @@ from ptxcore.values.terms import Term, Value
 _MOST_TOGETHER = 4096
 
 
-class Written:
+class CarriedWrites:
     """What writes may write, of a program with these `cells` and `events`: by the numbers that reads may return (`flow`) in its
     `threads` as they were before cells were known."""
 

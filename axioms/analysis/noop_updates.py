@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from axioms.events.value_sets import LaterFlow, Numbers
 
 
-class Memory(Protocol):
+class InitialMemory(Protocol):
     """The memory of launches: which objects there are, and who sees them where."""
 
     objects: list[Object]
@@ -53,7 +53,7 @@ class Memory(Protocol):
 Noops = Mapping[int, frozenset[int] | None]
 
 
-def noop_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozenset[int] | None]:
+def noop_places(threads: Sequence[Thread], memory: InitialMemory) -> dict[int, frozenset[int] | None]:
     """The addresses in global memory, but not on the heap, where an atomic that writes what it reads is effect-free."""
     always: dict[int, bool] = {}
     for _, e in _effects(threads):
@@ -65,7 +65,7 @@ def noop_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozense
     return {address: numbers for address, numbers in alike.items() if always[address] or numbers is not None}
 
 
-def holds(threads: Sequence[Thread], memory: Memory, assumed: Noops) -> bool:
+def holds(threads: Sequence[Thread], memory: InitialMemory, assumed: Noops) -> bool:
     """Whether threads that were explored on an assumption bear it out."""
     flow = _flow(threads, memory)
     for address, numbers in assumed.items():
@@ -90,7 +90,7 @@ def _nothing(effect: Effect) -> frozenset[int]:
     return frozenset()
 
 
-def _flow(threads: Sequence[Thread], memory: Memory) -> LaterFlow:
+def _flow(threads: Sequence[Thread], memory: InitialMemory) -> LaterFlow:
     from axioms.events import kinds
     from axioms.events.memory import AddressSpace
     from axioms.events.value_sets import LaterFlow
@@ -124,7 +124,7 @@ def _alike(threads: Sequence[Thread], address: int, numbers: Callable[[Effect], 
     return all(includes(a, p, q) for (a, p), (_, q) in product(scopes, repeat=2))
 
 
-def _numbers(threads: Sequence[Thread], memory: Memory, address: int) -> frozenset[int] | None:
+def _numbers(threads: Sequence[Thread], memory: InitialMemory, address: int) -> frozenset[int] | None:
     """The numbers that may stand at an address where all accesses are alike; None where not all that is written is known."""
     first = memory.initial(address, _width(threads, address) // 8)
     if first is None:

@@ -8,7 +8,18 @@ from axioms.cat.nodes import RELATION, SET
 from axioms.cat.reader import read_expression
 from axioms.cat.residual import Carried, Facts, Residual
 from axioms.cat.statements import Compiler
-from axioms.cat.values import EMPTY, UNIVERSE, CatValue, Env, Event, Known, NeedsExecution, Pair, SourceFile, kind_of
+from axioms.cat.values import (
+    EMPTY,
+    UNIVERSE,
+    CatEvent,
+    CatPair,
+    CatValue,
+    Env,
+    Known,
+    NeedsExecution,
+    SourceFile,
+    kind_of,
+)
 from ptxcore.diagnostics import InputError, Span, fail
 
 #: What an expression is called in messages.
@@ -45,8 +56,8 @@ class Names:
 
 def _plain(carried: Carried, value: CatValue, span: Span) -> Known:
     """What takes the kind that is asked of it is a relation where it is empty, and a set where it is everything."""
-    kind = SET if value is UNIVERSE or isinstance(value, Event) else RELATION
-    if value in (EMPTY, UNIVERSE) or isinstance(value, (Event, Pair)):
+    kind = SET if value is UNIVERSE or isinstance(value, CatEvent) else RELATION
+    if value in (EMPTY, UNIVERSE) or isinstance(value, (CatEvent, CatPair)):
         value = carried.as_kind(value, kind, span)
     if not isinstance(value, Known):
         raise fail(span, f"this is {kind_of(value)}, and no set of events and no relation")

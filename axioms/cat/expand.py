@@ -17,14 +17,14 @@ from axioms.cat.syntax import Binders, Clause, Expression
 from axioms.cat.values import (
     EMPTY,
     UNIVERSE,
+    CatEvent,
+    CatPair,
     CatValue,
     Closure,
     Collection,
     Env,
-    Event,
     Known,
     NeedsExecution,
-    Pair,
     Parts,
     Primitive,
     Tag,
@@ -230,7 +230,7 @@ class Evaluator(Operators):
         """Whether `a = b`, `a subset b` or `a in b`; a set or relation that is empty where it holds, if that is not known."""
         if e.name == "in":
             return self.is_member(e, a, b)
-        plain = (Node, Known, Event, Pair)
+        plain = (Node, Known, CatEvent, CatPair)
         if isinstance(a, plain) or isinstance(b, plain):
             kind = self.common_kind(e, [a, b])
             x, y = self.as_kind(a, kind, e.span), self.as_kind(b, kind, e.span)
@@ -250,8 +250,8 @@ class Evaluator(Operators):
     def is_member(self, e: Expression, a: CatValue, b: CatValue) -> CatValue | bool:
         """`a in b`."""
         a = as_pair(a)
-        if isinstance(a, (Event, Pair)):
-            single = self.as_kind(a, SET if isinstance(a, Event) else RELATION, e.span)
+        if isinstance(a, (CatEvent, CatPair)):
+            single = self.as_kind(a, SET if isinstance(a, CatEvent) else RELATION, e.span)
             return self.algebra.difference(single, self.as_kind(b, single.kind, e.span))
         if b is EMPTY:
             return False
@@ -304,8 +304,8 @@ def parameters(names: Binders, value: CatValue, span: Span, function: str) -> di
     if len(names) == 1:
         return {} if names[0] is None else {names[0]: value}
     items: tuple[CatValue, ...] = value.items if isinstance(value, Parts) else (value,)
-    if isinstance(value, Pair):
-        items = (Event(value.first), Event(value.second))
+    if isinstance(value, CatPair):
+        items = (CatEvent(value.first), CatEvent(value.second))
     if len(items) != len(names):
         if function == "let":
             raise fail(span, f"{len(names)} names for {len(items)} value(s)")

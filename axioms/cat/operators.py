@@ -12,15 +12,15 @@ from axioms.cat.values import (
     EMPTY,
     UNIVERSE,
     Algebra,
+    CatEvent,
+    CatPair,
     CatValue,
     ClassRelation,
     Closure,
     Collection,
     Env,
-    Event,
     Known,
     NeedsExecution,
-    Pair,
     Parts,
     Primitive,
     Tag,
@@ -45,11 +45,11 @@ class Operators(ABC):
 
     def collected(self, values: Sequence[CatValue], span: Span) -> CatValue:
         """The set of some values. Events make a set of events, pairs of them a relation."""
-        if all(isinstance(v, Event) for v in values):
-            return Known(SET, sum({1 << v.number for v in values if isinstance(v, Event)}))
-        if all(isinstance(v, Pair) for v in values):
+        if all(isinstance(v, CatEvent) for v in values):
+            return Known(SET, sum({1 << v.number for v in values if isinstance(v, CatEvent)}))
+        if all(isinstance(v, CatPair) for v in values):
             return self.algebra.union([self.relation(v, span, "") for v in values])
-        if any(isinstance(v, (Closure, Primitive, Event, Pair)) for v in values):
+        if any(isinstance(v, (Closure, Primitive, CatEvent, CatPair)) for v in values):
             raise fail(span, "a set holds values of one kind, and no functions")
         return self.collection(values)
 
@@ -160,9 +160,9 @@ class Operators(ABC):
             return self.algebra.empty(kind)
         if value is UNIVERSE:
             return self.algebra.everything(kind)
-        if isinstance(value, Event) and kind == SET:
+        if isinstance(value, CatEvent) and kind == SET:
             return Known(SET, 1 << value.number)
-        if isinstance(value, Pair) and kind == RELATION:
+        if isinstance(value, CatPair) and kind == RELATION:
             rows = [0] * self.size
             rows[value.first] = 1 << value.second
             return Known(RELATION, tuple(rows))
@@ -250,8 +250,8 @@ class Operators(ABC):
         if a is UNIVERSE:
             raise fail(e.span, "'_' is no member of a set: it has no kind here")
         a = as_pair(a)
-        if isinstance(a, (Event, Pair)):
-            kind = SET if isinstance(a, Event) else RELATION
+        if isinstance(a, (CatEvent, CatPair)):
+            kind = SET if isinstance(a, CatEvent) else RELATION
             rest = self.as_kind(b, kind, e.span)
             if rest is not None:
                 return self.algebra.union([self.as_kind(a, kind, e.span), rest])
@@ -268,9 +268,9 @@ def op_of(value: CatValue) -> str:
 
 def _kind(value: CatValue) -> str | None:
     """Whether something is a set or a relation; None for what is neither, or takes the kind that is asked of it."""
-    if isinstance(value, Event):
+    if isinstance(value, CatEvent):
         return SET
-    if isinstance(value, Pair):
+    if isinstance(value, CatPair):
         return RELATION
     if isinstance(value, (Node, Known)) and op_of(value) != "empty":
         return value.kind

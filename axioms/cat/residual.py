@@ -19,6 +19,8 @@ from axioms.cat.primitives import PRIMITIVES, simple
 from axioms.cat.syntax import Axiom, Binders, Binding, Call, Expression, Forall, If, Item, Let, Match, Procedure, With
 from axioms.cat.values import (
     EMPTY,
+    CatEvent,
+    CatPair,
     CatValue,
     Choice,
     Classes,
@@ -26,13 +28,11 @@ from axioms.cat.values import (
     Closure,
     Collection,
     Env,
-    Event,
     Failed,
     Known,
     Later,
     NeedsExecution,
     Orders,
-    Pair,
     Parts,
     Routine,
     Tag,
@@ -292,7 +292,7 @@ class Carried(Evaluator):
             for a, b in value.pairs:
                 found[numbers[a]] |= 1 << numbers[b]
             return found
-        if isinstance(value, (Known, Event)) and self.as_kind(value, SET, item.span) is not None:
+        if isinstance(value, (Known, CatEvent)) and self.as_kind(value, SET, item.span) is not None:
             if item.kind != "empty":
                 raise fail(item.body.span, f"'{item.kind}' takes a relation, this is a set")
             return rows(self.algebra.identity(self.as_kind(value, SET, item.span)))
@@ -348,8 +348,8 @@ class Carried(Evaluator):
             return found[later.part]
         value = found[""]
         items: tuple[CatValue, ...] = value.items if isinstance(value, Parts) else (value,)
-        if isinstance(value, Pair):
-            items = (Event(value.first), Event(value.second))
+        if isinstance(value, CatPair):
+            items = (CatEvent(value.first), CatEvent(value.second))
         assert later.expression is not None
         if later.part >= len(items):
             raise placed(fail(later.expression.span, f"there are {len(items)} value(s) here"), later.env)
@@ -431,9 +431,9 @@ class Carried(Evaluator):
         found: list[CatValue]
         if isinstance(value, Known):
             if value.kind == SET:
-                found = [Event(i) for i in bits(members(value))]
+                found = [CatEvent(i) for i in bits(members(value))]
             else:
-                found = [Pair(i, j) for i, row in enumerate(rows(value)) for j in bits(row)]
+                found = [CatPair(i, j) for i, row in enumerate(rows(value)) for j in bits(row)]
             empty: CatValue = self.algebra.empty(value.kind)
         elif isinstance(value, Collection):
             found, empty = sorted(value.items, key=str), EMPTY

@@ -32,11 +32,11 @@ class Known(NamedTuple):
     value: int | tuple[int, ...]
 
 
-class Event(NamedTuple):
+class CatEvent(NamedTuple):
     number: int
 
 
-class Pair(NamedTuple):
+class CatPair(NamedTuple):
     first: int
     second: int
 
@@ -139,8 +139,8 @@ class Failed(NamedTuple):
 
 
 CatValue = (
-    Node | Known | Event | Pair | ClassRelation | Tag | Collection | Parts | Closure | Routine | Primitive | Classes | Orders
-    | Later | Choice | Failed | Anything
+    Node | Known | CatEvent | CatPair | ClassRelation | Tag | Collection | Parts | Closure | Routine | Primitive | Classes
+    | Orders | Later | Choice | Failed | Anything
 )  # fmt: skip
 
 
@@ -175,14 +175,14 @@ def as_pair(value: CatValue) -> CatValue:
     """Two events are a pair of events where one is meant."""
     if isinstance(value, Parts) and len(value.items) == 2:
         a, b = value.items
-        if isinstance(a, Event) and isinstance(b, Event):
-            return Pair(a.number, b.number)
+        if isinstance(a, CatEvent) and isinstance(b, CatEvent):
+            return CatPair(a.number, b.number)
     return value
 
 
 _WORDS: dict[type, str] = {
-    Event: "an event",
-    Pair: "a pair of events",
+    CatEvent: "an event",
+    CatPair: "a pair of events",
     ClassRelation: "a relation between sets",
     Tag: "a tag",
     Collection: "a set of values",

@@ -25,7 +25,7 @@ from axioms.dynamic.recording import GRANULE as _GRANULE
 from axioms.dynamic.recording import Recorder
 from ptxcore.machine.ir.windows import LOCAL, WINDOW_BITS
 from ptxcore.machine.lower.liveness import writes
-from ptxcore.machine.lower.ops import Code, Op, Program, Source
+from ptxcore.machine.lower.ops import Code, ExecutableModule, Op, Source
 
 #: Instructions that move data between registers and Tensor Memory, by their first words.
 _TENSOR_MOVES = frozenset(("ld", "ld red", "st"))
@@ -82,7 +82,7 @@ class Ran(NamedTuple):
     """A launch that was recorded. `buffers` has the names of segments by their numbers."""
 
     recording: Recorder
-    program: Program
+    program: ExecutableModule
     buffers: Mapping[int, str]
 
 
@@ -169,7 +169,7 @@ class Dependence:
     def _register(self, launch: int, function: str, slot: int) -> int:
         return self._numbers.setdefault((launch, function, slot), len(self._numbers))
 
-    def _prepare_op(self, launch: int, ran: Ran, program: Program, code: Code, op: Op) -> None:
+    def _prepare_op(self, launch: int, ran: Ran, program: ExecutableModule, code: Code, op: Op) -> None:
         def registers(slots: Iterable[int]) -> tuple[int, ...]:
             return tuple(self._register(launch, code.name, slot) for slot in slots)
 
@@ -227,7 +227,7 @@ class Dependence:
                 found[launch, LOCAL >> _GRANULE if local else place] = None
         return tuple(found), own
 
-    def _prepare_call(self, launch: int, program: Program, code: Code, op: Op, sinks: list[int]) -> None:
+    def _prepare_call(self, launch: int, program: ExecutableModule, code: Code, op: Op, sinks: list[int]) -> None:
         """Arguments go where the callee has its parameters, results come back; of functions that are not here all decide."""
         call = op.call
         assert call is not None
@@ -293,7 +293,7 @@ def _ops(ran: Ran) -> Iterator[tuple[Code, Op]]:
             yield code, op
 
 
-def _passes_in_frames(program: Program) -> bool:
+def _passes_in_frames(program: ExecutableModule) -> bool:
     """Whether some call passes something on the stack: then all stacks are one place."""
     codes = program.functions.values()
     calls = [op.call for code in codes for op in code.ops if op.call is not None]

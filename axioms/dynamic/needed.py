@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxcore.machine.lower.liveness import reads
-from ptxcore.machine.lower.ops import Code, Op, Source, Target
+from ptxcore.machine.lower.ops import Code, Op, Source, TargetRegister
 
 _ALL = -1
 #: Comparisons with a constant that ask for the sign alone.
@@ -36,7 +36,7 @@ def _asked(op: Op, needed: dict[int, int]) -> dict[int, int]:
     target = op.targets[0]
     if op.use.form.mnemonic == "setp" and isinstance(target, list):
         target = target[0]
-    if not isinstance(target, Target) or not all(_plain(s) for s in plain):
+    if not isinstance(target, TargetRegister) or not all(_plain(s) for s in plain):
         return asked
     guard = {} if op.guard is None else {op.guard[0]: _ALL}
     found: dict[int, int] = {}
@@ -54,7 +54,7 @@ def _plain(source: Source) -> bool:
     return (source.kind == "register" and whole) or source.kind == "constant"
 
 
-def _through(op: Op, target: Target, source: Source, other: Source | None, result: int) -> int:
+def _through(op: Op, target: TargetRegister, source: Source, other: Source | None, result: int) -> int:
     """The bits of a source on which those bits of the result depend."""
     name = op.use.form.mnemonic
     if name == "setp" and other is not None and len(op.sources) == 2 and op.sources[0] is source:

@@ -17,7 +17,7 @@ from axioms.dynamic.log import Accessed, Conflict, Log, Region
 from axioms.dynamic.rows import Rows
 from axioms.dynamic.shadow import CONSTANT, Access
 from ptxcore.machine.ir.windows import LOCAL
-from ptxcore.machine.lower.ops import Code, Op, Program
+from ptxcore.machine.lower.ops import Code, ExecutableModule, Op
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.vector.registers import TOO_MANY, Irregular
 from ptxcore.machine.vector.watching import Accesses
@@ -62,7 +62,7 @@ class _Instance(NamedTuple):
 class Together:
     """Watches one launch (`ptxcore.machine.vector.watching.Watcher`), as `axioms.dynamic.determinate.Determinate` does."""
 
-    def __init__(self, program: Program, entry: str, size: int) -> None:
+    def __init__(self, program: ExecutableModule, entry: str, size: int) -> None:
         """`size`: the threads of a CTA."""
         self.program, self.size = program, size
         self.code: Code = program.functions[entry]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from axioms.events.copied import CopiedPart, copy_spans, parts, range_span, reductions
 from axioms.events.event import MAKERS as ORDINARY
-from axioms.events.event import PROXY_TAGS, Collector, Event, Made, Maker, joined, split, tags_of
+from axioms.events.event import PROXY_TAGS, Collector, Event, MadeEvents, Maker, joined, split, tags_of
 from axioms.events.memory import GuardedLocation
 from ptxcore.isa.effect_kinds import CLEAR, COMMIT, COPY, DISCARD, ISSUE, MBARRIER, RED, STORE, WAIT_GROUP
 from ptxcore.machine.ir.effects import Effect
@@ -326,7 +326,7 @@ def at_least(number: int, conditions: Iterable[Value]) -> Value:
     return reached[number]
 
 
-def operations_of(collector: Made) -> Iterator[tuple[int, Operations]]:
+def operations_of(collector: MadeEvents) -> Iterator[tuple[int, Operations]]:
     """The threads that have asynchronous operations."""
     for t, thread in enumerate(collector.threads):
         if any(e.kind is ISSUE for e in thread.execution.effects):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axioms.events.event import READ_TAGS, WRITE_TAGS, Collector, Event, Maker, Span, scope_tag, tags_of
+from axioms.events.event import READ_TAGS, WRITE_TAGS, ByteRange, Collector, Event, Maker, scope_tag, tags_of
 from ptxcore.isa.effect_kinds import BARRIER, INPUT, MBARRIER
 from ptxcore.machine.ir.effects import Effect, Requirement
 from ptxcore.values import terms
@@ -32,9 +32,9 @@ def _barrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     return events
 
 
-def _mbarrier_spans(effect: Effect) -> tuple[Span, ...]:
+def _mbarrier_spans(effect: Effect) -> tuple[ByteRange, ...]:
     """The object that an operation is about."""
-    return (Span(effect.address, OBJECT_SIZE),)
+    return (ByteRange(effect.address, OBJECT_SIZE),)
 
 
 def early_no(wait: Effect, effects: Sequence[Effect]) -> Effect | None:

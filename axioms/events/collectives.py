@@ -47,7 +47,7 @@ def _nothing(collector: Collector, thread: int, effect: Effect) -> list[Event]:
 MAKERS: Mapping[str, Maker] = {COLLECTIVE: _nothing}
 
 
-class Meetings:
+class CollectiveMeetings:
     """The collective instructions of a program, as brute force meets them."""
 
     def __init__(self, threads: Sequence[Thread], options: Iterable[str], check_time: Callable[[], None]) -> None:

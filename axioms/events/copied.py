@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
-from axioms.events.event import Span
+from axioms.events.event import ByteRange
 from axioms.events.memory import MAX_ALIGNMENT
 from ptxcore.isa.effect_kinds import COPY
 from ptxcore.machine.ir.effects import Effect
@@ -118,17 +118,17 @@ def moves(effect: Effect) -> Iterator[Move]:
             yield Move(_after(part.to, part.size), None, part.fill, part.filling)
 
 
-def copy_spans(effect: Effect) -> tuple[Span, ...]:
+def copy_spans(effect: Effect) -> tuple[ByteRange, ...]:
     """For each part of a copy where it writes, and twice what it copies, which is cut alike at both ends. Of a reduction
     where it reads, and each element."""
     if effect.combine is not None:
         return _reduction_spans(effect)
-    spans: list[Span] = []
+    spans: list[ByteRange] = []
     align = _alignment(effect)
     for group, (guard, _, to, source, size, fill, _) in enumerate(parts(effect), 1):
-        spans.append(Span(to, size + fill, guard=guard, alignment=align))
+        spans.append(ByteRange(to, size + fill, guard=guard, alignment=align))
         if size:
-            spans += [Span(to, size, group, guard, align), Span(source, size, group, guard, align)]
+            spans += [ByteRange(to, size, group, guard, align), ByteRange(source, size, group, guard, align)]
     return tuple(spans)
 
 
@@ -143,15 +143,15 @@ def reductions(effect: Effect) -> list[CopiedPart]:
     return [part for part in parts(effect) if part.size]
 
 
-def _reduction_spans(effect: Effect) -> tuple[Span, ...]:
-    spans: list[Span] = []
+def _reduction_spans(effect: Effect) -> tuple[ByteRange, ...]:
+    spans: list[ByteRange] = []
     element, align, number = effect.width // 8, _alignment(effect), 0
     for part in reductions(effect):
-        spans.append(Span(part.source, part.size, alignment=align))
+        spans.append(ByteRange(part.source, part.size, alignment=align))
         for i in range(0, part.size, element):
             number += 1
             to, source = _after(part.to, i), _after(part.source, i)
-            spans += [Span(to, element, number), Span(source, element, number)]
+            spans += [ByteRange(to, element, number), ByteRange(source, element, number)]
     return tuple(spans)
 
 
@@ -167,8 +167,8 @@ def ends(effect: Effect) -> Iterator[str]:
         yield from ("", "source") if part.size else ()
 
 
-def range_span(effect: Effect) -> tuple[Span, ...]:
+def range_span(effect: Effect) -> tuple[ByteRange, ...]:
     """The bytes that a `clear` or a `discard` writes."""
     if type(effect.size) is not int:
         raise _unsupported(effect, "a size that is not known")
-    return (Span(effect.address, effect.size, alignment=_CLEARED),) if effect.size else ()
+    return (ByteRange(effect.address, effect.size, alignment=_CLEARED),) if effect.size else ()

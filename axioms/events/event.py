@@ -136,7 +136,7 @@ _MESSAGES = {
 }
 
 
-class Span(NamedTuple):
+class ByteRange(NamedTuple):
     """What an effect accesses: how many bytes at which address, under a condition of its own. Spans of one effect in one
     `group` are cut alike. `alignment`: the most that is asked of the address."""
 
@@ -147,19 +147,19 @@ class Span(NamedTuple):
     alignment: int = MAX_ALIGNMENT
 
 
-def _access_spans(effect: Effect) -> tuple[Span, ...]:
-    return (Span(effect.address, effect.width // 8),)
+def _access_spans(effect: Effect) -> tuple[ByteRange, ...]:
+    return (ByteRange(effect.address, effect.width // 8),)
 
 
 #: What the effects of each kind access, in bytes; kinds that access no memory are not listed.
-SPANS: Mapping[str, Callable[[Effect], tuple[Span, ...]]] = dict.fromkeys(kinds_with("accesses"), _access_spans)
+SPANS: Mapping[str, Callable[[Effect], tuple[ByteRange, ...]]] = dict.fromkeys(kinds_with("accesses"), _access_spans)
 
 
 #: Of so many addresses at most, each is tried.
 _FEW = 16
 
 
-class Made(Protocol):
+class MadeEvents(Protocol):
     """Who has the threads of a program, and the events of each effect."""
 
     @property
@@ -194,13 +194,13 @@ class Collector:
 
     # Where accesses go.
 
-    def locate(self, thread: int, effect: Effect, spans: Sequence[Span]) -> list[list[GuardedLocation]]:
+    def locate(self, thread: int, effect: Effect, spans: Sequence[ByteRange]) -> list[list[GuardedLocation]]:
         """Where an effect may go, for each of its spans. What goes elsewhere is noted as trouble."""
         found = [self._places(thread, effect, span) for span in spans]
         self.places[thread, effect.index] = found
         return found
 
-    def _places(self, thread: int, effect: Effect, span: Span) -> list[GuardedLocation]:
+    def _places(self, thread: int, effect: Effect, span: ByteRange) -> list[GuardedLocation]:
         address, size, _, own, alignment = span
         guard = effect.guard if own == 1 else terms.conj(effect.guard, own)
         alignment = min(size & -size, alignment)
@@ -243,7 +243,7 @@ class Collector:
         return None if self._flow is None or high - low <= _FEW * step else self._flow().numbers(address)
 
     def _listed(
-        self, thread: int, effect: Effect, span: Span, guard: Value, numbers: Iterable[int]
+        self, thread: int, effect: Effect, span: ByteRange, guard: Value, numbers: Iterable[int]
     ) -> list[GuardedLocation]:
         """Where an access goes whose address is one of a few numbers."""
         alignment = min(span.size & -span.size, span.alignment)

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from axioms.events.event import Maker, Span
+from axioms.events.event import ByteRange, Maker
 from ptxcore.isa.effect_kinds import EffectKind
 from ptxcore.machine.ir.effects import Effect
 
@@ -43,14 +43,14 @@ def _maker(kind: EffectKind, background: bool) -> Maker | None:
     return maker
 
 
-def spans_of(effect: Effect) -> tuple[Span, ...]:
+def spans_of(effect: Effect) -> tuple[ByteRange, ...]:
     """What an effect accesses, in bytes."""
     return _spans(effect.kind)(effect)
 
 
 @cache
-def _spans(kind: EffectKind) -> Callable[[Effect], tuple[Span, ...]]:
-    spans: Callable[[Effect], tuple[Span, ...]] = _file(_HOME[kind]).SPANS[kind]
+def _spans(kind: EffectKind) -> Callable[[Effect], tuple[ByteRange, ...]]:
+    spans: Callable[[Effect], tuple[ByteRange, ...]] = _file(_HOME[kind]).SPANS[kind]
     return spans
 
 

@@ -18,7 +18,7 @@ from ptxcore.values.terms import Term, Value
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class RepeatedBytes:
     """So many bytes: `data`, again and again. What is not looked at is never made."""
 
     data: bytes
@@ -39,7 +39,7 @@ class Object(NamedTuple):
 
     name: str
     size: int
-    initial: bytes | Repeated = b""
+    initial: bytes | RepeatedBytes = b""
     width: int = 32
     elements: int | None = None
     owner: str = ""

@@ -17,7 +17,7 @@ from axioms.explain.forbidding import without
 from axioms.program import Program
 from axioms.witness.fitted import fitted
 from axioms.witness.judge import Judge
-from axioms.witness.result import Flow, Site, Unreachable, site_of
+from axioms.witness.result import Site, Unreachable, ValueFlow, site_of
 from ptxcore.values import terms
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def impossible(program: Program, model: Model, deadline: float) -> Unreachable:
     return Unreachable("impossible", tuple(told.items()), circle, axiom=axiom, shipped=model.shipped)
 
 
-def _circle(program: Program, model: Model) -> tuple[Flow, ...]:
+def _circle(program: Program, model: Model) -> tuple[ValueFlow, ...]:
     """The shortest circle of reads and of writes that store what they return, among what the outcome depends on."""
     import networkx  # late: it takes a tenth of a second to import
 
@@ -73,7 +73,7 @@ def _circle(program: Program, model: Model) -> tuple[Flow, ...]:
     rounds = [found for start in sorted(behind) if (found := _round(graph, start))]
     best = min(rounds, key=len, default=[])
     told = {e.index: _site(program, e) for e in events}
-    return tuple(Flow(told[r], told[w], told[source]) for r, w, source in best)
+    return tuple(ValueFlow(told[r], told[w], told[source]) for r, w, source in best)
 
 
 def _once(events: Iterable[Event]) -> list[Event]:

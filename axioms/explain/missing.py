@@ -37,7 +37,7 @@ _WEAK = 10
 _ORDERING = ("sync", "sync-some", "sc", "bars")
 
 
-class Lack(NamedTuple):
+class MissingAt(NamedTuple):
     """An event that lacks something."""
 
     event: int
@@ -57,7 +57,7 @@ class Connection(NamedTuple):
     """How news of one event may have come to another: the leaps, and what they lack."""
 
     leaps: tuple[Leap, ...]
-    lacks: tuple[Lack, ...]
+    lacks: tuple[MissingAt, ...]
 
 
 class Missing:
@@ -202,7 +202,7 @@ class Missing:
             weak = "WEAK" in self.events[at].tags or "WEAK" in self.events[b].tags
             yield (_WEAK if weak else 1), Leap(at, "read", b)
 
-    def _lacks(self, before: int, leaps: Sequence[Leap], after: int) -> Iterator[Lack]:
+    def _lacks(self, before: int, leaps: Sequence[Leap], after: int) -> Iterator[MissingAt]:
         """What a way lacks. Where an atomic operation hands on what it read, the leaps to it and from it are one."""
         merged: list[list[Leap]] = []
         for leap in leaps:
@@ -217,22 +217,22 @@ class Missing:
             if chain[0].kind != "given":
                 yield from self._missing(self.events[start], self.events[end], chain, first=start == before)
 
-    def _missing(self, start: ExecutedEvent, end: ExecutedEvent, chain: Sequence[Leap], first: bool) -> list[Lack]:
+    def _missing(self, start: ExecutedEvent, end: ExecutedEvent, chain: Sequence[Leap], first: bool) -> list[MissingAt]:
         """What is missing for a write and a read of it, or an arrival and a wait, to order `start` before `end`."""
         w, r = self.events[chain[0].before], self.events[chain[-1].after]
         if "WEAK" in w.tags and "WEAK" in r.tags:
-            return [Lack(w.index, Claim("weak link", (w.index, r.index)))]
-        lacks: list[Lack] = []
+            return [MissingAt(w.index, Claim("weak link", (w.index, r.index)))]
+        lacks: list[MissingAt] = []
         observed = first and w.index == start.index  # whoever reads the event itself follows it
         released = w if observed else self._released(start, w, first)
         acquired = r if observed else self._acquired(r, end)
         names = (chain[0].kind,)
         if released is None and "WEAK" not in w.tags:
             from_ = start.index if first or start.index != w.index else w.index
-            lacks.append(Lack(w.index, Claim("no release", (from_, w.index), names)))
+            lacks.append(MissingAt(w.index, Claim("no release", (from_, w.index), names)))
         if acquired is None and "WEAK" not in r.tags:
-            lacks.append(Lack(r.index, Claim("no acquire", (r.index, self._limit(end)), names)))
-            lacks += [Lack(r.index, Claim("reduction", (r.index,)))] if "RED" in r.tags else []
+            lacks.append(MissingAt(r.index, Claim("no acquire", (r.index, self._limit(end)), names)))
+            lacks += [MissingAt(r.index, Claim("reduction", (r.index,)))] if "RED" in r.tags else []
         for leap in chain:
             x, y = self.events[leap.before], self.events[leap.after]
             lacks += [*self._out_of_reach(x, y), *self._out_of_reach(y, x)]
@@ -241,9 +241,9 @@ class Missing:
                 lacks += self._out_of_reach(end_of_pattern, other)
         if released and acquired and not lacks:
             fences = [f.index for f in (released, acquired) if "RESTRICT" in f.tags]
-            lacks += [Lack(f, Claim("restricted", (f, of.index))) for f in fences for of in (start, w, r, end)]
+            lacks += [MissingAt(f, Claim("restricted", (f, of.index))) for f in fences for of in (start, w, r, end)]
             unlike = [Claim("unlike", (leap.before, leap.after), (how,)) for leap in chain for how in DIFFERENCES]
-            lacks += [Lack(claim.events[1], claim) for claim in unlike]
+            lacks += [MissingAt(claim.events[1], claim) for claim in unlike]
             lacks = [lack for lack in lacks if holds(lack.claim, self.ground)][:1]
         return lacks
 
@@ -275,47 +275,47 @@ class Missing:
         issues = [i for i, e in self.issue if e == end.index] if "ASY" in end.tags else []
         return max(issues, default=end.index)
 
-    def _out_of_reach(self, one: ExecutedEvent, other: ExecutedEvent) -> list[Lack]:
+    def _out_of_reach(self, one: ExecutedEvent, other: ExecutedEvent) -> list[MissingAt]:
         scope = scope_of(one)
         if scope is None:
-            return [Lack(one.index, Claim("weak", (one.index, other.index)))]
+            return [MissingAt(one.index, Claim("weak", (one.index, other.index)))]
         if includes(scope, self.ground.places[one.thread], self.ground.places[other.thread]):
             return []
-        return [Lack(one.index, Claim("narrow", (one.index, other.index), (scope,)))]
+        return [MissingAt(one.index, Claim("narrow", (one.index, other.index), (scope,)))]
 
-    def reach(self, one: ExecutedEvent, other: ExecutedEvent) -> list[Lack]:
+    def reach(self, one: ExecutedEvent, other: ExecutedEvent) -> list[MissingAt]:
         """What keeps two strong events from taking in each other's thread."""
         return [*self._out_of_reach(one, other), *self._out_of_reach(other, one)]
 
     # What is ordered in time, but not for these accesses.
 
-    def _through(self, a: ExecutedEvent, b: ExecutedEvent) -> Iterator[Lack]:
+    def _through(self, a: ExecutedEvent, b: ExecutedEvent) -> Iterator[MissingAt]:
         """Why a path does not order accesses: they go through different proxies, or to different virtual addresses."""
         late = max(a.index, b.index)
         one, other = proxy_of(a), proxy_of(b)
         pair = a.index, b.index
         how = next((h for h in FOLLOWS if holds(Claim("renamed", pair, (h,)), self.ground)), None)
         if how is not None:
-            yield Lack(late, Claim("renamed", pair, (how,)))
+            yield MissingAt(late, Claim("renamed", pair, (how,)))
         elif {one, other} != {"generic"}:
             fences = (e.index for e in self.events if e.kind == "F" and "ASY" not in e.tags)
             claims = (Claim("fence elsewhere", (a.index, f, b.index)) for f in fences)
             elsewhere = next((c for c in claims if holds(c, self.ground)), None)
             for h in FOLLOWS:
-                yield Lack(late, Claim("wrong proxy", pair, (one, other, h)))
+                yield MissingAt(late, Claim("wrong proxy", pair, (one, other, h)))
             if elsewhere is not None:
-                yield Lack(elsewhere.events[1], elsewhere)
+                yield MissingAt(elsewhere.events[1], elsewhere)
 
-    def _ignored(self, way: Connection, before: int, after: int) -> Iterator[Lack]:
+    def _ignored(self, way: Connection, before: int, after: int) -> Iterator[MissingAt]:
         """What leads from one event to another, and the model makes nothing of for these: fences about others, kernels,
         completions, program order alone."""
         for leap in way.leaps:
             for fence in (leap.before, leap.after):
                 if "RESTRICT" in self.events[fence].tags:
-                    yield Lack(fence, Claim("restricted", (fence, before)))
+                    yield MissingAt(fence, Claim("restricted", (fence, before)))
             for name in ("api", "comp", "issue", "mbrf"):
-                yield Lack(leap.after, Claim("unknown", (leap.before, leap.after), (name,)))
-        yield Lack(after, Claim("program order", (before, after)))
+                yield MissingAt(leap.after, Claim("unknown", (leap.before, leap.after), (name,)))
+        yield MissingAt(after, Claim("program order", (before, after)))
 
     # Where nothing leads from one event to another.
 
@@ -369,7 +369,9 @@ class Missing:
         lacks = [lack for fence, other in there for lack in self._out_of_reach(fence, other)]
         spans = zip(((a, read), (write, b)), fences, strict=True)
         bare = [
-            Lack(late.index, Claim("no sc fence", (early.index, late.index))) for (early, late), f in spans if not f
+            MissingAt(late.index, Claim("no sc fence", (early.index, late.index)))
+            for (early, late), f in spans
+            if not f
         ]
         every = [*bare, *lacks]
         culprits = tuple((lack.event, lack.claim) for lack in every)
@@ -457,7 +459,7 @@ class Missing:
         return found
 
 
-def _of(lacks: Sequence[Lack], involved: tuple[int, ...] = ()) -> Reason:
+def _of(lacks: Sequence[MissingAt], involved: tuple[int, ...] = ()) -> Reason:
     """A reason without a head: what is lacking."""
     claims = tuple(lack.claim for lack in lacks)
     return Reason(Claim("serial"), claims, tuple((lack.event, lack.claim) for lack in lacks), involved)

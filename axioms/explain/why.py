@@ -24,7 +24,7 @@ from axioms.program import Program, cut_at, with_threads
 from axioms.sat.values import TooManyValues
 from axioms.witness.candidate import Candidate
 from axioms.witness.fitted import fitted
-from axioms.witness.result import Decision, Rest, Step, Unreachable, Why, site_of
+from axioms.witness.result import Decision, ExecutionEdge, Rest, Unreachable, Why, site_of
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.effect_kinds import ATOM, BARRIER, FENCE, LOAD, MBARRIER, RED, STORE, WAIT_GROUP
@@ -315,9 +315,9 @@ def _told(axiom: str, edges: Sequence[_Edge], candidate: Candidate, rests: tuple
     return Why(axiom, tuple(_step(e, number) for e in edges), execution, rests)
 
 
-def _step(edge: _Edge, number: Mapping[int, int]) -> Step:
+def _step(edge: _Edge, number: Mapping[int, int]) -> ExecutionEdge:
     parts = tuple(_step(p, number) for p in edge.parts)
-    return Step(number[edge.before], edge.name, number[edge.after], parts)
+    return ExecutionEdge(number[edge.before], edge.name, number[edge.after], parts)
 
 
 # What it rests on.

@@ -21,7 +21,7 @@ from ptxcore.machine.explore.engine import Exploration as Machine
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.symbolic import thread_type
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Effect
-from ptxcore.machine.ir.private_memory import Memory, Top
+from ptxcore.machine.ir.private_memory import PrivateMemory, Top
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.values.terms import Value
 
@@ -243,5 +243,5 @@ def first_state(code: ThreadCode) -> State:
         [int(r.known) for r in registers],
         [NO_DEPENDENCIES] * len(registers),
         NO_DEPENDENCIES,
-        None if code.private is None else Memory(Top(code.private.top)),
+        None if code.private is None else PrivateMemory(Top(code.private.top)),
     )

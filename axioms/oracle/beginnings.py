@@ -18,7 +18,7 @@ from axioms.oracle import contents
 from axioms.oracle.barriers import BarrierChoice
 from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
-from axioms.oracle.liveness import Search, ThreadEnd, ways_of
+from axioms.oracle.liveness import BlockedSearch, ThreadEnd, ways_of
 from axioms.oracle.schedules import Plays
 from axioms.program import Event, Program
 from axioms.witness.fitted import fitted
@@ -50,7 +50,7 @@ def look(
     add_races(decision.races, found if races else [r for r in found if decision.undefined][:1])
 
 
-class _Search(Search):
+class _Search(BlockedSearch):
     """Looks at all beginnings: `undefined` is why one has no meaning, `seen` has the races."""
 
     def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget, seen: Seen) -> None:

@@ -15,7 +15,7 @@ from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
 from axioms.oracle import mbarriers as mbarrier_orders
 from axioms.oracle.barriers import BarrierChoice
-from axioms.oracle.mbarriers import Order, Wrong
+from axioms.oracle.mbarriers import OperationOrder, Wrong
 from axioms.oracle.provenance import TooLarge
 from axioms.program import Event, Program, dependency_pairs
 from axioms.witness.candidate import Candidate, Reads
@@ -43,7 +43,9 @@ class Executions:
         self.carrying = [a | b for a, b in zip(carrying["data"], carrying["addr"], strict=True)]
         self.judge = Judge(program, model)
 
-    def arrangements(self, barriers: Iterable[BarrierChoice]) -> Iterator[tuple[BarrierChoice, tuple[Order, ...]]]:
+    def arrangements(
+        self, barriers: Iterable[BarrierChoice]
+    ) -> Iterator[tuple[BarrierChoice, tuple[OperationOrder, ...]]]:
         """Instances of barriers with orders of the operations on mbarrier objects. Who misuses either is told in the former."""
         choices = list(mbarrier_orders.order_choices(self.program, self.wrong, self.check_time))
         for barrier in barriers:
@@ -51,7 +53,7 @@ class Executions:
                 misuse = next((o.misuse for o in orders if o.misuse), barrier.misuse)
                 yield replace(barrier, misuse=misuse), orders
 
-    def of(self, barrier: BarrierChoice, orders: Sequence[Order], finals: bool) -> Iterator[Candidate]:
+    def of(self, barrier: BarrierChoice, orders: Sequence[OperationOrder], finals: bool) -> Iterator[Candidate]:
         """The consistent executions of one arrangement; with `finals`, one for each choice of the values that stay."""
         static = self._static(barrier, orders)
         met = (*barrier.pairs, *barrier.again)
@@ -74,7 +76,7 @@ class Executions:
                         if self.model.residual is None or found.passes:
                             yield found
 
-    def _static(self, barrier: BarrierChoice, orders: Sequence[Order]) -> dict[str, Rows]:
+    def _static(self, barrier: BarrierChoice, orders: Sequence[OperationOrder]) -> dict[str, Rows]:
         """What an arrangement says of relations."""
         program, dependencies = self.program, self.dependencies
         data, control = list(dependencies["data"]), list(dependencies["ctrl"])

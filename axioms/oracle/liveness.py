@@ -24,7 +24,7 @@ from axioms.oracle import contents
 from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
 from axioms.oracle.provenance import TooLarge
-from axioms.oracle.runs import Runs
+from axioms.oracle.runs import ThreadRuns
 from axioms.oracle.schedules import Play, Plays, ThreadPrefix
 from axioms.program import Event, Program
 from axioms.witness.asked import refuse
@@ -73,17 +73,17 @@ def find(
     `axioms.oracle.outcomes.decide`."""
     refuse(program, model)
     budget = Budget(deadline, steps)
-    found = (Search(one, model, kinds, budget).result() for one in contents.each(with_tearing(program, model)))
+    found = (BlockedSearch(one, model, kinds, budget).result() for one in contents.each(with_tearing(program, model)))
     return next((stall for stall in found if stall is not None), None)
 
 
-class Search:
+class BlockedSearch:
     def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget) -> None:
         self.program, self.model, self.kinds, self.spend = program, model, kinds, budget.spend
         self.aborts = not set(ABORTS).isdisjoint(kinds)
         if any(e.instance is not None for thread in program.threads for e in thread.execution.effects):
             raise TooLarge("who waits for ever at the barriers that the short dialect names is beyond brute force")
-        self.runs = Runs(program, model, self.spend)
+        self.runs = ThreadRuns(program, model, self.spend)
         self.streams = Streams(program.kernels, program.threads) if program.kernels and model.uses("api") else None
 
     def result(self) -> Stall | None:

@@ -31,7 +31,7 @@ Wrong = Callable[[Event, int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class OperationOrder:
     """Operations and waits on one object in their order, with the state that each finds (None: the object is misused)."""
 
     events: tuple[Event, ...]
@@ -39,7 +39,7 @@ class Order:
     misuse: str = ""
 
 
-def order_choices(program: Program, wrong: Wrong, tick: Callable[[], None]) -> Iterator[tuple[Order, ...]]:
+def order_choices(program: Program, wrong: Wrong, tick: Callable[[], None]) -> Iterator[tuple[OperationOrder, ...]]:
     """Every choice of an order for each object."""
     before: Rows = []
     if COLLECTIVE in program.kinds:
@@ -53,12 +53,12 @@ def order_choices(program: Program, wrong: Wrong, tick: Callable[[], None]) -> I
     yield from itertools.product(*by_object)
 
 
-def _goes_against(order: Order, before: Rows) -> bool:
+def _goes_against(order: OperationOrder, before: Rows) -> bool:
     """Whether an operation stands behind one that certainly comes after it."""
     return bool(before) and any(before[b.index] >> a.index & 1 for a, b in itertools.combinations(order.events, 2))
 
 
-def rows(program: Program, orders: Iterable[Order]) -> tuple[Rows, Rows, Rows]:
+def rows(program: Program, orders: Iterable[OperationOrder]) -> tuple[Rows, Rows, Rows]:
     """`mbo`, `mbrf` and `denied`."""
     mbo, mbrf, denied = [0] * program.size, [0] * program.size, [0] * program.size
     for order in orders:
@@ -107,18 +107,20 @@ def _counts(event: Event) -> bool:
     return _effect_operation(event) in COUNTED
 
 
-def _orders(members: Sequence[Transition], wrong: Wrong, tick: Callable[[], None]) -> Iterator[Order]:
+def _orders(members: Sequence[Transition], wrong: Wrong, tick: Callable[[], None]) -> Iterator[OperationOrder]:
     queues: dict[object, list[Transition]] = {}
     for step in members:
         e = step.event
         queues.setdefault(e.thread if e.in_po else ("agent", e.index), []).append(step)
 
-    def play(state: ObjectState | None, misuse: str, done: list[tuple[Event, ObjectState | None]]) -> Iterator[Order]:
+    def play(
+        state: ObjectState | None, misuse: str, done: list[tuple[Event, ObjectState | None]]
+    ) -> Iterator[OperationOrder]:
         tick()
         ready = [key for key, queue in queues.items() if queue]
         if not ready:
             events, states = zip(*done, strict=True)
-            yield Order(events, states, misuse or _unseen(done))
+            yield OperationOrder(events, states, misuse or _unseen(done))
         for key in ready:
             step = queues[key].pop(0)
             for after, reason in _played(step, state, wrong):
@@ -206,7 +208,7 @@ def contents_of(
     return {content for content, _ in known}
 
 
-class Contents:
+class ObjectContents:
     """What objects may contain, learnt from runs of threads; and what is wrong with looking at it."""
 
     def __init__(self, program: Program, tick: Callable[[], None]) -> None:
@@ -282,7 +284,7 @@ class Contents:
 class Looks:
     """What one run of a thread may find in objects, by what it found and left there before."""
 
-    def __init__(self, contents: Contents, thread: int) -> None:
+    def __init__(self, contents: ObjectContents, thread: int) -> None:
         self.contents, self.thread = contents, thread
         self._past: dict[tuple[int, int], list[tuple[Effect, Value]]] = {}
 

@@ -22,7 +22,7 @@ from axioms.oracle.barriers import BarrierChoice, NamedBarrier, barrier_choices
 from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
 from axioms.oracle.provenance import TooLarge, number_of
-from axioms.oracle.runs import Runs
+from axioms.oracle.runs import ThreadRuns
 from axioms.oracle.schedules import Plays, ThreadPrefix, may_circle
 from axioms.program import Program
 from axioms.witness.candidate import Candidate
@@ -110,7 +110,7 @@ class _Search:
             for e in thread.execution.effects
             if e.kind is BARRIER and e.instance is not None and not isinstance(e.identity, terms.Term)
         ]
-        self.runs = Runs(program, model, self.spend)
+        self.runs = ThreadRuns(program, model, self.spend)
 
     def search(self, decision: Decision, found: _Found) -> None:
         """Adds what is found to a decision, and to the states that were found."""

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 from axioms.cat.model import Model
 from axioms.encode.inputs import samples
-from axioms.events.collectives import Meetings, Sites
+from axioms.events.collectives import CollectiveMeetings, Sites
 from axioms.events.copied import moves
-from axioms.oracle.mbarriers import Contents, Looks
+from axioms.oracle.mbarriers import Looks, ObjectContents
 from axioms.oracle.provenance import MAX_VALUES, Origins, ReadSource, TooLarge, number_of
 from axioms.program import Program, Thread
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, DISCARD, INPUT, MBARRIER
@@ -25,14 +25,14 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
 
-class Runs:
+class ThreadRuns:
     """All runs of all threads, and what was learnt on the way: `contents` of mbarrier objects, `meetings` of warps."""
 
     def __init__(self, program: Program, model: Model, check_time: Callable[[], None]) -> None:
         self.program, self.model, self.check_time = program, model, check_time
-        self.contents = Contents(program, check_time)
+        self.contents = ObjectContents(program, check_time)
         self.clocks = _readings(program)
-        self.meetings = Meetings(program.threads, program.options, check_time)
+        self.meetings = CollectiveMeetings(program.threads, program.options, check_time)
 
     def of_threads(self) -> list[list[Trace]]:
         """Every run of every thread, with reads answered by all values that can reach their location."""

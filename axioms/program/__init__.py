@@ -15,10 +15,10 @@ from axioms.program.building import build
 from axioms.program.changes import asking, cut_at, settled, showing, with_threads
 from axioms.program.dependencies import carries_all, dependency_pairs, ends_by
 from axioms.program.program import Program, members_by_tag, numbers_written
-from axioms.program.source import Asked, Observable, ProgramSource, final_symbol
+from axioms.program.source import AskedValues, Observable, ProgramSource, final_symbol
 
 __all__ = [
-    "Asked",
+    "AskedValues",
     "Event",
     "Object",
     "Observable",

@@ -21,7 +21,7 @@ from axioms.events.preconditions import obligations
 from axioms.events.static import known_relations
 from axioms.events.value_sets import LaterFlow
 from axioms.program.program import Program, final_of
-from axioms.program.source import Asked, ProgramSource, bytes_of, finals_in
+from axioms.program.source import AskedValues, ProgramSource, bytes_of, finals_in
 from ptxcore.clock import paced, tick
 from ptxcore.isa.effect_kinds import COLLECTIVE, FREE, GRID, HOST, ISSUE, MBARRIER, EffectKind, kinds_with
 from ptxcore.machine.ir.effects import Effect, Requirement
@@ -91,7 +91,7 @@ class _Body(NamedTuple):
     """What definitions are put into."""
 
     threads: tuple[Thread, ...]
-    asked: Asked
+    asked: AskedValues
 
     def with_definitions(self, definitions: Definitions) -> _Body:
         """The same with definitions put in wherever values stand."""
@@ -99,7 +99,7 @@ class _Body(NamedTuple):
             return self
         threads = tuple([t._replace(execution=definitions.execution(t.execution)) for t in self.threads])
         observed = tuple([o._replace(value=definitions(o.value)) for o in self.asked.observed])
-        return _Body(threads, Asked(observed, definitions(self.asked.condition), definitions(self.asked.filter)))
+        return _Body(threads, AskedValues(observed, definitions(self.asked.condition), definitions(self.asked.filter)))
 
 
 def _defined(source: ProgramSource, kinds: frozenset[EffectKind]) -> tuple[_Body, tuple[Term, ...], tuple[Term, ...]]:

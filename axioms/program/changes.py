@@ -8,7 +8,7 @@ from dataclasses import replace
 from axioms.events.event import Thread
 from axioms.program.building import build
 from axioms.program.program import Program
-from axioms.program.source import Asked, Observable, bytes_of, finals_in
+from axioms.program.source import AskedValues, Observable, bytes_of, finals_in
 from ptxcore.values.terms import Value
 
 #: Of programs with more events than this, what is settled altogether is left out of what is solved, and of what is told.
@@ -31,14 +31,14 @@ def showing(program: Program, more: Iterable[Observable]) -> Program:
     """The same program with more that states list."""
     ask, also = program.source.ask, tuple(more)
 
-    def shown(threads: Sequence[Thread]) -> Asked:
+    def shown(threads: Sequence[Thread]) -> AskedValues:
         asked = ask(threads)
         return asked._replace(observed=(*asked.observed, *also))
 
     return _asking(program, shown)
 
 
-def _asking(program: Program, ask: Callable[[Sequence[Thread]], Asked]) -> Program:
+def _asking(program: Program, ask: Callable[[Sequence[Thread]], AskedValues]) -> Program:
     return build(replace(program.source, ask=ask, layout=program.layout))
 
 
@@ -60,7 +60,7 @@ def settled(program: Program, *, slices: bool = True) -> Program:
     if slices and program.size > _LARGE and not ends_matter:
         from axioms.analysis.slicing import dropped
 
-        asked = finals_in(Asked(program.observed, program.condition, program.filter))
+        asked = finals_in(AskedValues(program.observed, program.condition, program.filter))
         finals = ((number, first, first + size) for number, first, size in map(bytes_of, asked))
         left_out = dropped(settling, program.space, finals)
         found = found._replace(gone=left_out.effects, behind=left_out.behind)

@@ -111,9 +111,9 @@ def final_of(layout: CellLayout, cell: int) -> Term:
 
 def numbers_written(program: Program) -> Callable[[Event, int], Numbers]:
     """Says which numbers a write may write to one of its cells; None for anything."""
-    from axioms.analysis.carried import Written
+    from axioms.analysis.carried import CarriedWrites
 
-    return Written(program.cells, program.events, program.flow, program.uncut).numbers
+    return CarriedWrites(program.cells, program.events, program.flow, program.uncut).numbers
 
 
 _members: WeakKeyDictionary[Program, Mapping[str, int]] = WeakKeyDictionary()

@@ -25,7 +25,7 @@ class Observable(NamedTuple):
     signed: bool = False
 
 
-class Asked(NamedTuple):
+class AskedValues(NamedTuple):
     """What states list, and the question: `condition` and `filter` are truth values over the symbols of reads and of
     `final_symbol`."""
 
@@ -45,7 +45,7 @@ class ProgramSource:
     threads: Sequence[Thread]
     objects: Sequence[Object]
     views: Sequence[View]
-    ask: Callable[[Sequence[Thread]], Asked]
+    ask: Callable[[Sequence[Thread]], AskedValues]
     unroll: int = 4
     definitions: Mapping[Term, Value] = field(default_factory=dict)
     kernels: tuple[Kernel, ...] = ()
@@ -62,7 +62,7 @@ def final_symbol(number: int, offset: int, width: int) -> Term:
     return terms.symbol((_FINAL, number, offset), width)
 
 
-def finals_in(asked: Asked) -> list[Term]:
+def finals_in(asked: AskedValues) -> list[Term]:
     """The final values that are asked for."""
     found: dict[Term, None] = {}
     for value in (*[o.value for o in asked.observed], asked.condition, asked.filter):

@@ -19,7 +19,7 @@ from ptxcore.values.terms import Term, Value
 _GIVING = ("arrive", "arrive_drop", "complete_tx")
 
 
-class Lack(NamedTuple):
+class MissingArrivals(NamedTuple):
     """What the phase of an mbarrier object lacks: so many of the `expected` arrivals, and so many bytes (which may be more than
     were expected, and are less than 0 then). `others` are the operations of other threads on the object that would have given
     some, with their threads, and did not happen."""
@@ -74,7 +74,7 @@ def _number(candidate: Candidate, effect: Effect) -> int | None:
     return terms.evaluate(identity, candidate.symbols)
 
 
-def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> Lack | None:
+def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> MissingArrivals | None:
     """What the mbarrier object lacks that a thread waits for, by the effects of the iteration that goes round."""
     wait = next((e for e in _events(candidate, thread, reads) if e.kind == "X"), None)
     if wait is None:
@@ -90,7 +90,7 @@ def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> Lack | None
     }
     pending, expected, transactions = now.pending, now.expected, outstanding(now.transactions)
     assert type(pending) is int and type(expected) is int and type(transactions) is int
-    return Lack(pending, expected, transactions, tuple(others))
+    return MissingArrivals(pending, expected, transactions, tuple(others))
 
 
 def awaited(candidate: Candidate, thread: int, reads: Sequence[int], forever: Value) -> Awaited | None:

@@ -60,14 +60,14 @@ class Undefined:
     beside: Beside | None = None
 
 
-class Step(NamedTuple):
+class ExecutionEdge(NamedTuple):
     """An edge between two events of an execution, by their numbers there: a relation of the model, or `R^-1` for one against
     its direction. `parts` are the edges that a derived relation consists of."""
 
     before: int
     relation: str
     after: int
-    parts: tuple[Step, ...] = ()
+    parts: tuple[ExecutionEdge, ...] = ()
 
 
 class Rest(NamedTuple):
@@ -87,7 +87,7 @@ class Why(NamedTuple):
     it rests on was looked for to the end, and not given up for time."""
 
     axiom: str
-    steps: tuple[Step, ...]
+    steps: tuple[ExecutionEdge, ...]
     execution: Execution
     rests: tuple[Rest, ...]
     statement: str = ""
@@ -95,7 +95,7 @@ class Why(NamedTuple):
     whole: bool = True
 
 
-class Flow(NamedTuple):
+class ValueFlow(NamedTuple):
     """Where a value would come from: a read of it, the write that would be read, and the read whose value that write stores;
     each as the instruction of a thread."""
 
@@ -116,7 +116,7 @@ class Unreachable(NamedTuple):
 
     kind: str
     values: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    circle: tuple[Flow, ...] = ()
+    circle: tuple[ValueFlow, ...] = ()
     seconds: float = 0.0
     events: int = 0
     most: int = 0
@@ -161,12 +161,13 @@ class Decision:
 __all__ = [
     "MAX_STATES",
     "Decision",
+    "ExecutionEdge",
     "Race",
     "Rest",
     "Site",
-    "Step",
     "Undefined",
     "Unreachable",
+    "ValueFlow",
     "Why",
     "site_of",
     "states_to_list",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from axioms.witness.candidate import Candidate, location_of
 from axioms.witness.execution import Execution
-from axioms.witness.missing_arrivals import Awaited, Lack
+from axioms.witness.missing_arrivals import Awaited, MissingArrivals
 from axioms.witness.result import Undefined
 from ptxcore.isa.effect_kinds import STOP
 from ptxcore.machine.ir.effects import Cut, Effect
@@ -44,7 +44,7 @@ class Wait(NamedTuple):
     instruction: Instruction | None
     says: str = ""
     absent: tuple[int, ...] = ()
-    lack: Lack | None = None
+    lack: MissingArrivals | None = None
     awaits: Awaited | None = None
     again: tuple[Repeated, ...] = ()
     unended: tuple[str, ...] = ()

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from axioms.events.memory import Repeated
-from axioms.program import Asked, Observable, Program, ProgramSource
+from axioms.events.memory import RepeatedBytes
+from axioms.program import AskedValues, Observable, Program, ProgramSource
 from axioms.program import build as assembled
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.isa.effect_kinds import ISSUE
@@ -58,12 +58,12 @@ def build(
         Observable(e.label, e.value, e.width, e.signed)
         for e in (memory.final(name, number) for name, number in observe)
     )
-    asked = Asked(observed, condition(memory.final))
+    asked = AskedValues(observed, condition(memory.final))
     unroll = max((launch.unroll for launch in launches), default=4)
     kernels = tuple(found.kernels) if _ends_matter(found) else ()
 
     def holding(contents: bytes) -> Program:
-        objects = [o._replace(initial=Repeated(contents, o.size)) if o.unset else o for o in memory.objects]
+        objects = [o._replace(initial=RepeatedBytes(contents, o.size)) if o.unset else o for o in memory.objects]
         source = ProgramSource(
             found.threads, objects, memory.views, lambda threads: asked, unroll, found.definitions, kernels, options
         )

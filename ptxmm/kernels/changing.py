@@ -17,7 +17,7 @@ from ptxmm.kernels.test import observed
 
 if TYPE_CHECKING:
     from axioms.dynamic.plan import Known, Script
-    from ptxcore.machine.lower.ops import Program
+    from ptxcore.machine.lower.ops import ExecutableModule
 
 
 class Places:
@@ -44,7 +44,7 @@ class Places:
         """Is told which segment is which buffer."""
         self._buffers = {name: segment for segment, name in names.items()}
 
-    def watcher(self, program: Program, known: Known, script: Script) -> InAnyPlace:
+    def watcher(self, program: ExecutableModule, known: Known, script: Script) -> InAnyPlace:
         """Who watches the next run. Raises NotAlike."""
         device = self.runs.devices[self.launch.loaded]
         code = program.functions[self.launch.entry]

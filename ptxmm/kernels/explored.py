@@ -28,7 +28,7 @@ from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.layout import Layout as ModuleLayout
 from ptxcore.machine.lower.module import lower
-from ptxcore.machine.lower.ops import Program as LoweredProgram
+from ptxcore.machine.lower.ops import ExecutableModule as LoweredProgram
 from ptxcore.machine.run.launch import NoLoop, check_count, fitted, kernel_of, parameter_bytes
 from ptxcore.machine.run.special import OF_RESERVED, WARP, Shape, of_cta, places
 from ptxcore.places import Place

@@ -22,7 +22,7 @@ from ptxmm.kernels.contents import Contents
 from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Multimem, Structure
 
 if TYPE_CHECKING:
-    from axioms.events.memory import Object, Repeated, View
+    from axioms.events.memory import Object, RepeatedBytes, View
     from ptxcore.isa.image import Image
     from ptxcore.machine.lower.layout import Layout
 
@@ -163,7 +163,7 @@ class Memory:
             )
 
     def _place(
-        self, name: str, size: int, initial: bytes | Repeated, width: int, elements: int | None, address: int,
+        self, name: str, size: int, initial: bytes | RepeatedBytes, width: int, elements: int | None, address: int,
         owner: str = "", space: str = "global", threads: frozenset[int] | None = None, cta: int | None = None,
         open_: bool = False,
     ) -> None:  # fmt: skip
@@ -236,15 +236,15 @@ class Memory:
         return Element(label, final_symbol(thing, number * width // 8, width), width, buffer.type[:1] == "s")
 
 
-def _initial(values: Sequence[int], width: int) -> bytes | Repeated:
+def _initial(values: Sequence[int], width: int) -> bytes | RepeatedBytes:
     """The bytes of values of so many bits."""
     if isinstance(values, Contents) and 8 * values.size == width:
         whole = values.length * values.size
         if len(values.data) == whole:
             return values.data
-        from axioms.events.memory import Repeated
+        from axioms.events.memory import RepeatedBytes
 
-        return Repeated(values.data, whole)
+        return RepeatedBytes(values.data, whole)
     return b"".join((value & mask(width)).to_bytes(width // 8, "little") for value in values)
 
 

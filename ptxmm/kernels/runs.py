@@ -17,7 +17,7 @@ from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 
 if TYPE_CHECKING:
     from ptxcore.diagnostics import Diagnostic
-    from ptxcore.machine.lower.ops import Program
+    from ptxcore.machine.lower.ops import ExecutableModule
     from ptxcore.machine.run.launch import Device
     from ptxcore.machine.vector.watching import Watcher
 
@@ -58,7 +58,7 @@ class Runs:
         seed: int | None = None,
         *,
         limit: int | None = None,
-        watch: Callable[[Launch, Program], Watchers] | None = None,
+        watch: Callable[[Launch, ExecutableModule], Watchers] | None = None,
         progress: Callable[[int, int, int], None] | None = None,
         placed: Callable[[dict[int, str]], None] | None = None,
         fill: int = 0,
@@ -89,7 +89,7 @@ class Runs:
 
     def _run_beside(
         self, arrays: Mapping[str, Any], seed: int | None, limit: int | None,
-        watch: Callable[[Launch, Program], Watchers] | None, progress: Any, placed: Any,
+        watch: Callable[[Launch, ExecutableModule], Watchers] | None, progress: Any, placed: Any,
     ) -> None:  # fmt: skip
         """All launches at the same time; who watches them takes them for one."""
         from ptxmm.running import Part, launch_together

@@ -19,7 +19,7 @@ from ptxmm.kernels.runs import Runs, State, Watchers
 if TYPE_CHECKING:
     from axioms.dynamic.noted import Event
     from axioms.dynamic.plan import Known, Name, Script
-    from ptxcore.machine.lower.ops import Program
+    from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.changing import Places
     from ptxmm.kernels.launch import Launch
 
@@ -73,7 +73,7 @@ def race_of(runs: Runs) -> RaceOf | None:
     for seed, late in _ORDERS:
         watchers: list[Exact] = []
 
-        def watch(launch: Launch, _: Program, watchers: list[Exact] = watchers, late: Late = late) -> Watchers:
+        def watch(launch: Launch, _: ExecutableModule, watchers: list[Exact] = watchers, late: Late = late) -> Watchers:
             def single() -> Exact:
                 watchers.append(Exact(prod(launch.block), len(watchers), late=late))
                 return watchers[-1]
@@ -120,7 +120,7 @@ def one_run(
     its CTAs and its number. Raises Wrong, Stopped where the time is over, and UsageError."""
     watchers: list[Exact] = []
 
-    def watch(launch: Launch, _: Program) -> Watchers:
+    def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         def single() -> Exact:
             watchers.append(make(prod(launch.block), len(watchers)))
             return watchers[-1]
@@ -158,7 +158,7 @@ def run_several(
     def run(known: Known, script: Script) -> Sequence[Sequence[Event]]:
         watchers: list[OneOfSeveral] = []
 
-        def watch(launch: Launch, program: Program) -> Watchers:
+        def watch(launch: Launch, program: ExecutableModule) -> Watchers:
             def single() -> OneOfSeveral:
                 size = prod(launch.block)
                 if places is None:

@@ -42,7 +42,7 @@ from ptxmm.result import Checked, Result, observation_of
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
-    from ptxcore.machine.lower.ops import Program
+    from ptxcore.machine.lower.ops import ExecutableModule
 
 #: Tests of fewer threads are decided event by event: that is as fast there, and lists executions.
 FEWEST = 33
@@ -284,7 +284,7 @@ def _run(
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
-    def watch(launch: Launch, program: Program) -> Watchers:
+    def watch(launch: Launch, program: ExecutableModule) -> Watchers:
         size, number = prod(launch.block), len(watchers)
         recorded.append(Ran(Recording(None), program, {}))
 

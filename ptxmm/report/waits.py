@@ -10,7 +10,7 @@ from axioms.witness.stalls import WAITS
 from ptxmm.result import where_of
 
 if TYPE_CHECKING:
-    from axioms.witness.missing_arrivals import Awaited, Lack
+    from axioms.witness.missing_arrivals import Awaited, MissingArrivals
     from axioms.witness.stalls import Repeated, Stall, Wait
     from ptxmm.report.story import Cast
     from ptxmm.result import Spot
@@ -108,7 +108,7 @@ class WaitWords:
         wanted = f"; it waits for {_numbers_awaited(first.awaits)}" if first.awaits else ""
         return f" ({reads[-1].location} is {reads[-1].number}{more}{wanted})"
 
-    def _of_phase(self, lack: Lack) -> str:
+    def _of_phase(self, lack: MissingArrivals) -> str:
         """What a phase lacks, and who did not come to give it."""
         lacking = []
         if lack.arrivals:

@@ -10,7 +10,7 @@ from ptxmm.report.events import written
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
-    from axioms.witness.result import Rest, Site, Step, Unreachable, Why
+    from axioms.witness.result import ExecutionEdge, Rest, Site, Unreachable, Why
     from ptxmm.report.story import Cast
 
 #: The version of the manual whose sections are cited, and the model that is read from it. Others cite none: their manuals have
@@ -95,7 +95,7 @@ class Telling:
     def lines(self) -> Iterator[str]:
         return (line for line, _ in self.told())
 
-    def told(self) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    def told(self) -> Iterator[tuple[str, tuple[ExecutionEdge, ...]]]:
         """Each line, with the steps that it speaks of."""
         state = ", ".join(f"{name} = {value}" for name, value in self.why.execution.state.items())
         within = "" if self.complete else " within the bounds of loops"
@@ -146,7 +146,7 @@ class Telling:
             "text": list(self.lines()),
         }
 
-    def _turned(self) -> tuple[Step, ...]:
+    def _turned(self) -> tuple[ExecutionEdge, ...]:
         """The circle from where the story begins: what a read sees, or what coherence says, stands last."""
         steps = self.why.steps
         if len(steps) > 1 and steps[0].before == steps[-1].after:
@@ -176,7 +176,7 @@ class Telling:
             return f"the initial value of {event.location}"
         return f"{self.cast.name(event.thread)}, {self.cast.place(event)} `{written(event)}`"
 
-    def _sentence(self, step: Step) -> str:
+    def _sentence(self, step: ExecutionEdge) -> str:
         before, after = self.events[step.before], self.events[step.after]
         if step.relation in _ITSELF and _instruction(before) == _instruction(after):
             return f"{self._named(before)} {_ITSELF[step.relation]}{self._cited(_SECTION_OF[step.relation])}"
@@ -185,7 +185,7 @@ class Telling:
         )
         return f"{self._named(before)} {words}{self._cited(_SECTION_OF.get(step.relation))}"
 
-    def _parts(self, step: Step) -> Iterator[Step]:
+    def _parts(self, step: ExecutionEdge) -> Iterator[ExecutionEdge]:
         """Through which write, seen by which read, two operations synchronize."""
         for part in step.parts:
             if part.relation in ("rf", "mbrf") or (part.relation == "po" and step.relation != "sc"):

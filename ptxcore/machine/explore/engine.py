@@ -28,7 +28,7 @@ from ptxcore.machine.ir.effects import (
     Iteration,
     Stuck,
 )
-from ptxcore.machine.ir.private_memory import Memory, Top
+from ptxcore.machine.ir.private_memory import PrivateMemory, Top
 from ptxcore.machine.ir.steps import Block, ThreadCode
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, ite, negate, substitute, symbols_of
@@ -67,7 +67,7 @@ class Exploration(Stepping):
             [int(r.known) for r in registers],
             [NO_DEPENDENCIES] * len(registers),
             NO_DEPENDENCIES,
-            None if self.code.private is None else Memory(Top(self.code.private.top)),
+            None if self.code.private is None else PrivateMemory(Top(self.code.private.top)),
         )
         blocks = self.code.blocks
         last = len(blocks) - 1

@@ -34,7 +34,7 @@ from ptxcore.machine.ir.windows import LOCAL, PARAM
 from ptxcore.machine.loops.control_flow import kernel_blocks
 from ptxcore.machine.loops.passes import Traits, after_passes
 from ptxcore.machine.lower.graph import Instance
-from ptxcore.machine.lower.ops import Call, Code, Op, Program
+from ptxcore.machine.lower.ops import Call, Code, ExecutableModule, Op
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import eq, mask
 
@@ -104,7 +104,7 @@ class Explorable:
 
 
 def explorable(
-    program: Program,
+    program: ExecutableModule,
     entry: str,
     parameters: bytes,
     impossible: Impossible = lambda condition: False,
@@ -117,7 +117,7 @@ def explorable(
 
 
 class _Maker(Instances):
-    def __init__(self, program: Program, entry: str, parameters: bytes, off: Collection[str]) -> None:
+    def __init__(self, program: ExecutableModule, entry: str, parameters: bytes, off: Collection[str]) -> None:
         super().__init__(program, entry, off)
         self.parameters = parameters
         self.lines: dict[int, tuple[str, int]] = {}

@@ -17,7 +17,7 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL
 from ptxcore.machine.lower.graph import Graph, Instance
 from ptxcore.machine.lower.layout import DYNAMIC
 from ptxcore.machine.lower.mem2reg import direct, promotable
-from ptxcore.machine.lower.ops import Code, Op, Parameter, Passed, Program, Source
+from ptxcore.machine.lower.ops import Code, ExecutableModule, Op, Parameter, Passed, Source
 
 #: As many blocks a kernel may become when its calls are put in place.
 _MOST_BLOCKS = 20_000
@@ -28,7 +28,7 @@ SHARED_BASE = "shared memory"
 class Instances(Graph):
     """The blocks and the registers of a kernel while its functions are put in place."""
 
-    def __init__(self, program: Program, entry: str, off: Collection[str]) -> None:
+    def __init__(self, program: ExecutableModule, entry: str, off: Collection[str]) -> None:
         super().__init__()
         self.program, self.entry, self.off = program, entry, off
         self.widths: list[int] = []

@@ -7,7 +7,7 @@ from ptxcore.machine.explore.own_memory import OWN_SPACES
 from ptxcore.machine.ir.steps import CLOCK, Step
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.layout import Layout
-from ptxcore.machine.lower.ops import Program, Source
+from ptxcore.machine.lower.ops import ExecutableModule, Source
 
 #: Effects that only compute: where nobody uses the result they may be left out.
 _COMPUTING = (
@@ -34,7 +34,7 @@ def effect_free(step: Step) -> bool:
     return step.kind == "value" or step.run in _LOOKING
 
 
-def never_written(program: Program) -> frozenset[int]:
+def never_written(program: ExecutableModule) -> frozenset[int]:
     """The addresses of the `.global` variables that the module only ever loads from, by name: nobody can write them while a
     kernel runs, since nobody gets hold of their addresses."""
     layout: Layout = program.layout

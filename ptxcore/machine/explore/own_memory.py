@@ -14,7 +14,16 @@ from ptxcore.machine.explore.engine import Exploration
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import gather, union
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies
-from ptxcore.machine.ir.private_memory import STACK_ALIGN, Grown, Memory, Piece, Private, Top, behind, chosen
+from ptxcore.machine.ir.private_memory import (
+    STACK_ALIGN,
+    Grown,
+    Private,
+    PrivateMemory,
+    StoredPiece,
+    Top,
+    behind,
+    chosen,
+)
 from ptxcore.machine.ir.steps import Step, ThreadCode
 from ptxcore.machine.ir.windows import CONST, LOCAL
 from ptxcore.syntax.tree import Vector
@@ -98,7 +107,7 @@ class KernelThread(Boxes, Exploration):
         return private
 
     @property
-    def _memory(self) -> Memory:
+    def _memory(self) -> PrivateMemory:
         memory = self._state.memory
         assert memory is not None
         return memory
@@ -336,17 +345,17 @@ class KernelThread(Boxes, Exploration):
             self._known = conj(self._known, piece.defined)
         return (tuple(values) if vector else values[0]), depends
 
-    def _read(self, address: Value, size: int) -> Piece:
+    def _read(self, address: Value, size: int) -> StoredPiece:
         """What stands at an address. Elsewhere than where it may be, behaviour is undefined, and any value is as good."""
-        found: Piece | None = None
+        found: StoredPiece | None = None
         for here, at, data, start in self._places(address, size):
             if data is None:
                 piece = self._memory.read(at, size)
             else:
                 number = int.from_bytes(data[at - start : at - start + size], "little")
-                piece = Piece(size, number, 1, NO_DEPENDENCIES)
+                piece = StoredPiece(size, number, 1, NO_DEPENDENCIES)
             found = piece if found is None or here == 1 else chosen(here, piece, found)
-        return Piece(size, 0, 1, NO_DEPENDENCIES) if found is None else found
+        return StoredPiece(size, 0, 1, NO_DEPENDENCIES) if found is None else found
 
     def _store_own(self, how: Use, address: Value, value: Any, inside: Value) -> None:
         size = how.width // 8
@@ -362,7 +371,7 @@ class KernelThread(Boxes, Exploration):
             for register in reads:
                 known = conj(known, state.defined[register])
             depends = union(gather(state.sources, reads), address_depends)
-            piece = Piece(size, resize(element, how.width, 8 * size, False), known, depends)
+            piece = StoredPiece(size, resize(element, how.width, 8 * size, False), known, depends)
             for here, at, data, _ in self._places(add(address, i * size, 64), size):
                 if data is not None:
                     self.require(negate(here), "read-only", "constants and parameters of kernels cannot be written")
@@ -378,7 +387,7 @@ class KernelThread(Boxes, Exploration):
         known: Value = 1
         for register in step.reads:
             known = conj(known, state.defined[register])
-        self._memory.write(address, Piece(size, value, known, gather(state.sources, step.reads)))
+        self._memory.write(address, StoredPiece(size, value, known, gather(state.sources, step.reads)))
 
     def get(self, address: int, size: int) -> Value:
         """One goes from the stack to a register."""
@@ -394,7 +403,7 @@ class KernelThread(Boxes, Exploration):
 
     def put_back(self, address: int, size: int, value: Value) -> None:
         """What a function of the runtime returns goes to the stack."""
-        self._memory.write(address, Piece(size, value, 1, self._returned))
+        self._memory.write(address, StoredPiece(size, value, 1, self._returned))
 
     def move(self, to: int, source: int, size: int) -> None:
         """One goes from a place on the stack to another."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxcore.machine.ir.effects import Dependencies
-from ptxcore.machine.ir.private_memory import Memory
+from ptxcore.machine.ir.private_memory import PrivateMemory
 from ptxcore.values.terms import Value
 
 
@@ -23,7 +23,7 @@ class State:
         defined: list[Value],
         sources: list[Dependencies],
         control: Dependencies,
-        memory: Memory | None = None,
+        memory: PrivateMemory | None = None,
     ) -> None:
         self.guard, self.values, self.defined, self.sources, self.control = guard, values, defined, sources, control
         self.memory = memory

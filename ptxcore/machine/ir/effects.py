@@ -17,7 +17,7 @@ from ptxcore.values.terms import Term, Value, all_of, eq
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
-    from ptxcore.machine.ir.private_memory import Memory
+    from ptxcore.machine.ir.private_memory import PrivateMemory
 
 #: For each earlier effect of the same thread that returned a value (by its index): the condition under which there is a
 #: dependency on it. An absent effect is no dependency.
@@ -216,7 +216,7 @@ class Iteration(NamedTuple):
     number: int
     guard: Value
     values: tuple[tuple[Value, Value], ...]
-    memory: Memory | None
+    memory: PrivateMemory | None
     start: int
     label: str
     instruction: Instruction | None

@@ -20,7 +20,7 @@ from ptxcore.values.terms import Value, add, extract, mask, negate, zext
 Fetch = Callable[[Sequence[Value] | Mapping[int, Value]], Any]
 
 
-class Read(NamedTuple):
+class RegisterRead(NamedTuple):
     """How an operand is read, and from which registers; of a vector, by its elements."""
 
     fetch: Fetch
@@ -119,28 +119,28 @@ def fetch(index: int, has: int, width: int, negated: bool) -> Fetch:
     return lambda values: values[index]
 
 
-def known(value: Value) -> Read:
+def known(value: Value) -> RegisterRead:
     """An operand that is known, as it is read."""
-    return Read(constant(value), _NOWHERE)
+    return RegisterRead(constant(value), _NOWHERE)
 
 
-def register(index: int, has: int, width: int, negated: bool) -> Read:
+def register(index: int, has: int, width: int, negated: bool) -> RegisterRead:
     """A register as it is read, see `fetch`."""
-    return Read(fetch(index, has, width, negated), ((index,),))
+    return RegisterRead(fetch(index, has, width, negated), ((index,),))
 
 
-def address(index: int, offset: int) -> Read:
+def address(index: int, offset: int) -> RegisterRead:
     """An address in a register."""
     if offset:
-        return Read(lambda values: add(zext(values[index], 64), offset & mask(64), 64), ((index,),))
-    return Read(lambda values: zext(values[index], 64), ((index,),))
+        return RegisterRead(lambda values: add(zext(values[index], 64), offset & mask(64), 64), ((index,),))
+    return RegisterRead(lambda values: zext(values[index], 64), ((index,),))
 
 
-def together(parts: Sequence[Read | None]) -> Read:
+def together(parts: Sequence[RegisterRead | None]) -> RegisterRead:
     """A vector; None for an element that is left out."""
     fetches = [None if part is None else part.fetch for part in parts]
     registers = tuple([() if part is None else tuple(r for own in part.registers for r in own) for part in parts])
-    return Read(lambda values: tuple([None if f is None else f(values) for f in fetches]), registers, True)
+    return RegisterRead(lambda values: tuple([None if f is None else f(values) for f in fetches]), registers, True)
 
 
 def float_bits(operand: Float, width: int) -> int:

@@ -56,7 +56,7 @@ class Top(NamedTuple):
     grown: tuple[Grown, ...] = ()
 
 
-class Piece(NamedTuple):
+class StoredPiece(NamedTuple):
     """A value in memory: its bytes, the condition under which it was written, what it depends on."""
 
     size: int
@@ -65,7 +65,7 @@ class Piece(NamedTuple):
     sources: Dependencies
 
 
-_UNWRITTEN = Piece(1, 0, 0, NO_DEPENDENCIES)
+_UNWRITTEN = StoredPiece(1, 0, 0, NO_DEPENDENCIES)
 
 
 class Mark:
@@ -74,7 +74,7 @@ class Mark:
 
     __slots__ = ("before", "changed", "seen")
 
-    def __init__(self, before: Memory) -> None:
+    def __init__(self, before: PrivateMemory) -> None:
         self.before, self.changed, self.seen = before, 0, 0
 
     @property
@@ -83,22 +83,22 @@ class Mark:
         return self.seen & self.changed != 0
 
 
-class Memory:
+class PrivateMemory:
     """The stack on one path, by address; `top` is where it ends. It knows for the iterations of loops on this path which
     bytes, as bits, were surely written since they began."""
 
     __slots__ = ("_marks", "_owned", "_pieces", "top")
 
-    def __init__(self, top: Top, pieces: dict[int, Piece] | None = None) -> None:
+    def __init__(self, top: Top, pieces: dict[int, StoredPiece] | None = None) -> None:
         self.top = top
         self._pieces = {} if pieces is None else pieces
         self._owned = pieces is None
         self._marks: dict[Mark, int] = {}
 
-    def copy(self) -> Memory:
+    def copy(self) -> PrivateMemory:
         """Another path's. Both copy before they write."""
         self._owned = False
-        other = Memory(self.top, self._pieces)
+        other = PrivateMemory(self.top, self._pieces)
         other._marks = dict(self._marks)
         return other
 
@@ -112,7 +112,7 @@ class Memory:
         """The iteration is not left out: nothing hangs on what is read from here on."""
         self._marks.pop(mark, None)
 
-    def changes(self, before: Memory, when: Value) -> int | None:
+    def changes(self, before: PrivateMemory, when: Value) -> int | None:
         """The bytes, as bits, that are not what they were before where a condition holds; None where the stack does not end
         where it ended."""
         if self.top != before.top:
@@ -126,7 +126,7 @@ class Memory:
                 found |= _bits(start, max(piece.size for piece in (mine, theirs) if piece is not None))
         return found
 
-    def same(self, before: Memory) -> Value:
+    def same(self, before: PrivateMemory) -> Value:
         """The truth value of "all that is written here has the values that it had before"."""
         if self.top != before.top:
             return 0
@@ -139,28 +139,28 @@ class Memory:
                 alike.append(eq(mine.value, theirs.value))
         return all_of(alike)
 
-    def mapped(self, new: Callable[[Value], Value]) -> Memory:
+    def mapped(self, new: Callable[[Value], Value]) -> PrivateMemory:
         """The same with other values."""
         pieces = {start: p._replace(value=new(p.value), defined=new(p.defined)) for start, p in self._pieces.items()}
-        return Memory(self.top, pieces)
+        return PrivateMemory(self.top, pieces)
 
     def contents(self) -> tuple[object, ...]:
         """What is written here, to tell it from other contents by: addresses, sizes and values."""
         pieces = [(start, p.size, p.value, p.defined) for start, p in sorted(self._pieces.items())]
         return self.top, tuple(pieces)
 
-    def _own(self) -> dict[int, Piece]:
+    def _own(self) -> dict[int, StoredPiece]:
         if not self._owned:
             self._pieces, self._owned = dict(self._pieces), True
         return self._pieces
 
-    def read(self, address: int, size: int) -> Piece:
+    def read(self, address: int, size: int) -> StoredPiece:
         """What stands in `size` bytes, for somebody who looks."""
         for mark, written in self._marks.items():
             mark.seen |= _bits(address, size) & ~written
         return self._at(address, size)
 
-    def _at(self, address: int, size: int) -> Piece:
+    def _at(self, address: int, size: int) -> StoredPiece:
         piece = self._pieces.get(address)
         if piece is not None and piece.size == size:
             return piece
@@ -170,19 +170,19 @@ class Memory:
             value = concat(byte.value, value, 8, 8 * i)
             defined = conj(defined, byte.defined)
             sources = union(sources, byte.sources)
-        return Piece(size, value, defined, sources)
+        return StoredPiece(size, value, defined, sources)
 
-    def _byte(self, address: int) -> Piece:
+    def _byte(self, address: int) -> StoredPiece:
         for start in range(address, address - _LARGEST, -1):
             piece = self._pieces.get(start)
             if piece is not None:
                 if start + piece.size <= address:
                     break
                 low = 8 * (address - start)
-                return Piece(1, extract(piece.value, low + 7, low), piece.defined, piece.sources)
+                return StoredPiece(1, extract(piece.value, low + 7, low), piece.defined, piece.sources)
         return _UNWRITTEN
 
-    def write(self, address: int, piece: Piece, when: Value = 1) -> None:
+    def write(self, address: int, piece: StoredPiece, when: Value = 1) -> None:
         """Puts a piece at an address, over whatever is there, where the condition holds."""
         if when == 1:
             self._written(address, piece.size)
@@ -192,7 +192,7 @@ class Memory:
         for mark in self._marks:
             self._marks[mark] |= _bits(address, size)
 
-    def _put(self, address: int, piece: Piece) -> None:
+    def _put(self, address: int, piece: StoredPiece) -> None:
         pieces = self._own()
         for start in range(address - _LARGEST + 1, address + piece.size):
             old = pieces.get(start)
@@ -209,7 +209,7 @@ class Memory:
         pieces = self._own()
         old = pieces.pop(start)
         for i in range(old.size):
-            pieces[start + i] = Piece(1, extract(old.value, 8 * i + 7, 8 * i), old.defined, old.sources)
+            pieces[start + i] = StoredPiece(1, extract(old.value, 8 * i + 7, 8 * i), old.defined, old.sources)
 
     def move(self, source: int, to: int, size: int) -> None:
         """Copies bytes, piece by piece."""
@@ -229,7 +229,7 @@ class Memory:
         for start in [s for s in pieces if address <= s < address + size]:
             del pieces[start]
 
-    def merge(self, condition: Value, other: Memory) -> None:
+    def merge(self, condition: Value, other: PrivateMemory) -> None:
         """Joins another path's, which is the one taken where `condition` holds."""
         if other.top is not self.top:
             self.top = _joined(condition, other.top, self.top)
@@ -263,7 +263,7 @@ def _joined(condition: Value, a: Top, b: Top) -> Top:
     return Top(ite(condition, a.pointer, b.pointer, 64), tuple(grown))
 
 
-def _is_still(before: Piece | None, now: Piece | None, when: Value) -> bool:
+def _is_still(before: StoredPiece | None, now: StoredPiece | None, when: Value) -> bool:
     """Whether a piece is what it was where a condition holds. It may depend on more than it did."""
     if before == now:
         return True
@@ -278,10 +278,10 @@ def _bits(address: int, size: int) -> int:
     return ((1 << size) - 1) << (address - LOCAL)
 
 
-def chosen(condition: Value, a: Piece, b: Piece) -> Piece:
+def chosen(condition: Value, a: StoredPiece, b: StoredPiece) -> StoredPiece:
     """The one piece where the condition holds, the other elsewhere. Where one is not written, its value is as good as any."""
     value = a.value if b.defined == 0 else b.value if a.defined == 0 else ite(condition, a.value, b.value, 8 * a.size)
-    return Piece(a.size, value, ite(condition, a.defined, b.defined, 1), choose(condition, a.sources, b.sources))
+    return StoredPiece(a.size, value, ite(condition, a.defined, b.defined, 1), choose(condition, a.sources, b.sources))
 
 
 def behind(address: int, align: int) -> int:

@@ -14,7 +14,7 @@ from ptxcore.isa.control import nothing
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.table import Dialect
 from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, Loop, Uncounted
-from ptxcore.machine.ir.operands import Fetch, Read, fetch
+from ptxcore.machine.ir.operands import Fetch, RegisterRead, fetch
 from ptxcore.machine.ir.private_memory import Private
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value, symbol
@@ -131,7 +131,7 @@ def assembled(
     instruction: Instruction,
     use: Use,
     guard: tuple[int, bool] | None,
-    reads: Sequence[Read | None],
+    reads: Sequence[RegisterRead | None],
     targets: Sequence[Target | None],
     carry: int | None,
     space: str,

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ptxcore.machine.ir.operands import Fetch, Read, constant, fetch, together
+from ptxcore.machine.ir.operands import Fetch, RegisterRead, constant, fetch, together
 from ptxcore.machine.ir.steps import CHANGING, Step, asking, assembled, folded
 from ptxcore.machine.ir.steps import Target as StepTarget
 from ptxcore.machine.loops.control_flow import BasicBlock
@@ -138,13 +138,13 @@ class Graph(ABC):
     def guard(self, at: Instance, op: Op) -> tuple[int, bool] | None:
         return None if op.guard is None else (at.registers + op.guard[0], op.guard[1])
 
-    def read(self, at: Instance, source: Source, op: Op, before: list[Step]) -> Read:
+    def read(self, at: Instance, source: Source, op: Op, before: list[Step]) -> RegisterRead:
         """How an operand is read. Steps that it needs go to `before`."""
         if source.kind == "vector":
             parts = source.parts
             return together([None if part.name == DROPPED else self.read(at, part, op, before) for part in parts])
         value, registers = self.source(at, source, op, before)
-        return Read(value, (registers,))
+        return RegisterRead(value, (registers,))
 
     def targets(self, at: Instance, targets: Sequence[Targets]) -> list[StepTarget | None]:
         """The registers that are written, those of vectors one by one; None for a result that is dropped."""

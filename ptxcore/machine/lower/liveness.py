@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ptxcore.machine.ir.liveness import live_in, live_out
-from ptxcore.machine.lower.ops import Code, Op, Source, Target, Targets
+from ptxcore.machine.lower.ops import Code, Op, Source, TargetRegister, Targets
 
 #: Kinds of instructions behind which control goes elsewhere, unless a guard holds them back.
 _LEAVES = ("branch", "jump", "exit", "return")
@@ -89,9 +89,9 @@ def results_unused(functions: Iterable[Code], op: Op) -> bool:
     return read.isdisjoint(writes(op))
 
 
-def _targets(targets: Iterable[Targets]) -> Iterator[Target]:
+def _targets(targets: Iterable[Targets]) -> Iterator[TargetRegister]:
     for target in targets:
-        if isinstance(target, Target):
+        if isinstance(target, TargetRegister):
             yield target
         elif target is not None:
             yield from _targets(target)

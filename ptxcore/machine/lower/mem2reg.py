@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptxcore.isa import data_movement
-from ptxcore.machine.lower.ops import Code, Op, Program, Source
+from ptxcore.machine.lower.ops import Code, ExecutableModule, Op, Source
 
 #: The largest register, in bytes.
 _LARGEST = 8
 
 
-def promotable(code: Code, program: Program) -> tuple[frozenset[tuple[int, int]], bool]:
+def promotable(code: Code, program: ExecutableModule) -> tuple[frozenset[tuple[int, int]], bool]:
     """The places in a function's frame that can be registers, by offset and bytes, and whether nothing else is accessed
     there. None where the function lets an address in its frame out of sight."""
     accessed: set[tuple[int, int]] = set()

@@ -1,7 +1,7 @@
 """Modules made ready to run: names become registers and addresses, each instruction gets its meaning.
 
-One pass over the flat statements, with the scopes that the checker uses. What comes out is a `Program`: where each variable
-lies, what it holds at the start, and for each function a list of `Op`s and the labels among them.
+One pass over the flat statements, with the scopes that the checker uses. What comes out is an `ExecutableModule`: where each
+variable lies, what it holds at the start, and for each function a list of `Op`s and the labels among them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.inlining import Callers
 from ptxcore.machine.lower.layout import Layout
 from ptxcore.machine.lower.operands import NamedRegister, NotExecuted, Operands
-from ptxcore.machine.lower.ops import Call, Code, Op, Parameter, Passed, Program, Source
+from ptxcore.machine.lower.ops import Call, Code, ExecutableModule, Op, Parameter, Passed, Source
 from ptxcore.machine.lower.spelled import COMPONENTS_AT, expanded, flushing
 from ptxcore.syntax.tree import (
     Arguments,
@@ -52,7 +52,7 @@ _SUBNORMALS = 20
 _NARROW_FLUSHES = (1, 4)
 
 
-def lower(module: Module, number: int = 0) -> Program:
+def lower(module: Module, number: int = 0) -> ExecutableModule:
     """Makes a module ready that the checker found sound; of several that are launched together, that of a number. Raises
     InputError for what cannot be executed."""
     return _Lowering(module, number).program()
@@ -82,7 +82,7 @@ class _Lowering(Operands):
         self.opened: list[int] = []  # for each open block the number of its first op
         self.depth = 0
 
-    def program(self) -> Program:
+    def program(self) -> ExecutableModule:
         statements = self.module.statements
         header = check_header(self.context, statements)
         waiting_label: str | None = None
@@ -110,7 +110,7 @@ class _Lowering(Operands):
         locations = [
             (self.files.get(file, f"file {file}"), line) for file, line in self.locations
         ]  # .file may come last
-        return Program(self.layout, self.functions, locations, target, self.special)
+        return ExecutableModule(self.layout, self.functions, locations, target, self.special)
 
     # Scopes.
 

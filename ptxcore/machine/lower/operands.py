@@ -13,7 +13,7 @@ from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.operands import bracket_parts, float_bits
-from ptxcore.machine.lower.ops import DROPPED, Op, Source, Target, Targets
+from ptxcore.machine.lower.ops import DROPPED, Op, Source, TargetRegister, Targets
 from ptxcore.syntax.tree import Address, Bracket, Float, Immediate, Instruction, Name, Operand, Pair, Sink, Vector
 from ptxcore.values.terms import mask
 
@@ -84,9 +84,9 @@ class Operands(ABC):
         second = self._predicate_target(operand.second) if isinstance(operand, Pair) else None
         return [*first, second] if isinstance(first, list) else [first, second]
 
-    def _predicate_target(self, operand: Operand) -> Target | None:
+    def _predicate_target(self, operand: Operand) -> TargetRegister | None:
         found = self.named_register(operand) if isinstance(operand, Name) else None
-        return None if found is None else Target(found.slot, found.bits, 1, False)
+        return None if found is None else TargetRegister(found.slot, found.bits, 1, False)
 
     def _one_target(self, e: Expected, operand: Operand) -> Targets:
         if isinstance(operand, Name):
@@ -95,8 +95,8 @@ class Operands(ABC):
             slot, has, elements = found
             width, signed = WIDTHS.get(e.type, has), e.type[:1] == "s"
             if elements:
-                return [Target(slot + i, has, width if e.length else has, signed) for i in range(elements)]
-            return Target(slot, has, width, signed)
+                return [TargetRegister(slot + i, has, width if e.length else has, signed) for i in range(elements)]
+            return TargetRegister(slot, has, width, signed)
         if isinstance(operand, Vector):
             return [self._one_target(e, element) for element in operand.elements]
         return None

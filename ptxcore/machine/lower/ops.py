@@ -30,7 +30,7 @@ class Source(NamedTuple):
     sign: bool = False  # of an index: the register is extended by its sign
 
 
-class Target(NamedTuple):
+class TargetRegister(NamedTuple):
     """A register to write: its slot and bits, and the bits and signedness of the value that arrives."""
 
     slot: int
@@ -117,7 +117,7 @@ class Code:
 
 
 @dataclass(slots=True)
-class Program:
+class ExecutableModule:
     """A module ready to run."""
 
     layout: Layout

@@ -17,7 +17,7 @@ from ptxcore.machine.ir.collective import brought
 from ptxcore.machine.ir.steps import CHANGING
 from ptxcore.machine.ir.windows import PARAM, SHARED
 from ptxcore.machine.lower.layout import DYNAMIC
-from ptxcore.machine.lower.ops import DROPPED, Code, Op, Program, Source, Target, Targets
+from ptxcore.machine.lower.ops import DROPPED, Code, ExecutableModule, Op, Source, TargetRegister, Targets
 from ptxcore.machine.run.expressions import Printer
 from ptxcore.machine.run.special import OF_THREAD, TOLD
 from ptxcore.values.terms import Term, Value, mask, symbol
@@ -63,7 +63,7 @@ Template = tuple[tuple[str, ...], tuple[str, ...]]
 class Compiler:
     """Compiles a program."""
 
-    def __init__(self, program: Program, watched: bool = False, fine: bool = False) -> None:
+    def __init__(self, program: ExecutableModule, watched: bool = False, fine: bool = False) -> None:
         self.program, self.watched, self.fine = program, watched, fine
         self.lines: list[str] = []
         self.where: list[Op | None] = [None]
@@ -198,7 +198,7 @@ class Compiler:
     def quotient(self, op: Op) -> list[str]:
         """A division of integers, whose result is unknown where it is by zero."""
         target = op.targets[0]
-        if not isinstance(target, Target):
+        if not isinstance(target, TargetRegister):
             return self.value(op)
         divisor = self.argument(op.sources[1])
         normal = [f"    {line}" for line in self.value(op)]
@@ -268,7 +268,7 @@ class Compiler:
         read = _READS.get(op.use.space, "read")
         whole = size * len(targets) if isinstance(targets, list) else size
         access = f"T.{read}_{whole}({address})" if whole in _WORDS else f"T.{read}({address}, {whole})"
-        if isinstance(targets, Target) and source.kind == "constant" and PARAM <= source.value < SHARED:
+        if isinstance(targets, TargetRegister) and source.kind == "constant" and PARAM <= source.value < SHARED:
             return [f"R[{targets.slot}] = {_extended(targets, f'P[{address}, {size}]')}"]  # a parameter of the kernel
         if isinstance(targets, list):
             lines = [f"v = {access}"]
@@ -379,7 +379,7 @@ class Compiler:
         if not op.targets:
             return [*lines, call]
         single = op.targets[0] if len(op.targets) == 1 else None
-        if isinstance(single, Target):
+        if isinstance(single, TargetRegister):
             return [*lines, f"R[{single.slot}] = {_extended(single, call)}"]
         return [*lines, f"v = {call}", *self.spread(op, "v")]
 
@@ -417,12 +417,12 @@ def _keeper(name: str) -> str:
 def _spread(targets: Targets, name: str) -> list[str]:
     if targets is None:
         return []
-    if isinstance(targets, Target):
+    if isinstance(targets, TargetRegister):
         return [f"R[{targets.slot}] = {_extended(targets, name)}"]
     return [line for i, target in enumerate(targets) for line in _spread(target, f"{name}[{i}]")]
 
 
-def _extended(target: Target, text: str) -> str:
+def _extended(target: TargetRegister, text: str) -> str:
     """A value as the register takes it: extended by its sign where its type has one."""
     if target.has > target.width and target.signed:
         top = 1 << (target.width - 1)
@@ -445,7 +445,7 @@ def _leaves(source: Source | None) -> list[Source]:
     return [leaf for part in source.parts for leaf in _leaves(part)] if source.kind == "vector" else [source]
 
 
-def _flat(targets: Targets) -> list[Target | None]:
+def _flat(targets: Targets) -> list[TargetRegister | None]:
     if isinstance(targets, list):
         return [t for inner in targets for t in _flat(inner)]
     return [targets]

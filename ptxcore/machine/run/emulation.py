@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxcore.isa import data_movement
-from ptxcore.machine.lower.ops import Op, Source, Target, Targets
+from ptxcore.machine.lower.ops import Op, Source, TargetRegister, Targets
 from ptxcore.machine.run.faults import UNDEFINED, Undefined, UndefinedValue
 from ptxcore.machine.run.surroundings import Thread
 from ptxcore.machine.run.uninitialised import Cause, Uninitialised, anything, error_of, known_bits
@@ -171,7 +171,7 @@ class _Reader:
         return Uninitialised(value, self.cause, self.size)
 
 
-def _put(reader: _Reader, target: Target | None, value: Value) -> None:
+def _put(reader: _Reader, target: TargetRegister | None, value: Value) -> None:
     if target is None:
         return
     if isinstance(value, Term) and target.has > value.width:

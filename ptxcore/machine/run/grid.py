@@ -14,7 +14,7 @@ from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position
-from ptxcore.machine.lower.ops import Op, Program
+from ptxcore.machine.lower.ops import ExecutableModule, Op
 from ptxcore.machine.run.asynchronous import Operation, due
 from ptxcore.machine.run.clusters import Clusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
@@ -66,7 +66,7 @@ class Launch:
 
     def __init__(
         self,
-        program: Program,
+        program: ExecutableModule,
         compiled: Compiled,
         memory: GlobalMemory,
         entry: str,
@@ -483,6 +483,6 @@ class Launch:
         return f" of {thread.place(address + source.offset if source.kind == 'register' else address)}"
 
 
-def compile_program(program: Program, watched: bool = False, fine: bool = False) -> Compiled:
+def compile_program(program: ExecutableModule, watched: bool = False, fine: bool = False) -> Compiled:
     """The program as Python; `watched`: for runs that somebody watches (`ptxcore.machine.run.watched`); `fine`: see `load`."""
     return Compiler(program, watched, fine).compile()

@@ -13,7 +13,7 @@ from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import GLOBAL_BITS, WINDOW_BITS
 from ptxcore.machine.lower.module import lower
-from ptxcore.machine.lower.ops import Code, Parameter, Program
+from ptxcore.machine.lower.ops import Code, ExecutableModule, Parameter
 from ptxcore.machine.lower.references import samplers
 from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.grid import Launch, compile_program
@@ -49,7 +49,7 @@ class Options(TypedDict, total=False):
 class Device:
     """A module loaded: its program, compiled, and its memory, which lasts over launches."""
 
-    program: Program
+    program: ExecutableModule
     compiled: Compiled
     path: str
     #: What the author of the module should know.
@@ -120,7 +120,7 @@ class Device:
         return launch
 
 
-def kernel_of(program: Program, entry: str) -> Code:
+def kernel_of(program: ExecutableModule, entry: str) -> Code:
     """A kernel of a module. Raises UsageError where there is none of that name."""
     code = program.functions.get(entry)
     if code is None or not code.entry:
@@ -135,7 +135,9 @@ def check_count(entry: str, parameters: Sequence[Parameter], arguments: Sequence
         raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(arguments)}")
 
 
-def fitted(program: Program, entry: str, grid: Triple, block: Triple, cluster: Triple | None) -> tuple[Triple, Triple]:
+def fitted(
+    program: ExecutableModule, entry: str, grid: Triple, block: Triple, cluster: Triple | None
+) -> tuple[Triple, Triple]:
     """The grid in CTAs and the cluster with which a kernel is launched. Raises UsageError for a launch that cannot be made."""
     directives = program.functions[entry].directives
     shape = cluster or _dimensions(directives, "reqnctapercluster") or (1, 1, 1)
@@ -217,7 +219,9 @@ def load(text: str, path: str = "<module>", *, watched: bool = False, fine: bool
 
 
 @lru_cache(maxsize=8)  # a process has few modules, and launches them again and again
-def _made(text: str, watched: bool, fine: bool) -> tuple[Program, Compiled, tuple[Diagnostic, ...], dict[str, Any]]:
+def _made(
+    text: str, watched: bool, fine: bool
+) -> tuple[ExecutableModule, Compiled, tuple[Diagnostic, ...], dict[str, Any]]:
     """A module, compiled, what its author should know, and where other machines keep what they make of it. Raises
     InputError."""
     module, warnings = accepted(text)

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Protocol
 
 from ptxcore.isa.form import Use
-from ptxcore.machine.lower.ops import Op, Passed, Program, Source
+from ptxcore.machine.lower.ops import ExecutableModule, Op, Passed, Source
 from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.faults import ThreadName
 from ptxcore.machine.run.memory import GlobalMemory, Segment, Words
@@ -18,7 +18,7 @@ from ptxcore.machine.run.special import Place, Registers, Triple
 class Launch(Protocol):
     """A launch: its program, compiled, and its memory."""
 
-    program: Program
+    program: ExecutableModule
     compiled: Compiled
     memory: GlobalMemory
     parameters: Segment

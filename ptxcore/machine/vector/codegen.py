@@ -16,7 +16,7 @@ from ptxcore.machine.ir.collective import mask_position
 from ptxcore.machine.ir.liveness import registers
 from ptxcore.machine.ir.windows import PARAM, SHARED
 from ptxcore.machine.lower.liveness import live_registers, operands_read, writes
-from ptxcore.machine.lower.ops import DROPPED, Code, Op, Program, Source, Target
+from ptxcore.machine.lower.ops import DROPPED, Code, ExecutableModule, Op, Source, TargetRegister
 from ptxcore.machine.run.codegen import DONE, ENDS, _flat, _flat_values, _leaves, polls
 from ptxcore.machine.vector.arrays import (
     NAMES,
@@ -51,7 +51,7 @@ class Blocks:
     """A kernel as functions over arrays. `run` by number (made when first needed), `costs` count their instructions,
     `meets` says of instructions at which threads meet how they do, `polling` which blocks look at what others write."""
 
-    def __init__(self, program: Program, code: Code) -> None:
+    def __init__(self, program: ExecutableModule, code: Code) -> None:
         self.program, self.code = program, code
         self.cuts = block_cuts(code)
         self.numbers = {cut: i for i, cut in enumerate(self.cuts)}
@@ -205,9 +205,9 @@ class _Block(Operands):
             self.register(self.blocks.carry)
             more[flag] = f"{self.prefix}{self.blocks.carry}"
             sources.append(flag)
-        targets: list[Target | None] = list(_flat(op.targets))
+        targets: list[TargetRegister | None] = list(_flat(op.targets))
         if "out" in carry:
-            targets.append(Target(self.blocks.carry, 1, 1, False))
+            targets.append(TargetRegister(self.blocks.carry, 1, 1, False))
         checks = []
         if use.form.mnemonic in ("div", "rem") and use.type[:1] in ("u", "s"):
             checks.append(f"divisible({self.argument(op.sources[1])})")

@@ -7,7 +7,7 @@ from typing import Any
 from ptxcore.machine.ir.steps import CHANGING
 from ptxcore.machine.ir.windows import LOCAL
 from ptxcore.machine.lower.layout import DYNAMIC
-from ptxcore.machine.lower.ops import Op, Source, Target
+from ptxcore.machine.lower.ops import Op, Source, TargetRegister
 from ptxcore.machine.vector.arrays import ArrayPrinter, cast, constant, holder, type_name
 from ptxcore.machine.vector.tracing import Untraceable
 from ptxcore.values.terms import Term, Value, mask, symbol
@@ -96,7 +96,7 @@ class Operands:
         self.names.update(printer.names)
         return lines, texts
 
-    def assigned(self, target: Target | None, text: str, width: int) -> list[str]:
+    def assigned(self, target: TargetRegister | None, text: str, width: int) -> list[str]:
         """A value of a width becomes a register's."""
         if target is None:
             return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ptxcore.machine.lower.ops import Op, Target
+from ptxcore.machine.lower.ops import Op, TargetRegister
 from ptxcore.machine.vector.arrays import array_type, holder
 from ptxcore.machine.vector.registers import Irregular
 
@@ -35,7 +35,7 @@ class Meet(NamedTuple):
     action: str
     operator: str
     mask: int | None
-    targets: tuple[Target | None, ...]
+    targets: tuple[TargetRegister | None, ...]
     shapes: tuple[Any, ...] = ()
     whole: Any = None
 
@@ -72,7 +72,7 @@ def required(truth: Any) -> None:
         raise Irregular("what the manual leaves open")
 
 
-def extended(value: Any, target: Target) -> Any:
+def extended(value: Any, target: TargetRegister) -> Any:
     """A value as the register takes it."""
     if target.signed and target.has > target.width:
         bits, wide = holder(target.width), holder(target.has)

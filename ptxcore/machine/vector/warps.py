@@ -22,7 +22,7 @@ from ptxcore.values.terms import Term, Value, symbol
 _LANES = np.arange(WARP)
 
 
-class Made(NamedTuple):
+class MadeAccess(NamedTuple):
     """An access: its address, bits, the value that is stored; or the symbol of what is read."""
 
     kind: EffectKind
@@ -37,15 +37,15 @@ class Steps(Recorder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.made: list[Made] = []
+        self.made: list[MadeAccess] = []
 
     def load(self, how: Use, address: Value) -> Value:
         value = symbol(("read", len(self.made)), how.width)
-        self.made.append(Made(LOAD, how.space, how.width, address, value))
+        self.made.append(MadeAccess(LOAD, how.space, how.width, address, value))
         return value
 
     def store(self, how: Use, address: Value, value: Value) -> None:
-        self.made.append(Made(STORE, how.space, how.width, address, value))
+        self.made.append(MadeAccess(STORE, how.space, how.width, address, value))
 
 
 class Together(NamedTuple):

@@ -16,7 +16,7 @@ from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.ir.effects import ThreadExecution
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.module import lower
-from ptxcore.machine.lower.ops import Program
+from ptxcore.machine.lower.ops import ExecutableModule
 from ptxcore.machine.run.launch import parameter_bytes
 from ptxcore.machine.run.special import Shape, of_cta, places
 
@@ -25,14 +25,14 @@ REAL = sorted(SHARED_FILES.glob("real/*.ptx"))
 MUSEUM = sorted(SHARED_FILES.glob("kernels/*/*.ptx"))
 
 
-def module(path: Path) -> Program:
+def module(path: Path) -> ExecutableModule:
     read, found = read_and_check(path.read_text())
     assert not found
     return lower(read)
 
 
 def threads(
-    program: Program, entry: str, arguments: list[int | bytes], shape: Shape, unroll: int = 2
+    program: ExecutableModule, entry: str, arguments: list[int | bytes], shape: Shape, unroll: int = 2
 ) -> list[ThreadExecution]:
     """The threads of the first and the last block of a launch."""
     made = explorable(program, entry, parameter_bytes(program.functions[entry].parameters, arguments), impossible)

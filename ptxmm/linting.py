@@ -39,7 +39,7 @@ def lint_text(
     with limited(timeout) as clock:
         module, found = read_and_check(text, manual=mode == "manual")
         if warnings:
-            from ptxcore.check.concurrency import advise
+            from ptxcore.advice.advising import advise
 
             found += advise(module)
         else:

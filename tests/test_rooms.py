@@ -17,7 +17,35 @@ ORDERS = {
         errors dynamic cat models sat events analysis program passes sync witness encode explain oracle liveness dependence
         engine
     """,
+    "ptxcore": "clock places diagnostics sources fixes collection syntax values findings isa check machine advice",
     "ptxcore.machine": "ir loops lower run vector explore",
+    "ptxcore.values": """
+        terms bits ieee packed spread elementary floats fast products matrix_descriptors tensor_map
+        tensor_boxes
+    """,
+    "ptxcore.syntax": """
+        tree lexer directives sections precedence expressions operands initialisers declarations functions
+        structures spans reader printer
+    """,
+    "ptxcore.check": """
+        trouble symbols values context kinds rules places operands labels initialisers declarations
+        functions constants calls instructions header debugging module
+    """,
+    "ptxcore.advice": "graph values accesses edits waits scopes orders proxies fences barriers advising",
+    "litmus.formats": """
+        short source placement ctypes program declarations condition parts nvlitmus implied header gpu_ptx
+        checks host dialects reader questions printer files
+    """,
+    "litmus.cycles": """
+        places annotations foreign edges cycle copies accesses code remote synchronisation normal names
+        search build generator suite strategies lists recognise
+    """,
+    "ptxmm.report": """
+        events claims brief story why waits threads notes text files json sarif reasons junit drawings pages
+        pictures linted html herd github comparing comparing_html refusals
+    """,
+    "ptxmm.campaigns": "identity holders values database deciding report words pool run page cache",
+    "ptxmm.comparing": "answers logs columns differences table finding universe shrinking reasons comparison",
     "ptxmm.gpu": """
         parameters images host refusals typed placement conditions shared_addresses contract body text writer module layout
         order simulator driver worker bound device running judging words mutants

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from ptxcore.isa.effect_kinds import EffectKind
     from ptxcore.isa.form import Use
     from ptxcore.isa.image import Image
-    from ptxcore.machine.ir.effects import Effect
     from ptxcore.values.tensor_boxes import Piece
     from ptxcore.values.terms import Value
 
@@ -50,8 +49,8 @@ class Thread(Protocol):
         together."""
         ...
 
-    def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Effect:
-        """Any other effect, by its kind and fields."""
+    def effect(self, kind: EffectKind, how: Use, **fields: Any) -> object:
+        """Any other effect, by its kind and fields (those of `ptxcore.machine.ir.effects.Effect`)."""
         ...
 
     def require(self, condition: Value, kind: str, message: str) -> None:

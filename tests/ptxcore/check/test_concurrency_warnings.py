@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxcore.check.concurrency import advise
+from ptxcore.advice.advising import advise
 from ptxcore.syntax.reader import read_module
 
 _HEAD = """.version {version}

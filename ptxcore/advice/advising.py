@@ -1,4 +1,4 @@
-"""All advice about a module, of which each kind stands in a file of `ptxcore.advice`, and each code in `ptxcore.findings`."""
+"""All advice about a module, of which each kind stands in a file of this room, and each code in `ptxcore.findings`."""
 
 from __future__ import annotations
 

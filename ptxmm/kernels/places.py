@@ -13,7 +13,7 @@ from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Spot
 
 if TYPE_CHECKING:
-    from ptxcore.machine.lower.ops import Op, Program
+    from ptxcore.machine.lower.ops import ExecutableModule, Op
 
 _WARP = 32  # threads
 
@@ -50,11 +50,11 @@ class Places:
         path, line = place
         return Spot(_from_here(beside(path, self.test.launches[launch].path)), line)
 
-    def of(self, launch: int, op: Op, program: Program) -> Spot:
+    def of(self, launch: int, op: Op, program: ExecutableModule) -> Spot:
         """Where to look for an instruction of the program of a launch."""
         return self.look(launch, op.instruction.span.line, self.source_of(launch, op, program))
 
-    def source_of(self, launch: int, op: Op, program: Program) -> Spot | None:
+    def source_of(self, launch: int, op: Op, program: ExecutableModule) -> Spot | None:
         """Where such an instruction comes from, where that is known."""
         found = program.locations[op.location] if op.location >= 0 else None
         return self.source_spot(launch, found) if found else None

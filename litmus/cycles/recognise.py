@@ -87,7 +87,6 @@ def recognised(test: Test) -> tuple[Recognised, ...]:
 
 # What the condition says.
 
-CycleTerm = tuple[str, str] | ElementCell
 #: What registers and locations are, in one way to satisfy a condition.
 Assignment = Mapping[RegisterTerm | LocationTerm, int]
 

@@ -153,14 +153,19 @@ def _ranks(graph: graphviz.Digraph, picture: Layout) -> None:
         for above, below in itertools.pairwise(rows):
             graph.edge(above, below, style="invis", weight="100")
     top = [_name(box) for box in picture.boxes if box.column < 0]
-    for names in (top, first):
+    # `dot` keeps no order of nodes in different clusters: above each thread stands a point that is in none.
+    points = [f"above_{name}" for name in first]
+    for point, name in zip(points, first, strict=True):
+        graph.node(point, "", style="invis", shape="point", width="0", height="0")
+        graph.edge(point, name, style="invis", weight="50")
+    for names in (top, points, first):
         if len(names) > 1:
             with graph.subgraph() as row:
                 row.attr(rank="same")
                 for left, right in itertools.pairwise(names):
                     row.edge(left, right, style="invis")
-    if top and first:
-        graph.edge(top[0], first[0], style="invis")
+    if top and points:
+        graph.edge(top[0], points[0], style="invis")
 
 
 def _node(graph: graphviz.Digraph, box: Box) -> None:

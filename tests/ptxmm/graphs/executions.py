@@ -34,6 +34,29 @@ def message_passing() -> Execution:
     return Execution(events, relations, places, {"1:r0": 1, "1:r1": 1}, "MP & <fences>")
 
 
+def three_in_two_ctas() -> Execution:
+    """ISA2 with a barrier between the first two threads, which are in one CTA; the relations lead across."""
+    events = (
+        ExecutedEvent(0, -1, "W", "", "x", 0),
+        ExecutedEvent(1, -1, "W", "", "f", 0),
+        ExecutedEvent(2, 0, "W", "st.weak.u32 [x], 1", "x", 1, line=5),
+        ExecutedEvent(3, 0, "B", "bar.sync 0", line=6),
+        ExecutedEvent(4, 1, "B", "bar.sync 0", line=5),
+        ExecutedEvent(5, 1, "W", "st.release.gpu.u32 [f], 1", "f", 1, line=6),
+        ExecutedEvent(6, 2, "R", "ld.acquire.gpu.u32 %r0, [f]", "f", 0, line=5),
+        ExecutedEvent(7, 2, "R", "ld.weak.u32 %r1, [x]", "x", 0, line=6),
+    )
+    relations: dict[str, Pairs] = {
+        "po": ((2, 3), (4, 5), (6, 7)),
+        "rf": ((1, 6), (0, 7)),
+        "co": ((0, 2), (1, 5)),
+        "fr": ((6, 5), (7, 2)),
+        "syncbar": ((3, 4), (4, 3)),
+    }
+    places = (("P0", Place(0, 0, 0, 0)), ("P1", Place(0, 0, 0, 0)), ("P2", Place(1, 1, 1, 0)))
+    return Execution(events, relations, places, {"2:r0": 0, "2:r1": 0}, "ISA2")
+
+
 @st.composite
 def executions(draw: st.DrawFn) -> Execution:
     """Any events in any threads in any places, with any relations: a layout must take them all."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from campaigns import drawn
-from executions import executions, message_passing
+from executions import executions, message_passing, three_in_two_ctas
 from hypothesis import HealthCheck, given, settings
 from waiting import Clock
 
@@ -95,20 +95,22 @@ def test_the_dot_program_draws_every_event(execution: Execution) -> None:
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="no 'dot' program")
-def test_the_dot_program_keeps_threads_side_by_side_and_rows_below_each_other() -> None:
-    root = ElementTree.fromstring(dot_svg(message_passing()))
+@pytest.mark.parametrize("execution", [message_passing(), three_in_two_ctas()], ids=["two", "three"])
+def test_the_dot_program_keeps_threads_side_by_side_and_rows_below_each_other(execution: Execution) -> None:
+    root = ElementTree.fromstring(dot_svg(execution))
     place = {}
     for group in root.iter(SVG + "g"):
         title, text = group.find(SVG + "title"), group.find(SVG + "text")
         if group.get("class") == "node" and title is not None and text is not None:
             place[title.text] = float(text.get("x", "")), float(text.get("y", ""))
     threads: dict[int, list[tuple[float, float]]] = {}
-    for event in message_passing().events:
+    for event in execution.events:
         if event.thread >= 0 and f"e{event.index}" in place:
             threads.setdefault(event.thread, []).append(place[f"e{event.index}"])
     for rows in threads.values():
         assert [y for _, y in rows] == sorted(y for _, y in rows)
-    assert max(x for x, _ in threads[0]) < min(x for x, _ in threads[1])
+    for left, right in pairwise(threads[t] for t in sorted(threads)):
+        assert max(x for x, _ in left) < min(x for x, _ in right)
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="no 'dot' program")

@@ -6,6 +6,7 @@ word, too, as JSON and pages print it, but that word is spelt here alone.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Self
 
 #: All of them, by their words.
@@ -91,6 +92,7 @@ def kind_called(word: str) -> EffectKind:
     return EFFECT_KINDS[word]
 
 
+@cache
 def kinds_with(*traits: str) -> frozenset[EffectKind]:
     """The kinds that have one of some traits."""
     return frozenset(kind for kind in EFFECT_KINDS.values() if any(getattr(kind, trait) for trait in traits))

@@ -1,6 +1,6 @@
 """SARIF that is written is valid by the schema of the standard, where that is at hand: it is no part of the repository.
 
-`PTXMM_SARIF_SCHEMA` names the file `sarif-schema-2.1.0.json` of OASIS; without it, `sarif_shape` asks the same of what is written.
+`PTXMM_SARIF_SCHEMA` names the file `sarif-schema-2.1.0.json` of OASIS; without it, `sarif_shape` asks the same of the output.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from ptxcore.machine.lower.ops import Code, Op
 
 #: Atomic operations of integers whose order decides nothing but what they return.
 _COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
+#: What levels of `membar` are as scopes.
+LEVELS = {"gl": "gpu"}
 #: Semantics by which an access may order others.
 ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
 #: Instructions that access memory by elements as wide as they say; those of whole warps do by pieces of one size.

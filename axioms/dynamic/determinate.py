@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from axioms.dynamic.accesses import ORDERING, commutative, commuting, conflict, scope_of
+from axioms.dynamic.accesses import LEVELS, ORDERING, commutative, commuting, conflict, scope_of
 from axioms.dynamic.clocks import Arrival, Clocks, Instance
 from axioms.dynamic.clusters import Clusters
 from axioms.dynamic.copies import Agent, Copies
@@ -33,8 +33,6 @@ _OFFSET = (1 << WINDOW_BITS) - 1
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: Accesses that are one step of the work.
 _LOOK = 16
-#: What levels of `membar` are as scopes.
-_LEVELS = {"gl": "gpu"}
 
 
 class Determinate:
@@ -62,7 +60,7 @@ class Determinate:
         self.counts: dict[tuple[int, int], int | None] = {}
         self.last: dict[tuple[int, int], Instance] = {}
         self.accesses = self.meetings = self.waits = 0
-        self.exact = True
+        self.exact, self._commuted = True, False
         #: A value that nothing determines was met: nothing is settled, but a race that comes up is one.
         self.unknown: Open | None = None
         #: Bytes that strong operations access, by segment and byte; what threads' fences hand on, and what they may acquire by
@@ -71,6 +69,8 @@ class Determinate:
         self.fenced: dict[int, tuple[Hand, ...]] = {}
         self.offered: dict[int, list[tuple[Hand, str]]] = {}
         self.looked: dict[int, Look] = {}
+        #: Where threads that looked in vain look again: executions without that round have no fence on the way there.
+        self.vain: dict[int, int] = {}
         self.live: Live | None = None
         #: mbarrier objects, and the asynchronous operation in whose name a thread does something.
         self.phases = Phases(self)
@@ -83,7 +83,6 @@ class Determinate:
         #: By the number of an instruction, what its accesses are.
         self._strong: dict[int, str] = {}
         self._commutes: dict[int, str] = {}
-        self._commuted = False
 
     @property
     def commuted(self) -> bool:
@@ -332,7 +331,8 @@ class Determinate:
             raise self.leaves(thread, "unknown")
         leads = self._lead(thread)
         if leads(value) is None:
-            return  # it looks again
+            self.vain[number] = self.looked[number].block
+            return
         read = Read(number, access.time, value, access.strong, leads)
         if not place.read(read, self.clocks):
             raise self._undetermined(thread, access, segment)
@@ -381,12 +381,16 @@ class Determinate:
 
     def looks(self, thread: WatchedThread, block: int) -> None:
         self.looked[thread.number] = Look(thread, block)
+        if self.vain.get(thread.number) == block:
+            del self.vain[thread.number]
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
         if how.words["restrict"] or how.words["operation"]:
             raise self.leaves(thread, "fence")
-        number, scope = thread.number, _LEVELS.get(how.scope or "", how.scope or "")
+        number, scope = thread.number, LEVELS.get(how.scope or "", how.scope or "")
         self.exact = False
+        if number in self.vain:
+            return
         if how.sem != "release":
             offered, within = self.offered.get(number, []), self.clocks.within
             self._acquire(number, offered, scope)  # and what is left, a fence of a wider scope

@@ -73,6 +73,7 @@ class Exact(OneOfSeveral):
                 self.clocks.merge(number, before)
             table = self.clocks.join([self.clocks.release(number), *((number, t, 0) for t in before)])
             self._total.update(dict.fromkeys((cta, -1) if wide else (cta,), table))
+        self.vain.pop(thread.number, None)  # what this run executes, orders
         super()._fence(thread, how)
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:

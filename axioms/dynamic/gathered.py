@@ -5,7 +5,9 @@ the barrier alone. So to look again is something that the CTA does as a whole: i
 from barrier to barrier, up to the next thing that others see. The value leads back where the one that looks comes to look
 again, and all others to the barrier at which they are now, each with the same live registers; others have seen nothing then.
 In an execution that leaves such a round out all go on as they do (docs/whole-launches.md), since barriers of a CTA order
-nothing between others: what comes before the round comes before it by program order, and so does what comes behind it.
+nothing between others: what comes before the round comes before it by program order, and so does what comes behind it. But by a
+barrier of a round in vain the thread that looks comes behind all others of its CTA, and where it finds at once what leads on it
+does not: a fence of its own before the next barrier would hand that on, and so it may have none.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ class Gathered:
         members = [reader, *(self._member(other, other.R, Still(-1, 0)) for other in self._others)]
         blocks = [self._look.block, *(other.pc for other in self._others)]
         stops = [self._goes(member, block) for member, block in zip(members, blocks, strict=True)]
-        if stops[0].arrival is None:
+        if stops[0].arrival is None or reader.watcher.fences:  # one behind a round in vain would hand on more
             return NotImplemented
         first = stops[1:]
         for _ in range(_MOST_MEETINGS):
@@ -123,6 +125,6 @@ class Gathered:
                 state = (*live.before(stopped, member.R), plain(member.carry), *member.watcher.fences)
                 return _Stop(arrival, False, state)
             if block == self._look.block and member.watcher.op == self._op:
-                same = live.same(block, member.R, self._look.registers)
+                same = live.same(block, member.R, self._look.registers) and not member.watcher.fences
                 return _Stop(None, same, (block, live.of(block, member.R)))
         return _Stop(None, False, (block, live.of(block, member.R)))

@@ -245,6 +245,8 @@ class Noting(Determinate):
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
         super()._fence(thread, how)
+        if thread.number in self.vain:
+            return
         wide = how.scope in ("gpu", "sys", "gl")
         if how.sem == "sc":
             number = thread.number

@@ -259,6 +259,7 @@ class OneOfSeveral(Noting):
         way = lead(old)
         if way is None and (not writes or self._cut(value, size) == old):
             self.shade(thread, "R", spot.segment, spot.first, size)
+            self.vain[thread.number] = self.looked[thread.number].block
             return None  # it tries again, and nothing has changed
         if not writes:
             return self._finds(thread, spot, size, lead, len(spot.order) - 1, write)
@@ -284,6 +285,7 @@ class OneOfSeveral(Noting):
             self._awaits(thread, spot, name)
             if lead(self._value(thread, spot)) is None:
                 self.shade(thread, "R", segment, first, size)
+                self.vain[thread.number] = self.looked[thread.number].block
                 return None
             source = len(spot.order) - 1
         return self._finds(thread, spot, size, lead, source, None)
@@ -297,6 +299,8 @@ class OneOfSeveral(Noting):
         event = self._event(thread, spot, "read")
         event.lead, event.source, event.write = lead, source, write
         event.found = event.after = spot.after(source)
+        if lead(event.found) is None:
+            self.vain[thread.number] = self.looked[thread.number].block
         event.floor = spot.floor(thread.number, self.clocks)
         if source < event.floor or (write is not None and write(event.found)[1]):
             raise self.leaves(thread, "order")

@@ -281,7 +281,7 @@ class Copying(WatchedThread):
         return watcher.reads(self, address, how.width // 8)
 
     def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Any:
-        if kind is not FENCE:
+        if kind is not FENCE or how.words["restrict"] or how.words["operation"]:
             raise Ended
         self.watcher.fences.append(self.op)  # type: ignore[attr-defined]
 
@@ -322,8 +322,8 @@ class Look:
             if at == self.block:
                 carry = self.thread.carry
                 same = live.same(at, thread.R, self.registers) and (thread.carry is carry or thread.carry == carry)
-                if same and not watcher.fences:  # a fence of a round in vain is not there where no round is
-                    return None
+                if same and (kind is None or not watcher.fences):
+                    return None  # `Determinate.vain` leaves out fences of this round
                 break
         return at, live.of(at, thread.R), plain(thread.carry), *watcher.fences
 

@@ -7,7 +7,9 @@
 The kernels are of the shapes of "Verification of Producer-Consumer Synchronization in GPU Programs" (PLDI 2015): warps that
 compute, and warps that bring them their data through shared memory, which hand over by `bar.sync` and `bar.arrive`.
 Columns: the threads, million thread-instructions; seconds of processor time of `run` and of the check of the same launch, with
-the module read and compiled before; their ratio, the most memory of the process; the verdict; seconds of Weft on one thread.
+the module read and compiled before; their ratio, the most memory of the process; the verdict; seconds of the check of the same
+kernel in which the threads that compute read their first buffer before they wait for it, the verdict, and the line where the
+report names it; seconds of Weft on one thread, of its processor, for the first of the two.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,8 +178,22 @@ def measure(kernel: Kernel, weft: Path | None, limit: float) -> str:
         check_time = time.process_time() - begun
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     row = f"{kernel.name:14} {kernel.threads:>7} {executed / 1e6:>7.2f} {run_time:>7.2f} {check_time:>7.2f}"
-    row += f" {check_time / max(run_time, 1e-3):>6.1f} {most:>7.0f}  {verdict:9}"
+    row += f" {check_time / max(run_time, 1e-3):>6.1f} {most:>7.0f}  {verdict:9} {_with_a_mistake(kernel, model):>15}"
     return row + (f" {_weft(kernel, weft, limit):>9}" if weft is not None else "")
+
+
+def _with_a_mistake(kernel: Kernel, model: Any) -> str:
+    """What a check says where the first buffer is read before the wait for it: its time, and the line of what reads it."""
+    from ptxmm.kernels.check import check
+
+    planted, moved = re.subn(r"(\tbar\.sync 2, \d+;\n)((?:.*\n)*?.*ld\.shared.*\n)", r"\2\1", kernel.text, count=1)
+    assert moved
+    read = 1 + planted[: planted.index("ld.shared")].count("\n")
+    begun = time.process_time()
+    result = check(_tested(kernel._replace(text=planted)), model, timeout=60)
+    spent = time.process_time() - begun
+    told = any(event.line == read for race in result.races for event in race.events)
+    return f"{spent:.2f} {result.verdict}{f':{read}' if told else ' elsewhere'}"
 
 
 def _weft(kernel: Kernel, weft: Path, limit: float) -> str:
@@ -185,14 +202,12 @@ def _weft(kernel: Kernel, weft: Path, limit: float) -> str:
         path = Path(folder) / "k.ptx"
         path.write_text(kernel.text)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        try:
-            ran = subprocess.run(
-                [str(weft), "-t", "1", "-n", str(kernel.threads), str(path)], capture_output=True, timeout=limit
-            )
-        except subprocess.TimeoutExpired:
-            return f"> {limit:.0f}"
+        command = ["prlimit", f"--cpu={ceil(limit)}", str(weft), "-t", "1", "-n", str(kernel.threads), str(path)]
+        ran = subprocess.run(command, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if ran.returncode < 0 and spent >= limit:
+        return f"> {limit:.0f}"
     return f"{spent:.2f}" if ran.returncode == 0 else f"fails ({ran.returncode})"
 
 
@@ -200,11 +215,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measures launches that one run of all threads decides.")
     parser.add_argument("--weft", type=Path, metavar="PATH", help="the program of Weft")
     parser.add_argument("--rounds", type=int, default=2048, metavar="N", help="how often buffers are filled")
-    parser.add_argument("--limit", type=float, default=120.0, metavar="SECONDS", help="for each run of Weft")
+    parser.add_argument(
+        "--limit", type=float, default=120.0, metavar="SECONDS", help="of processor time for each run of Weft"
+    )
     options = parser.parse_args()
     head = (
         f"{'kernel':14} {'threads':>7} {'Minstr':>7} {'run s':>7} {'check s':>7} {'ratio':>6} {'MB':>7}  {'verdict':9}"
     )
+    head += f" {'with a mistake':>15}"
     print(head + (f" {'Weft s':>9}" if options.weft is not None else ""))
     for kernel in kernels(options.rounds):
         print(measure(kernel, options.weft, options.limit), flush=True)

@@ -27,6 +27,7 @@ import generated_phases
 import generated_relays
 import generated_rounds
 import generated_transfers
+import pytest
 from by_runs import by_runs, in_order
 from schedules import Runs
 
@@ -78,11 +79,9 @@ def compare(made: Callable[[int], KernelTest], seed: int, *, seconds: float, sch
 
 def _otherwise(test: KernelTest, engine: str, seconds: float) -> Result:
     """What an engine says that makes events of all accesses."""
-    kept, checking.may_be_whole = checking.may_be_whole, lambda *_: False
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checking, "may_be_whole", lambda *_: False)
         return checking.check(test, model_named("ptx-9.0"), engine=engine, unroll=_ROUNDS, timeout=seconds)
-    finally:
-        checking.may_be_whole = kept
 
 
 def differences(settled: Result, expected: Result) -> Iterator[str]:

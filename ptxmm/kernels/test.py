@@ -30,6 +30,11 @@ class Check:
     wanted: bool = True
     spot: Spot | None = field(default=None, compare=False)
 
+    def elements(self) -> set[str]:
+        """The elements that it speaks of, as `name[index]`."""
+        elements = self.expression.elements() if self.expression is not None else ()
+        return {f"{element.name}[{element.index}]" for element in elements}
+
     def __str__(self) -> str:
         if self.expression is not None:
             return f"{self.kind} {self.expression.text}"

@@ -33,6 +33,7 @@ from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs, State, Watchers, all_beside, truth
 from ptxmm.kernels.several import Failed, OpenIn, RaceOf, Several, hunt, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.kernels.ticketed import decide_by_tickets
 from ptxmm.kernels.whole_contents import FILLS, Contents
 from ptxmm.kernels.whole_findings import Findings
 from ptxmm.report import checks as words
@@ -186,7 +187,13 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
                 found = race_of(runs)
                 several = None if found is not None and _tell_wrong(runs, result, places, found) else left[0]
             else:
-                several = _decide_by_several(runs, result, places)
+                several = decide_by_tickets(
+                    runs,
+                    result,
+                    places,
+                    partial(_decide_by_several, runs, result, places),
+                    partial(_tell_all, test, result),
+                )
         if several is None:
             return ""
         left = [several]
@@ -389,9 +396,11 @@ def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: RaceOf | Fail
     return result.verdict == "no"
 
 
-def _tell_all(test: KernelTest, result: Result, several: Several) -> None:
-    """All outcomes, in which all threads end: every check answers by them, but those that are about what may differ. (Some may
-    not be told that are as the checks want them.)"""
+def _tell_all(
+    test: KernelTest, result: Result, several: Several, differing: Callable[[str, list[str]], str] = told.of_places
+) -> None:
+    """All outcomes, in which all threads end: every check answers by them, but those that are about what may differ, of which
+    `differing` says why. (Some may not be told that are as the checks want them.)"""
     states = several.states
     declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
     shown = [declared.state(state) if declared.types else state for state in states]
@@ -400,8 +409,8 @@ def _tell_all(test: KernelTest, result: Result, several: Several) -> None:
         truths = [truth(test, check, state) for state in states]
         wanted = check.kind == "exists"
         at = truths.index(wanted) if wanted in truths else 0
-        if truths[at] is not wanted and _about(check) & several.differing:
-            checked.message = told.of_places(checked.text, sorted(_about(check) & several.differing))
+        if truths[at] is not wanted and check.elements() & several.differing:
+            checked.message = differing(checked.text, sorted(check.elements() & several.differing))
         else:
             _answer(checked, check, truths[at], shown[at])
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
@@ -417,12 +426,6 @@ def _tell_all(test: KernelTest, result: Result, several: Several) -> None:
         result.condition = " && ".join(str(check.expression and check.expression.text) for check in asked)
         if result.listed_all or several.beyond or (result.positive and result.negative):
             result.observation = observation_of(result.positive, result.negative)
-
-
-def _about(check: Check) -> set[str]:
-    """The elements that a check speaks of."""
-    elements = check.expression.elements() if check.expression is not None else ()
-    return {f"{element.name}[{element.index}]" for element in elements}
 
 
 def _tell(test: KernelTest, result: Result, contents: Contents) -> None:

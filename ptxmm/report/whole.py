@@ -112,6 +112,23 @@ def of_places(text: str, elements: list[str]) -> str:
     return f"{text}: not decided, since {', '.join(elements)} may differ where CTAs change places, of which one order was run"
 
 
+def of_tickets(text: str, elements: list[str]) -> str:
+    """Why a check of values is not decided by a run up to the order of its tickets."""
+    more = len(elements) - _MOST_PLACES
+    named = ", ".join(elements[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
+    return f"{text}: not decided, since {named} may have other values where atomic operations come in another order"
+
+
+def ticketed(threads: int, accesses: int, taken: list[tuple[str, int, str]]) -> str:
+    """The note of a test that one run decides up to its tickets: of which counters, how many, and where."""
+    each = [f"{count:,} ticket{'s' * (count != 1)} of {name} ({place})" for name, count, place in taken]
+    return (
+        f"one run of all {threads:,} threads stands for all executions up to the order of {' and '.join(each)}: each thread "
+        "accesses memory in the places of its own tickets alone, and program order, barriers and what threads find order every "
+        f"other pair of the run's {accesses:,} accesses that conflict"
+    )
+
+
 def replayed(ctas: int, threads: int) -> str:
     """The note of a test of which a run shows that it fails, made from one of a smaller launch."""
     size = f"{ctas:,} CTA{'s' * (ctas != 1)} of {threads:,} thread{'s' * (threads != 1)}"

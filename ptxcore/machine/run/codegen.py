@@ -111,7 +111,13 @@ class Compiler:
     def behind(self, compiled: Compiled, op: Op) -> int:
         """The number of the block that goes on behind an instruction, wherever it stands; compiled when first asked for."""
         code, at = self.place_of(op)
-        at += 1
+        return self._from(compiled, code, at + 1)
+
+    def again(self, compiled: Compiled, op: Op) -> int:
+        """The number of the block that begins with an instruction, wherever it stands; compiled when first asked for."""
+        return self._from(compiled, *self.place_of(op))
+
+    def _from(self, compiled: Compiled, code: Code, at: int) -> int:
         number = self.starts.get((code.name, at))
         if number is None:
             number = self.starts[code.name, at] = len(compiled.blocks)

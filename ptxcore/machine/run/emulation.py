@@ -11,7 +11,7 @@ from ptxcore.isa import data_movement
 from ptxcore.machine.lower.ops import Op, Source, TargetRegister, Targets
 from ptxcore.machine.run.faults import UNDEFINED, Undefined, UndefinedValue
 from ptxcore.machine.run.surroundings import Thread
-from ptxcore.machine.run.uninitialised import Cause, Uninitialised, anything, error_of, known_bits
+from ptxcore.machine.run.uninitialised import Cause, Uninitialised, Varying, anything, error_of, known_bits
 from ptxcore.values.terms import Term, Value, add, extract, negate, sext, signed, zext
 
 #: Operations that one unknown value may be made of; one that takes more is unknown in all its bits.
@@ -36,6 +36,20 @@ def emulate(thread: Thread, op: Op, error: Exception) -> bool:
         _compute(thread, op)
     else:
         return False
+    if thread.launch.watcher is not None:
+        thread.launch.watcher.other(thread, "unknown", op.use)
+    return True
+
+
+def decide(thread: Thread, op: Op) -> bool:
+    """Whether an instruction at which compiled code stopped has a guard that varies, and that is the same in all executions, as
+    the owner of the value says: its register holds that now, and the instruction can be executed again."""
+    if op.guard is None:
+        return False
+    value = thread.R[op.guard[0]]
+    if not isinstance(value, Varying):
+        return False
+    thread.R[op.guard[0]] = value.owner.decides(thread, value)
     return True
 
 
@@ -112,22 +126,28 @@ def _told(value: Any, width: int) -> str:
 
 
 class _Reader:
-    """Reads sources; remembers the unknown ones."""
+    """Reads sources; remembers the unknown ones. `numbers`: takes those of the run for values that vary."""
 
-    def __init__(self, thread: Thread, op: Op) -> None:
-        self.thread, self.op = thread, op
+    def __init__(self, thread: Thread, op: Op, *, numbers: bool = False) -> None:
+        self.thread, self.op, self.numbers = thread, op, numbers
         self.size = 1
         self.cause: Cause | None = None
+        #: One that varies, as long as none is unknown otherwise.
+        self.varying: Varying | None = None
 
     def noted(self, value: Any, width: int) -> Value:
         if value is UNDEFINED:
-            names = undefined_registers(self.thread, self.op)
+            names, self.varying = undefined_registers(self.thread, self.op), None
             self.cause = self.cause or Cause(
                 "undefined-register", f"a register is used here that nothing wrote: {names}", self.op
             )
             return anything(width)
+        if isinstance(value, Varying) and self.numbers:
+            return value.number
         if isinstance(value, Uninitialised):
             self.size += value.size
+            if self.cause is None or self.varying is not None:
+                self.varying = value if isinstance(value, Varying) else None
             self.cause = self.cause or value.cause
             return value.term
         if isinstance(value, UndefinedValue):
@@ -155,30 +175,42 @@ class _Reader:
 
     def address(self, op: Op) -> int:
         value = self.read(op.sources[0])
-        if not isinstance(value, int):
-            assert self.cause is not None
+        if isinstance(value, int):
+            return value
+        assert self.cause is not None
+        varying = self.varying
+        if varying is None:
             raise error_of(self.cause)
-        return value
+        number = _Reader(self.thread, op, numbers=True).read(op.sources[0])
+        self.thread.of(op.use.space, number)
+        return varying.owner.locates(self.thread, Varying(value, self.cause, self.size, number, varying.owner))
 
-    def result(self, value: Value) -> int | Uninitialised:
+    def result(self, value: Value, here: Any = None) -> int | Uninitialised:
+        """A result as registers and memory take it; `here` is it in this run, where it varies."""
         number, open_ = known_bits(value)
         if not open_:
             return number
         assert isinstance(value, Term)
         assert self.cause is not None
+        if self.varying is not None:
+            term = value if self.size <= _LARGEST else anything(value.width)
+            size = self.size if self.size <= _LARGEST else 1
+            return Varying(term, self.cause, size, here, self.varying.owner)
         if self.size > _LARGEST:
             return Uninitialised(anything(value.width), self.cause)
         return Uninitialised(value, self.cause, self.size)
 
 
-def _put(reader: _Reader, target: TargetRegister | None, value: Value) -> None:
+def _put(reader: _Reader, target: TargetRegister | None, value: Value, here: Any = None) -> None:
     if target is None:
         return
+    if isinstance(here, int) and target.has > target.width and target.signed:
+        here = sext(here, target.width, target.has)
     if isinstance(value, Term) and target.has > value.width:
         value = sext(value, value.width, target.has) if target.signed else zext(value, target.has)
     elif isinstance(value, int) and target.has > target.width and target.signed:
         value = sext(value, target.width, target.has)
-    reader.thread.R[target.slot] = reader.result(value)
+    reader.thread.R[target.slot] = reader.result(value, here)
 
 
 def _load(thread: Thread, op: Op) -> None:
@@ -187,9 +219,10 @@ def _load(thread: Thread, op: Op) -> None:
     size = op.use.width // 8
     targets = op.targets[0] if isinstance(op.targets[0], list) else [op.targets[0]]
     wanted = [(i, target) for i, target in enumerate(targets) if target is not None]  # of `_` nothing is read
-    parts = [reader.noted(thread.read(address + i * size, size), 8 * size) for i, _ in wanted]
-    for (_, target), part in zip(wanted, parts, strict=True):
-        _put(reader, target, part)
+    found = [thread.read(address + i * size, size) for i, _ in wanted]
+    parts = [reader.noted(value, 8 * size) for value in found]
+    for (_, target), part, value in zip(wanted, parts, found, strict=True):
+        _put(reader, target, part, value.number if isinstance(value, Varying) else value)
 
 
 def _store(thread: Thread, op: Op) -> None:
@@ -200,27 +233,37 @@ def _store(thread: Thread, op: Op) -> None:
     assert source is not None
     parts = source.parts if source.kind == "vector" else (source,)
     values = [reader.read(part._replace(width=width)) for part in parts]
-    for i, value in enumerate(values):
-        thread.write(address + i * (width // 8), width // 8, reader.result(value))  # type: ignore[arg-type]
+    numbers = _Reader(thread, op, numbers=True)
+    for i, (value, part) in enumerate(zip(values, parts, strict=True)):
+        here = numbers.read(part._replace(width=width)) if reader.varying is not None else None
+        thread.write(address + i * (width // 8), width // 8, reader.result(value, here))  # type: ignore[arg-type]
 
 
 def _compute(thread: Thread, op: Op) -> None:
     reader = _Reader(thread, op)
     use = op.use
-    sources = [reader.read(source) for source in op.sources]
-    carry = use.form.carry.split()
-    if "in" in carry:
-        sources.append(reader.noted(thread.carry, 1))
-    result = use.form.meaning(use, *sources)
-    if "out" in carry:
+    result = _meant(reader)
+    here = _meant(_Reader(thread, op, numbers=True)) if reader.varying is not None else None
+    if "out" in use.form.carry.split():
         result, flag = result
-        thread.carry = reader.result(flag)
-    _spread(reader, op.targets[0] if len(op.targets) == 1 else op.targets, result)
+        here, flag_here = here or (None, None)
+        thread.carry = reader.result(flag, flag_here)
+    _spread(reader, op.targets[0] if len(op.targets) == 1 else op.targets, result, here)
 
 
-def _spread(reader: _Reader, targets: Targets, result: Any) -> None:
+def _meant(reader: _Reader) -> Any:
+    """What an instruction gives, of what the reader reads."""
+    op = reader.op
+    sources = [reader.read(source) for source in op.sources]
+    if "in" in op.use.form.carry.split():
+        sources.append(reader.noted(reader.thread.carry, 1))
+    return op.use.form.meaning(op.use, *sources)
+
+
+def _spread(reader: _Reader, targets: Targets, result: Any, here: Any) -> None:
     if isinstance(targets, list):
-        for inner, value in zip(targets, result, strict=False):
-            _spread(reader, inner, value)
+        heres = [None] * len(targets) if here is None else here
+        for inner, value, one in zip(targets, result, heres, strict=False):
+            _spread(reader, inner, value, one)
     else:
-        _put(reader, targets, result)
+        _put(reader, targets, result, here)

@@ -20,7 +20,7 @@ from ptxcore.machine.run.clusters import Clusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
 from ptxcore.machine.run.dependence import Dependence
-from ptxcore.machine.run.emulation import blame, emulate, undefined_registers, values_of
+from ptxcore.machine.run.emulation import blame, decide, emulate, undefined_registers, values_of
 from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, Undefined, fault
 from ptxcore.machine.run.memory import GlobalMemory, Parameters, Segment
 from ptxcore.machine.run.special import (
@@ -385,9 +385,9 @@ class Launch:
         op = self._op_of(error)
         if op is not None and not (isinstance(error, Fault) and not isinstance(error, Undefined)):
             try:
+                if decide(thread, op):
+                    return self.compiled.compiler.again(self.compiled, op)
                 if emulate(thread, op, error):
-                    if self.watcher is not None:
-                        self.watcher.other(thread, "unknown", op.use)
                     return self.compiled.compiler.behind(self.compiled, op)
             except Fault as inner:
                 raise self._located(thread, inner, op) from None

@@ -13,7 +13,7 @@ from typing import Any
 from ptxcore.isa.image import Image
 from ptxcore.machine.ir.windows import GLOBAL_BITS, PARAM
 from ptxcore.machine.run.faults import fault
-from ptxcore.machine.run.uninitialised import Uninitialised, bytes_of, unknown
+from ptxcore.machine.run.uninitialised import Uninitialised, Varying, bytes_of, unknown
 
 #: What is known of a byte that was written.
 WRITTEN = b"\xff"
@@ -85,8 +85,11 @@ class Segment:
 
     def _write_unknown(self, offset: int, size: int, value: Any) -> None:
         """Writes a value that has unknown bits. Memory that does not tell them apart does not take one of nothing else."""
-        data, known = bytes_of(value, size) if isinstance(value, Uninitialised) else (b"", b"")
-        if not data or (self.known is None and not any(known)):
+        if isinstance(value, Varying):
+            data, known = (value.number & ((1 << 8 * size) - 1)).to_bytes(size, "little"), bytes(size)
+        else:
+            data, known = bytes_of(value, size) if isinstance(value, Uninitialised) else (b"", b"")
+        if not isinstance(value, Varying) and (not data or (self.known is None and not any(known))):
             int(value)  # raises
         self.data[offset : offset + size] = data
         if self.known is not None:

@@ -143,6 +143,10 @@ class Thread(Protocol):
         """The memory that an address lies in, and the offset there. Raises Fault where there is none."""
         ...
 
+    def of(self, space: str, address: int) -> int:
+        """An address of the space that the instruction names. Raises Fault where it is not one."""
+        ...
+
     def read(self, address: int, size: int) -> int:
         """The little-endian number of `size` bytes at an address. Raises Fault."""
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ptxcore.machine.run.faults import Blamed, Undefined, UndefinedValue
 from ptxcore.values.terms import (
@@ -51,6 +51,40 @@ class Uninitialised(UndefinedValue):
     def read_by(self, op: Blamed | None) -> None:
         """It came from memory with this instruction."""
         self.cause = self.cause._replace(reader=op)
+
+
+class Varying(Uninitialised):
+    """A value that other executions may have another one in the place of: `number` is the one of this run. `owner` is who made
+    the symbols of its term, and is asked where it decides something. Memory that tells what was written takes it for unwritten,
+    so that nobody but its owner finds it there."""
+
+    __slots__ = ("number", "owner")
+
+    def __init__(self, term: Term, cause: Cause, size: int, number: int, owner: Owner) -> None:
+        super().__init__(term, cause, size)
+        self.number, self.owner = number, owner
+
+    @classmethod
+    def fresh(cls, width: int, number: int, owner: Owner) -> Varying:
+        """A value of `width` bits of which nothing else is known."""
+        return cls(anything(width), VARIES, 1, number, owner)
+
+
+#: What it is to let a value decide something that other executions have another one of.
+VARIES = Cause("varies", "a value decides something here that hangs on the order of atomic operations")
+
+
+class Owner(Protocol):
+    """Who has made values that vary."""
+
+    def decides(self, thread: Any, value: Varying) -> int:
+        """A predicate decides whether a thread executes an instruction; gives it as all executions have it. What it raises
+        ends the run."""
+        ...
+
+    def locates(self, thread: Any, value: Varying) -> int:
+        """The next accesses of a thread, by one instruction, are at this address; gives that of the run."""
+        ...
 
 
 def error_of(cause: Cause) -> Undefined:

@@ -1,0 +1,255 @@
+"""One run in which what atomic additions return is open: each takes a *ticket*, an interval of numbers that no other one has.
+
+The additions to a counter come in any order, and each returns what the counter held before it. So the tickets of a counter are
+intervals without gaps, one behind the other, as long as its addition is large. Here a ticket is a symbol with the number of the
+run beside it, which goes through arithmetic, registers and memory. Where threads access memory by tickets, each in the
+place of its own ticket, and nothing else hangs on which ones they have, the run stands for all executions up to that
+(docs/whole-launches.md, Tickets). What has to hold for that is looked at when the launch has ended (`axioms.dynamic.slots`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from axioms.dynamic.accesses import commutative
+from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.findings import Open, Stopped
+from axioms.dynamic.linear import linear
+from axioms.dynamic.shadow import CONSTANT
+from axioms.dynamic.slots import Counter, Noted, Placed, Slots, Ticket
+from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, WINDOW_BITS
+from ptxcore.machine.lower.liveness import results_unused
+from ptxcore.machine.run.faults import UndefinedValue
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
+from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.values.terms import mask
+
+_WINDOWS = 1 << GLOBAL_BITS
+_OFFSET = (1 << WINDOW_BITS) - 1
+
+
+class Tickets(Determinate):
+    """Watches one launch. `settle` is asked when it has ended."""
+
+    alone = False
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.slots = Slots(self.clocks)
+        self.carried = Carried()
+        #: Whether some of that was stored to memory that outlives the launch.
+        self.lasting = False
+        #: The counter that bytes belong to now, by segment and byte.
+        self._counting: dict[tuple[int, int], Counter] = {}
+        #: The address of the instruction that a thread executes, where it varies.
+        self._at: Varying | None = None
+        self._used: dict[int, bool] = {}
+
+    # Values that vary.
+
+    def decides(self, thread: WatchedThread, value: Varying) -> int:
+        """A predicate decides whether a thread executes something: it must be so for each ticket that it may have."""
+        self.slots.decisions.append((value.term, value.number, self._party(thread)))
+        if not self.slots.is_decided(value.term, value.number):
+            raise self.leaves(thread, "order")
+        return value.number
+
+    def locates(self, thread: WatchedThread, value: Varying) -> int:
+        self._at = value
+        return value.number
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+        if what == "unknown":  # an instruction has been executed on values that vary, or are unknown
+            self._at = None
+            return
+        super().other(thread, what, how, address)
+
+    # Accesses.
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> Any:
+        place = self._place_at(thread, address)
+        if place is None:
+            return None
+        segment, first = place
+        found = self.carried.found(segment, first, size)
+        if _is_local(address):
+            return found if found is None or isinstance(found, Varying) else self._unknown(segment, first, size)
+        strong = self._note(thread, "R", segment, first, size, address)
+        spread = self._at is not None or self.slots.reached(segment, first, size)
+        if (found is not None or spread) and strong not in ("", CONSTANT):
+            raise self.leaves(thread, "order")
+        super().reads(thread, address, size)
+        if found is None and not spread:
+            return None
+        if isinstance(found, Varying) and not spread:
+            return found
+        self.slots.noted[-1].is_open = True
+        return self._unknown(segment, first, size)
+
+    def _unknown(self, segment: Segment, first: int, size: int) -> Varying:
+        """What bytes hold that may be others in another execution."""
+        return Varying.fresh(8 * size, int.from_bytes(segment.data[first : first + size], "little"), self)
+
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        place = self._place_at(thread, address)
+        if place is None:
+            return
+        segment, first = place
+        if isinstance(value, UndefinedValue) and not isinstance(value, Varying):
+            self.doubts(thread, "unknown")
+        if not _is_local(address):
+            strong = self._note(thread, "W", segment, first, size, address)
+            if self._at is not None and strong:
+                raise self.leaves(thread, "order")
+            super().writes(thread, address, size, value)
+            self._ends(segment, first, size)
+        elif first + size > thread.launch.program.functions[thread.launch.entry].frame:
+            return  # of a function that is left some time: what varies there is found by nobody
+        self.carried.store(segment, first, size, value if isinstance(value, Varying) else None)
+        self.lasting = self.lasting or (isinstance(value, Varying) and address >= _WINDOWS)
+
+    def updates(
+        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
+    ) -> Any:
+        thread.of(how.space, address)
+        place = self._place_at(thread, address)
+        if place is None:
+            raise self.leaves(thread, "order")
+        segment, first = place
+        if self.carried.found(segment, first, size) is not None or self.slots.reached(segment, first, size):
+            raise self.leaves(thread, "order")
+        self._note(thread, "A", segment, first, size, address)
+        if how.op != "add" or not commutative(how) or how.words["vec"]:
+            self._ends(segment, first, size)
+            super().updates(thread, how, address, size, write)
+            return None
+        addend = write(0)[0]
+        counter = self._counter(thread, segment, first, size)
+        counter.total += addend
+        self.slots.noted[-1].counter, self.slots.noted[-1].addend = counter, addend
+        used = self._used.get(thread.op)
+        if used is None:
+            functions = thread.launch.program.functions.values()
+            used = self._used[thread.op] = not results_unused(functions, thread.instruction)
+        if not used:
+            super().updates(thread, how, address, size, write)
+            return None
+        return self._takes(thread, how, counter, addend, address)
+
+    def _takes(self, thread: WatchedThread, how: Use, counter: Counter, addend: int, address: int) -> Varying:
+        """An addition whose result is used: a ticket."""
+        segment, first, size = counter.segment, counter.first, counter.size
+        if address % size or _is_local(address) or (address < _WINDOWS and segment is not thread.cta.shared):
+            raise self.leaves(thread, "order")
+        self.shade(thread, "A", segment, first, size, f"{how.op}.{how.type}")
+        number = segment.read(first, size)
+        segment.write(first, size, (number + addend) & mask(8 * size))
+        symbol = anything(8 * size)
+        counter.taken.append(self._party(thread))
+        self.slots.tickets[symbol] = Ticket(symbol, counter, addend, number)
+        return Varying(symbol, VARIES, 1, number, self)
+
+    def _counter(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> Counter:
+        """The counter that some bytes are, since they were written last."""
+        counter = self._counting.get((id(segment), first))
+        if counter is None:
+            start = segment.read(first, size)
+            if type(start) is not int or any((id(segment), at) in self._counting for at in range(first, first + size)):
+                raise self.leaves(thread, "order")
+            counter = Counter(segment, first, size, start)
+            self._counting.update(((id(segment), at), counter) for at in range(first, first + size))
+        if (counter.first, counter.size) != (first, size):
+            raise self.leaves(thread, "order")
+        return counter
+
+    def _ends(self, segment: Segment, first: int, size: int) -> None:
+        """Bytes are written by something else than an addition: from here on they are another counter."""
+        for at in range(first, first + size):
+            counter = self._counting.get((id(segment), at))
+            if counter is not None:
+                for byte in range(counter.first, counter.first + counter.size):
+                    del self._counting[id(segment), byte]
+
+    def _place_at(self, thread: WatchedThread, address: int) -> tuple[Segment, int] | None:
+        """The memory that is accessed; None where nobody writes there. An address that varies tells its owner first."""
+        if type(address) is not int:
+            address._use()  # type: ignore[attr-defined]
+        in_shared = address & ~_OFFSET == SHARED
+        if self._at is not None and address < _WINDOWS and not in_shared:
+            raise self.leaves(thread, "order")
+        return thread.segment(address) if address >= _WINDOWS or in_shared or _is_local(address) else None
+
+    def _note(self, thread: WatchedThread, kind: str, segment: Segment, first: int, size: int, address: int) -> str:
+        """Notes an access; gives its scope where it is strong."""
+        clocks, number = self.clocks, thread.number
+        strong = self._scope_of(thread)
+        noted = Noted(kind, strong, segment, first, size, number, clocks.own[number], clocks.known[number])
+        if self._at is not None:
+            form = linear(self._at.term, self.slots.range_of)
+            if form is None or form.is_constant:
+                raise self.leaves(thread, "order")
+            use = thread.instruction.use
+            noted.placed = Placed(
+                term=self._at.term,
+                beyond=address - self._at.number,
+                number=address,
+                base=address - first,
+                whole=use.width // 8 * int((use.words["vec"] or "v1")[1:]),
+                party=self._party(thread),
+            )
+            self.slots.reach(noted, form)
+        self.slots.noted.append(noted)
+        return strong
+
+    # At the end.
+
+    def settle(self) -> None:
+        """The launch has ended. Raises Stopped where something is open."""
+        if self.unknown is not None:
+            raise Stopped(self.unknown)
+        party = self.slots.settle()
+        if party is not None:
+            raise Stopped(Open("order", party))
+
+
+def _is_local(address: int) -> bool:
+    return address < _WINDOWS and address & ~_OFFSET == LOCAL
+
+
+class Carried:
+    """Values that vary and that were stored: memory has their numbers."""
+
+    def __init__(self) -> None:
+        self._segments: dict[int, tuple[Segment, dict[int, tuple[int, int, Varying]]]] = {}
+
+    def store(self, segment: Segment, first: int, size: int, value: Varying | None) -> None:
+        """Bytes are written; None for a value that does not vary."""
+        if value is None and id(segment) not in self._segments:
+            return
+        places = self._segments.setdefault(id(segment), (segment, {}))[1]
+        entry = None if value is None else (first, size, value)
+        for byte in range(first, first + size):
+            if entry is not None:
+                places[byte] = entry
+            else:
+                places.pop(byte, None)
+
+    def found(self, segment: Segment, first: int, size: int) -> Varying | bool | None:
+        """What is read of them: a value, True for parts of some, None for nothing."""
+        if id(segment) not in self._segments:
+            return None
+        places = self._segments[id(segment)][1]
+        there = [places.get(byte) for byte in range(first, first + size)]
+        if not any(there):
+            return None
+        one = there[0]
+        if one is None or one[:2] != (first, size) or any(other is not one for other in there):
+            return True
+        return one[2] if one[2].term.width == 8 * size else True
+
+    def bytes_of(self, segment: Segment) -> set[int]:
+        """The bytes of a segment that vary."""
+        return set(self._segments[id(segment)][1]) if id(segment) in self._segments else set()

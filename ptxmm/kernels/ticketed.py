@@ -1,0 +1,149 @@
+"""Kernel tests decided by one run up to the order in which threads take tickets (`axioms.dynamic.tickets`)."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from axioms.dynamic.findings import Open, Stopped, step
+from axioms.dynamic.tickets import Tickets
+from ptxcore.clock import limited
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import UsageError
+from ptxcore.machine.run.memory import Segment
+from ptxmm.kernels.expressions import TYPES
+from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.runs import Runs, State, Watchers, truth
+from ptxmm.kernels.several import LIMIT, Several
+from ptxmm.kernels.test import observed
+from ptxmm.report import whole as told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from axioms.dynamic.findings import Party
+    from ptxcore.machine.lower.ops import Program
+    from ptxmm.kernels.launch import Launch
+    from ptxmm.kernels.places import Places
+    from ptxmm.kernels.test import Check, KernelTest
+    from ptxmm.result import Result
+
+#: Seconds that the run may take; and those that other orders have where it leaves a check open.
+_LONGEST, _MORE = 20.0, 10.0
+
+
+class Taken(NamedTuple):
+    """So many results of additions to a counter are used, by the first instruction that does in the launch of a number."""
+
+    counter: str
+    tickets: int
+    launch: int
+    party: Party
+
+
+class Ticketed(NamedTuple):
+    """The final values of the run; what may have others in other executions; how many accesses there were."""
+
+    state: State
+    differing: frozenset[str]
+    accesses: int
+    taken: list[Taken]
+
+    def leaves_open(self, check: Check, test: KernelTest) -> bool:
+        """Whether the run does not answer a check, since it is about what may be something else."""
+        shown = truth(test, check, self.state) is (check.kind == "exists")
+        return not shown and not check.elements().isdisjoint(self.differing)
+
+
+def decide_by_tickets(
+    runs: Runs,
+    result: Result,
+    places: Places,
+    by_orders: Callable[[], tuple[int, Open] | None],
+    tell: Callable[[Several, Callable[[str, list[str]], str]], None],
+) -> tuple[int, Open] | None:
+    """Answers the checks by one run up to the order of its tickets, where it is one that stands for all executions so, and
+    otherwise by one for each order that matters. What the run leaves open, other orders may show to be wrong, or decide."""
+    test = runs.test
+    with limited(_LONGEST):
+        found = run_with_tickets(runs)
+    if found is None:
+        return by_orders()
+    if any(found.leaves_open(check, test) for check in test.checks):
+        with limited(_MORE):
+            if by_orders() is None:
+                return None
+    tell(Several([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
+    threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
+    result.notes.append(told.ticketed(threads, found.accesses, [_said(runs, places, taken) for taken in found.taken]))
+    return None
+
+
+def _said(runs: Runs, places: Places, taken: Taken) -> tuple[str, int, str]:
+    program = runs.devices[runs.test.launches[taken.launch].loaded].program
+    return taken.counter, taken.tickets, str(places.of(taken.launch, taken.party.op, program))
+
+
+def run_with_tickets(runs: Runs) -> Ticketed | None:
+    """Runs a test once; None where that does not stand for all executions."""
+    watchers: list[Tickets] = []
+    names: dict[int, str] = {}
+    segments: dict[str, Segment] = {}
+
+    def watch(launch: Launch, _: Program) -> Watchers:
+        device = runs.devices[launch.loaded]
+
+        def single() -> Tickets:
+            if watchers:
+                watchers[-1].settle()
+                if watchers[-1].lasting or watchers[-1].slots.spread:
+                    raise Stopped(Open("order"))  # of what a later launch finds nothing is known
+            found = {names[n]: s for n, s in device.memory.segments.items() if n in names}
+            segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
+            watchers.append(Tickets(prod(launch.block)))
+            return watchers[-1]
+
+        return Watchers(None, single)
+
+    def placed(found: dict[int, str]) -> None:
+        names.clear()
+        names.update(found)
+
+    try:
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=placed)
+        for watcher in watchers:
+            watcher.settle()
+    except (Stopped, KernelError, UsageError):
+        return None
+    if not any(watcher.slots.tickets for watcher in watchers):
+        return None
+    differing = frozenset(_differing(runs, watchers[-1], segments))
+    return Ticketed(state, differing, sum(w.accesses for w in watchers), list(_taken(watchers, segments)))
+
+
+def _differing(runs: Runs, watcher: Tickets, segments: dict[str, Segment]) -> Iterator[str]:
+    """The observed elements that may have other values in other executions."""
+    types = {p.name: TYPES[p.type].width // 8 for p in runs.test.parameters if isinstance(p, Buffer)}
+    varying = {name: watcher.carried.bytes_of(segment) for name, segment in segments.items()}
+    for name, index in observed(runs.test.checks):
+        segment = segments.get(name)
+        if segment is None:
+            continue  # it is not passed to a kernel
+        first, end = index * types[name], (index + 1) * types[name]
+        spread = any(of is segment and low < end and first < high for of, low, high in watcher.slots.spread)
+        if spread or not varying[name].isdisjoint(range(first, end)):
+            yield f"{name}[{index}]"
+
+
+def _taken(watchers: list[Tickets], segments: dict[str, Segment]) -> Iterator[Taken]:
+    """The counters of a run, those of one instruction together."""
+    names = {id(segment): name for name, segment in segments.items()}
+    found: dict[tuple[int, int], Taken] = {}
+    for launch, watcher in enumerate(watchers):
+        for counter in dict.fromkeys(ticket.counter for ticket in watcher.slots.tickets.values()):
+            party = counter.taken[0]
+            key = launch, id(party.op)
+            before = found[key].tickets if key in found else 0
+            name = names.get(id(counter.segment), counter.segment.name)
+            found[key] = Taken(name, before + len(counter.taken), launch, party)
+    yield from found.values()

@@ -59,7 +59,7 @@ def decide_by_tickets(
     runs: Runs,
     result: Result,
     places: Places,
-    by_orders: Callable[[], tuple[int, Open] | None],
+    by_orders: Callable[..., tuple[int, Open] | None],
     tell: Callable[[Several, Callable[[str, list[str]], str]], None],
 ) -> tuple[int, Open] | None:
     """Answers the checks by one run up to the order of its tickets, where it is one that stands for all executions so, and
@@ -71,7 +71,7 @@ def decide_by_tickets(
         return by_orders()
     if any(found.leaves_open(check, test) for check in test.checks):
         with limited(_MORE):
-            if by_orders() is None:
+            if by_orders(raceless=True) is None:
                 return None
     tell(Several([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)

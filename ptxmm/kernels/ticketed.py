@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from axioms.dynamic.findings import Party
-    from ptxcore.machine.lower.ops import Program
+    from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.places import Places
     from ptxmm.kernels.test import Check, KernelTest
@@ -90,7 +90,7 @@ def run_with_tickets(runs: Runs) -> Ticketed | None:
     names: dict[int, str] = {}
     segments: dict[str, Segment] = {}
 
-    def watch(launch: Launch, _: Program) -> Watchers:
+    def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         device = runs.devices[launch.loaded]
 
         def single() -> Tickets:

@@ -375,8 +375,7 @@ class Determinate:
             self.clocks.merge(number, tables)
 
     def live_of(self, thread: WatchedThread) -> Live:
-        if self.live is None:
-            self.live = Live(thread.launch.compiled)
+        self.live = self.live or Live(thread.launch.compiled)
         return self.live
 
     def looks(self, thread: WatchedThread, block: int) -> None:

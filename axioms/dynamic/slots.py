@@ -51,7 +51,7 @@ class Ticket:
 
 
 @dataclass
-class Placed:
+class TicketAccess:
     """Where an access is by tickets: `beyond` an address of which the term tells, its number in the run, the address at which
     the segment begins, and the bytes that the whole instruction accesses."""
 
@@ -79,7 +79,7 @@ class Noted:
     is_open: bool = False
     counter: Counter | None = None
     addend: int = 0
-    placed: Placed | None = None
+    placed: TicketAccess | None = None
     number: int = 0
 
 

@@ -17,7 +17,7 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Stopped
 from axioms.dynamic.linear import linear
 from axioms.dynamic.shadow import CONSTANT
-from axioms.dynamic.slots import Counter, Noted, Placed, Slots, Ticket
+from axioms.dynamic.slots import Counter, Noted, Slots, Ticket, TicketAccess
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, WINDOW_BITS
 from ptxcore.machine.lower.liveness import results_unused
@@ -192,7 +192,7 @@ class Tickets(Determinate):
             if form is None or form.is_constant:
                 raise self.leaves(thread, "order")
             use = thread.instruction.use
-            noted.placed = Placed(
+            noted.placed = TicketAccess(
                 term=self._at.term,
                 beyond=address - self._at.number,
                 number=address,

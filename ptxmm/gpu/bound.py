@@ -10,7 +10,7 @@ from ptxmm.gpu.images import TEXTURE_ALIGNED
 from ptxmm.gpu.layout import Launch
 
 
-class Bound:
+class BoundImages:
     """Of each instance the textures and surfaces. A location that is an array has its place in linear memory all the same, from
     which the array gets its first value, and where its last one is put. Raises CudaError."""
 

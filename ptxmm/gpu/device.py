@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ctypes import c_ulonglong, c_void_p
 from typing import ClassVar, NamedTuple
 
-from ptxmm.gpu.bound import Bound
+from ptxmm.gpu.bound import BoundImages
 from ptxmm.gpu.contract import ENTRY, Module
 from ptxmm.gpu.driver import CudaError, Driver, LoadError, Mapped
 from ptxmm.gpu.host import Await, Begin, Host
@@ -53,7 +53,7 @@ class _Buffers:
         self._plain: list[tuple[Driver, c_ulonglong]] = []
         #: Where the memory is for the host, if a thread of it accesses that.
         self.on_host: c_void_p | None = None
-        self.bound: Bound | None = None
+        self.bound: BoundImages | None = None
         if module.steps:
             self.on_host, memory = first.host_memory(launch.memory_bytes)
             self.bases = [memory]
@@ -78,7 +78,7 @@ class _Buffers:
         first.write(self.initial, launch.image([base.value for base in self.bases]))
         self.more = self.bases[1:]
         if module.images:
-            self.bound = Bound(launch, first, self.bases[0])
+            self.bound = BoundImages(launch, first, self.bases[0])
             self.more.append(self._new(first, len(self.bound.table)))
             first.write(self.more[-1], self.bound.table)
 

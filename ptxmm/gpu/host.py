@@ -42,7 +42,7 @@ class Access(NamedTuple):
     signed: bool = False
 
 
-class Move(NamedTuple):
+class HostMove(NamedTuple):
     """A register gets a number, or what another one holds."""
 
     register: str
@@ -50,7 +50,7 @@ class Move(NamedTuple):
     source: str
 
 
-Step = Begin | Await | Access | Move
+Step = Begin | Await | Access | HostMove
 
 
 def refused_host(test: Test) -> Iterator[Diagnostic]:
@@ -153,13 +153,13 @@ def _awaited(test: Test, thread: Thread, s: Instruction, waits: Sequence[int]) -
     return tuple(Await(k) for k in known[-1:])
 
 
-def _move(test: Test, s: Instruction) -> Move:
+def _move(test: Test, s: Instruction) -> HostMove:
     target, source = s.operands
     if isinstance(target, Name) and s.modifiers[0][1:] in map(str, _WORDS):
         if isinstance(source, Immediate):
-            return Move(_bare(target), source.value, "")
+            return HostMove(_bare(target), source.value, "")
         if _is_register(source, test):
-            return Move(_bare(target), 0, _bare(source))
+            return HostMove(_bare(target), 0, _bare(source))
     raise _Refused("a thread of the host moves whole numbers and registers here")
 
 
@@ -221,9 +221,9 @@ class Host:
         self.widths, self.places, self.count, self._read, self._write = widths, places, count, read, write
         self.registers = {name: [first.get(name, 0)] * count for name in widths}
 
-    def do(self, step: Access | Move) -> None:
+    def do(self, step: Access | HostMove) -> None:
         """An access of all instances, or a move."""
-        if isinstance(step, Move):
+        if isinstance(step, HostMove):
             mask = (1 << self.widths[step.register]) - 1
             held = self.registers[step.source] if step.source else [step.value] * self.count
             self.registers[step.register] = [value & mask for value in held]

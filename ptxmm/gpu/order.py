@@ -20,7 +20,7 @@ class Behind(NamedTuple):
     follows: int | None = None
 
 
-class Order:
+class OrderOfKernels:
     """Launches that run as their streams say, each of them some rounds later than it could, drawn from `random`; launches that
     need nothing begin together, since they may wait for each other. `enqueued` says whether one has been launched."""
 

@@ -12,7 +12,7 @@ from ptxcore.machine.run.launch import Device, load
 from ptxmm.gpu.contract import ENTRY, HANDLES, Module
 from ptxmm.gpu.host import Await, Begin, Host
 from ptxmm.gpu.layout import Launch, Seen, seen
-from ptxmm.gpu.order import Behind, Order
+from ptxmm.gpu.order import Behind, OrderOfKernels
 
 #: Instructions for each instance, behind which a launch counts as one that does not end.
 _LIMIT = 2_000_000
@@ -69,7 +69,9 @@ class Simulator:
                 )
             )  # fmt: skip
         host = _Host(launch, device, memory, random)
-        order = Order(parts, [Behind(part.needs, part.follows) for part in placement.parts], random, host.has_launched)
+        order = OrderOfKernels(
+            parts, [Behind(part.needs, part.follows) for part in placement.parts], random, host.has_launched
+        )
         host.order, stuck = order, False
         try:
             order.run(host.between if launch.module.steps else None)
@@ -117,7 +119,7 @@ class _Host:
     """The host's thread of the test beside the launches: its next step is done between two rounds of their turns, now and
     then."""
 
-    order: Order
+    order: OrderOfKernels
 
     def __init__(self, launch: Launch, device: Device, memory: int, random: Random) -> None:
         self._steps, self._random = list(launch.module.steps), random

@@ -15,7 +15,7 @@ _LENGTH = re.compile(r"L?(\d{1,4})")
 #: What may be written in several ways: blanks, `unsigned` alone, `const` before a type, how long a number is.
 _BLANK = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
 _UNSIGNED = re.compile(r"\bunsigned\b(?!\s+(?:int|char|short|long|__int128)\b)")
-_CONST = re.compile(r"(?<=[<,(])const ((?:(?:unsigned|signed|long|short) )*[\w:]+)")
+_CONST = re.compile(r"([<,(])const ((?:(?:unsigned|signed|long|short) )*[\w:]+)")
 _NUMBER = re.compile(r"(?<![\w.])([0-9]+)[uUlL]+\b")
 
 
@@ -93,4 +93,4 @@ def _written_one_way(name: str) -> str:
     """A name as others may write it, too: `f<const unsigned, 4u>` and `f< unsigned int const,4 >` are the same."""
     told = _BLANK.sub("", " ".join(name.split()))
     told = _UNSIGNED.sub("unsigned int", _NUMBER.sub(r"\1", told))
-    return _CONST.sub(r"\1 const", told)
+    return _CONST.sub(r"\1\2 const", told)

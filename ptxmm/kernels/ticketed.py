@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LONGEST, _MORE = 20.0, 10.0
 
 
-class Taken(NamedTuple):
+class TakenTickets(NamedTuple):
     """So many results of additions to a counter are used, by the first instruction that does in the launch of a number."""
 
     counter: str
@@ -47,7 +47,7 @@ class Ticketed(NamedTuple):
     state: State
     differing: frozenset[str]
     accesses: int
-    taken: list[Taken]
+    taken: list[TakenTickets]
 
     def leaves_open(self, check: Check, test: KernelTest) -> bool:
         """Whether the run does not answer a check, since it is about what may be something else."""
@@ -79,7 +79,7 @@ def decide_by_tickets(
     return None
 
 
-def _said(runs: Runs, places: Places, taken: Taken) -> tuple[str, int, str]:
+def _said(runs: Runs, places: Places, taken: TakenTickets) -> tuple[str, int, str]:
     program = runs.devices[runs.test.launches[taken.launch].loaded].program
     return taken.counter, taken.tickets, str(places.of(taken.launch, taken.party.op, program))
 
@@ -135,15 +135,15 @@ def _differing(runs: Runs, watcher: Tickets, segments: dict[str, Segment]) -> It
             yield f"{name}[{index}]"
 
 
-def _taken(watchers: list[Tickets], segments: dict[str, Segment]) -> Iterator[Taken]:
+def _taken(watchers: list[Tickets], segments: dict[str, Segment]) -> Iterator[TakenTickets]:
     """The counters of a run, those of one instruction together."""
     names = {id(segment): name for name, segment in segments.items()}
-    found: dict[tuple[int, int], Taken] = {}
+    found: dict[tuple[int, int], TakenTickets] = {}
     for launch, watcher in enumerate(watchers):
         for counter in dict.fromkeys(ticket.counter for ticket in watcher.slots.tickets.values()):
             party = counter.taken[0]
             key = launch, id(party.op)
             before = found[key].tickets if key in found else 0
             name = names.get(id(counter.segment), counter.segment.name)
-            found[key] = Taken(name, before + len(counter.taken), launch, party)
+            found[key] = TakenTickets(name, before + len(counter.taken), launch, party)
     yield from found.values()

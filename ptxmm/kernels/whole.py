@@ -58,21 +58,10 @@ _EXPLORED = frozenset(("order", "unordered", "error"))
 #: What leaves a run open that another order of threads may show to be a race: a thread uses what somebody is yet to write.
 _HIDDEN = frozenset(("unknown",))
 #: Errors that tell of themselves what is wrong: what has no meaning, and threads that wait for ever.
-_MISUSED = frozenset(
-    (
-        "bad-mbarrier",
-        "bad-matrix",
-        "bad-metadata",
-        "bad-tensor-map",
-        "unfenced-product",
-        "unfinished-product",
-        "tensor-allocation",
-        "tensor-bounds",
-        "tensor-lane",
-        "bad-tensor-memory",
-        "bad-descriptor",
-    )
-)
+_MISUSED = frozenset((
+    "bad-mbarrier", "bad-matrix", "bad-metadata", "bad-tensor-map", "unfenced-product", "unfinished-product",
+    "tensor-allocation", "tensor-bounds", "tensor-lane", "bad-tensor-memory", "bad-descriptor",
+))  # fmt: skip
 _STUCK = "deadlock"
 #: Errors that leave a launch without a meaning, which the formula tells where it can be asked.
 _UNDEFINED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
@@ -179,21 +168,15 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
     what = left[0][1].what if left else ""
-    if (
-        what in _EXPLORED | _HIDDEN and racing and not (_open_ones(test) or by_runs_alone(runs))
-    ):  # of other models the theorem does not speak
+    spoken_of = racing and not (_open_ones(test) or by_runs_alone(runs))  # of other models the theorem does not speak
+    if what in _EXPLORED | _HIDDEN and spoken_of:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             if what in _HIDDEN:
                 found = race_of(runs)
                 several = None if found is not None and _tell_wrong(runs, result, places, found) else left[0]
             else:
-                several = decide_by_tickets(
-                    runs,
-                    result,
-                    places,
-                    partial(_decide_by_several, runs, result, places),
-                    partial(_tell_all, test, result),
-                )
+                otherwise = partial(_decide_by_several, runs, result, places)
+                several = decide_by_tickets(runs, result, places, otherwise, partial(_tell_all, test, result))
         if several is None:
             return ""
         left = [several]

@@ -130,7 +130,7 @@ def test_a_plain_test_imports_nothing_of_what_it_does_not_have(tmp_path: Path) -
     imported = set(done.stderr.split())
     assert sorted(imported.intersection(f"{NOT_FOR_PLAIN_TESTS} {SLOW}".split())) == []
     ours = [name for name in imported if name.partition(".")[0] in ("ptxmm", "axioms", "litmus", "ptxcore")]
-    assert len(ours) <= 150, "each file more is a third of a millisecond at every start"
+    assert len(ours) <= 151, "each file more is a third of a millisecond at every start"
 
 
 SHARED = "P0@cta 0 { ld.weak.shared.u32 %r0, [c]; }\nP1@cta 1 { ld.weak.shared.u32 %r0, [b]; }"

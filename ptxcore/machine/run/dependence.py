@@ -7,14 +7,14 @@ from ptxcore.machine.run.special import Triple
 from ptxcore.machine.run.surroundings import Thread
 
 
-class Dependence:
+class GridDependence:
     """A launch as those see it that depend on it. `before`: what it depends on itself. `ctas`: how many CTAs it has."""
 
     __slots__ = ("_letting", "_over", "before", "ctas")
 
     def __init__(self, ctas: int) -> None:
         self.ctas = ctas
-        self.before: Dependence | None = None
+        self.before: GridDependence | None = None
         self._over = 0
         self._letting: set[Triple] = set()
 

@@ -19,7 +19,7 @@ from ptxcore.machine.run.asynchronous import Operation, due
 from ptxcore.machine.run.clusters import Clusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
-from ptxcore.machine.run.dependence import Dependence
+from ptxcore.machine.run.dependence import GridDependence
 from ptxcore.machine.run.emulation import blame, decide, emulate, undefined_registers, values_of
 from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, Undefined, fault
 from ptxcore.machine.run.memory import GlobalMemory, Parameters, Segment
@@ -116,7 +116,7 @@ class Launch:
         self.shape = Shape(grid, block, cluster, self.kernel_shared, dynamic_shared, self.workspace, program.target)
         #: What `vprintf` printed.
         self.output: list[str] = []
-        self.dependence = Dependence(grid[0] * grid[1] * grid[2])
+        self.dependence = GridDependence(grid[0] * grid[1] * grid[2])
 
     # Registers of CTAs.
 

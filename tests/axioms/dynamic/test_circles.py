@@ -115,11 +115,18 @@ _OTHERS = {
 }  # fmt: skip
 
 
+#: In which the operations of a circle are additions whose results decide nothing.
+_TICKETS = ("S, red and add",)
+
+
 @pytest.mark.parametrize("name", _ALLOWED)
 def test_a_circle_that_the_model_allows_is_not_passed_over(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     test = _kernel(*_ALLOWED[name])
-    open_, _ = by_runs(test)
-    assert "several places" in open_
+    open_, found = by_runs(test)
+    if name in _TICKETS:  # one run stands for all executions, but for the values that hang on their order
+        assert not open_ and [c.holds for c in found.checks] == [None, True, True]
+    else:
+        assert "several places" in open_
     assert len(by_formula(test, monkeypatch).states) > 1
 
 

@@ -14,15 +14,15 @@ import pytest
 from harnessed import made, named, nothing_forbidden, shown
 
 import ptxmm
-from ptxcore.machine.run.dependence import Dependence
+from ptxcore.machine.run.dependence import GridDependence
 from ptxcore.machine.run.grid import Launch as Running
 from ptxmm.gpu import layout, simulator
 from ptxmm.gpu.contract import Module
-from ptxmm.gpu.host import Access, Move
+from ptxmm.gpu.host import Access, HostMove
 from ptxmm.gpu.judging import judge
 from ptxmm.gpu.layout import Launch, Tables
 from ptxmm.gpu.module import checked, module
-from ptxmm.gpu.order import Behind, Order
+from ptxmm.gpu.order import Behind, OrderOfKernels
 from ptxmm.gpu.parameters import SIMULATED, Parameters
 
 
@@ -180,7 +180,7 @@ def test_stress_in_the_memory_of_a_test_is_found() -> None:
 def test_a_kernel_that_begins_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     of = of_library("streams+event")
     assert not found_wrong(of, SIMULATED)
-    monkeypatch.setattr(Order, "is_over", lambda self, number: True)
+    monkeypatch.setattr(OrderOfKernels, "is_over", lambda self, number: True)
     assert found_wrong(of, SIMULATED)
 
 
@@ -198,7 +198,7 @@ def test_a_kernel_that_nothing_lets_begin_is_found(monkeypatch: pytest.MonkeyPat
     """Where the second kernel does not wait for the end of the first one, as it must by `griddepcontrol.wait`."""
     of = of_library("grids+wait")
     assert not any(found_wrong_in(of, seed) for seed in range(3))
-    monkeypatch.setattr(Dependence, "is_over", property(lambda self: True))
+    monkeypatch.setattr(GridDependence, "is_over", property(lambda self: True))
     assert any(found_wrong_in(of, seed) for seed in range(6))
 
 
@@ -237,7 +237,7 @@ def test_a_host_that_accesses_the_memory_of_another_instance_is_found(monkeypatc
     assert not found_wrong(of, SIMULATED)
     own = simulator.Host.do
 
-    def missing(self: simulator.Host, step: Access | Move) -> None:
+    def missing(self: simulator.Host, step: Access | HostMove) -> None:
         self.count -= 1
         own(self, step)
         self.count += 1
@@ -248,7 +248,7 @@ def test_a_host_that_accesses_the_memory_of_another_instance_is_found(monkeypatc
 
 def test_a_host_that_does_not_wait_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     of = of_library("host+launch+sync")
-    monkeypatch.setattr(Order, "is_over", lambda self, number: True)
+    monkeypatch.setattr(OrderOfKernels, "is_over", lambda self, number: True)
     assert any(found_wrong_in(of, seed) for seed in range(6))
 
 
@@ -258,7 +258,7 @@ def test_launches_begin_behind_those_that_they_need() -> None:
     orders = set()
     for seed in range(40):
         launches = [cast(Running, Ended()) for _ in behind]
-        order = Order(launches, behind, Random(seed))
+        order = OrderOfKernels(launches, behind, Random(seed))
         begun: list[int] = []
         for turn in range(5000):
             for n in [n for n in range(len(behind)) if n not in begun and order.may_begin(n)]:
@@ -272,7 +272,7 @@ def test_launches_begin_behind_those_that_they_need() -> None:
         assert sorted(begun) == [0, 1, 2, 3]
         orders.add(tuple(begun))
     assert len(orders) > 2
-    apart = Order([cast(Running, Ended()) for _ in range(3)], [Behind(frozenset())] * 3, Random(1))
+    apart = OrderOfKernels([cast(Running, Ended()) for _ in range(3)], [Behind(frozenset())] * 3, Random(1))
     assert all(apart.may_begin(n) for n in range(3))
 
 
@@ -280,4 +280,4 @@ class Ended:
     """A launch of one CTA, of which nothing runs."""
 
     def __init__(self) -> None:
-        self.dependence = Dependence(1)
+        self.dependence = GridDependence(1)

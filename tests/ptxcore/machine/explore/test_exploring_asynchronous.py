@@ -18,6 +18,7 @@ DONE = {
 }  # fmt: skip
 COPY = {"kind": "copy", "agent": 0, "width": 8, "space": "shared", "address": S, "source": X}
 BULK = {**COPY, "proxy": "async", "size": 16}
+OUT = ("global", "shared::cta")
 REDUCED = {name: value for name, value in BULK.items() if name != "width"}  # 32 bits
 
 
@@ -28,20 +29,23 @@ def issue(mechanism: str = "") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("cp.async.ca.shared.global [s], [x], 8;", [issue("group"), {**COPY, "size": 8}]),
-        ("cp.async.ca.shared.global [s], [x], 8, 2;", [issue("group"), {**COPY, "size": 2, "fill": 6}]),
+        ("cp.async.ca.shared.global [s], [x], 8;", [issue("group"), {**COPY, "size": 8, "spaces": ("shared", "global")}]),
+        ("cp.async.ca.shared.global [s], [x], 8, 2;",
+         [issue("group"), {**COPY, "size": 2, "fill": 6, "spaces": ("shared", "global")}]),
         ("cp.async.commit_group;", [{"kind": "commit", "mechanism": "group"}]),
         ("cp.async.wait_group 2;", [{"kind": "wait_group", "mechanism": "group", "pending": 2}]),
         ("cp.async.wait_all;", [{"kind": "commit", "mechanism": "group"}, {"kind": "wait_group", "mechanism": "group"}]),
-        (f"cp.async.bulk.shared::cta.global.{BYTES} [s], [x], 16, [m];", [issue("mbarrier"), BULK, DONE]),
+        (f"cp.async.bulk.shared::cta.global.{BYTES} [s], [x], 16, [m];",
+         [issue("mbarrier"), {**BULK, "spaces": ("shared::cta", "global")}, DONE]),
         ("cp.async.bulk.global.shared::cta.bulk_group [x], [s], 16;",
-         [issue("bulk_group"), {**BULK, "space": "global", "address": X, "source": S}]),
+         [issue("bulk_group"), {**BULK, "space": "global", "address": X, "source": S, "spaces": OUT}]),
         ("cp.async.bulk.global.shared::cta.bulk_group.cp_mask [x], [s], 16, 7;",
-         [issue("bulk_group"), {**BULK, "space": "global", "address": X, "source": S, "selected": 7}]),
+         [issue("bulk_group"), {**BULK, "space": "global", "address": X, "source": S, "selected": 7, "spaces": OUT}]),
         ("cp.async.bulk.commit_group;", [{"kind": "commit", "mechanism": "bulk_group"}]),
         ("cp.async.bulk.wait_group.read 1;", [{"kind": "wait_group", "mechanism": "bulk_group", "pending": 1, "reads": True}]),
         (f"cp.reduce.async.bulk.shared::cluster.shared::cta.{BYTES}.add.u32 [s], [n], 16, [m];",
-         [issue("mbarrier"), {**REDUCED, "source": S + 0x200, "semantics": "relaxed", "scope": "gpu"}, DONE]),
+         [issue("mbarrier"), {**REDUCED, "source": S + 0x200, "semantics": "relaxed", "scope": "gpu",
+           "spaces": ("shared::cluster", "shared::cta")}, DONE]),
         (f"st.async.shared::cluster.{BYTES}.u32 [s], 7, [m];",
          [issue("mbarrier"), {"kind": "store", "agent": 0, "space": "shared::cluster", "address": S}, DONE]),
         (f"st.async.weak.shared::cluster.{BYTES}.v2.u32 [s], {{7, 8}}, [m];",

@@ -319,7 +319,9 @@ def _decide_by_several(
         return None
     safe = [check for check in test.checks if check.kind in ("forall", "never")]
     broken = partial(_breaks, test, safe)
-    if (wrong := hunt(runs, broken, _AT_ONCE, ("",))) is not None and _tell_wrong(runs, result, places, wrong):
+    with limited(_SHARE * _HUNTING):
+        wrong = hunt(runs, broken, _AT_ONCE, ("",))
+    if wrong is not None and _tell_wrong(runs, result, places, wrong):
         return None
     most = left()
     with limited(None if most is None else _SHARE * most):  # the rest is for bugs

@@ -46,18 +46,18 @@ _LOOKS_TWICE = (
 )
 
 
+@pytest.mark.long
 def test_who_is_made_to_wait_does_not_wait_for_ever() -> None:
     """The run lets the first CTA wait before its store until nobody else gets on, and the second one looks meanwhile."""
     test = _test("st.release.gpu.u32 [%rd1], 1;", _LOOKS_TWICE, terminates=True)
     assert hunt(Runs(test, watched=True), _never, 1, ("operation",)) is None
-    assert ptxmm.check(test).verdict == "ok"
 
 
+@pytest.mark.long
 def test_who_waits_by_itself_does() -> None:
     test = _test("st.release.gpu.u32 [%rd1], 2;", _LOOKS_TWICE, terminates=True)
     wrong = hunt(Runs(test, watched=True), _never, 1, ("",))
     assert isinstance(wrong, Failed) and wrong.state is None
-    assert ptxmm.check(test).verdict == "no"
 
 
 _PUT = "st.volatile.global.u32 [%rd1], 7; fence.sc.gpu; st.volatile.global.u32 [%rd2], 1;"

@@ -186,10 +186,23 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
 
 
 def _among(solution: Solution, few: Sequence[Site], sites: Sequence[Site]) -> Solution:
-    """A solution over a few of the sites as one over all: nothing changes at the others."""
-    place = {id(site): number for number, site in enumerate(sites)}
-    chosen = {place[id(site)]: option for site, option in zip(few, solution.vector, strict=True)}
-    needs = tuple(step._replace(site=place[id(few[step.site])]) for step in solution.needs)
+    """A solution over a few of the sites, or some of their options, as one over all: nothing changes at the others."""
+    places = {
+        (site.where, site.line, id(option)): (number, index)
+        for number, site in enumerate(sites)
+        for index, option in enumerate(site.options)
+    }
+
+    def place(number: int, option: int) -> tuple[int, int]:
+        site = few[number]
+        return places[site.where, site.line, id(site.options[option])]
+
+    chosen = dict(place(number, option) for number, option in enumerate(solution.vector))
+    needs = tuple(
+        step._replace(site=number, option=option)
+        for step in solution.needs
+        for number, option in [place(step.site, step.option)]
+    )
     return replace(solution, vector=tuple(chosen.get(number, 0) for number in range(len(sites))), needs=needs)
 
 

@@ -374,3 +374,13 @@ def test_a_share_of_the_time_is_kept_for_what_follows_from_a_solution() -> None:
     found = answered(subject, "repair", every=False, most=None).found
     assert [f.larger.words for f in found] == ["tried"] and subject.asked == [False, True]
     assert subject.how.deadline == subject.whole
+
+
+def test_a_place_of_which_some_barriers_never_meet_is_still_that_place(tmp_path: Path) -> None:
+    """Options of a place are left out before the search, and what it finds is told of the place as a whole."""
+    file = tmp_path / "arrives.litmus"
+    file.write_text(
+        "PTX arrives\n{ x=0; }\nP0@cta 0,gpu 0 { st.weak.u32 [x], 1; bar.sync 1, 64; }\n"
+        "P1@cta 0,gpu 0 { bar.arrive 1, 64; ld.weak.u32 %r0, [x]; }\nexists (1:%r0 = 0)\n"
+    )
+    assert main(["repair", str(file)]) == 0

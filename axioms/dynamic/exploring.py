@@ -78,9 +78,8 @@ def wander(run: Callable[[Script], Sequence[Sequence[Event]]], most: int = MOST)
     waiting: tuple[list[Script], list[Script]] = ([Script()], [])  # and those in which a read finds what is older
     met = set()
     for turn in range(most):
-        pool = (
-            waiting[turn % 2] or waiting[1 - turn % 2]
-        )  # a missing acquire shows in one read, a wrong order in others
+        # By turns: a missing acquire shows where one read finds something older, a wrong order in the other runs.
+        pool = waiting[turn % 2] or waiting[1 - turn % 2]
         if not pool:
             return
         at = draw.randrange(len(pool))

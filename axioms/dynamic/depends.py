@@ -79,11 +79,13 @@ class Read(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """A launch that was recorded. `buffers` has the names of segments by their numbers."""
+    """A launch that was recorded. `buffers` has the names of segments by their numbers; `searched` the instructions by which
+    threads look back (`axioms.dynamic.lookbacks`), by their identity: what they find decides something."""
 
     recording: Recorder
     program: ExecutableModule
     buffers: Mapping[int, str]
+    searched: frozenset[int] = frozenset()
 
 
 #: A place: of a buffer, by its name; of others, by launch and number; everywhere.
@@ -192,6 +194,8 @@ class Dependence:
         )
         stores = bool(places) and (updates or not op.targets)
         results = registers(writes(op, carry) if op.call is None else ())
+        if id(op.instruction) in ran.searched:
+            self._sinks.update(dict.fromkeys(results))
         loads = bool(places) and (bool(results) or updates)
         if id(op.instruction) in ran.recording.products:
             own, loads = 1 << len(self.reads), True

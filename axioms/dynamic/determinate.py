@@ -333,7 +333,7 @@ class Determinate:
         if leads(value) is None:
             self.vain[number] = self.looked[number].block
             return
-        read = Read(number, access.time, value, access.strong, leads)
+        read = Read(number, access.time, value, access.strong, leads, thread.instruction)
         if not place.read(read, self.clocks):
             raise self._undetermined(thread, access, segment)
         fresh = read.certain - read.before

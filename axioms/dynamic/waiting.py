@@ -62,10 +62,13 @@ class Read:
     """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
     value: None, back to look again."""
 
-    __slots__ = ("before", "behind", "certain", "leads", "own", "scope", "thread", "time", "value")
+    __slots__ = ("before", "behind", "certain", "leads", "op", "own", "scope", "thread", "time", "value")
 
-    def __init__(self, thread: int, time: int, value: int, scope: str, leads: Callable[[int], object]) -> None:
-        self.thread, self.time, self.value, self.scope, self.leads = thread, time, value, scope, leads
+    def __init__(
+        self, thread: int, time: int, value: int, scope: str, leads: Callable[[int], object], op: Op | None = None
+    ) -> None:
+        """`op`: the instruction, where it is asked for."""
+        self.thread, self.time, self.value, self.scope, self.leads, self.op = thread, time, value, scope, leads, op
         #: The numbers of writes that are ordered before it; of those and others that come before it in coherence order, since
         #: its thread had waited for them; and of those that every value that leads on needs.
         self.before: frozenset[int] = frozenset()
@@ -83,12 +86,15 @@ class Place:
         self.size, self.first = size, first
         self.writes: list[Written] = []
         self.reads: list[Read] = []
+        #: A read that leads on in several ways.
+        self.open: Read | None = None
 
     def read(self, read: Read, clocks: Clocks) -> bool:
         """A thread goes on; whether it is determinate with the writes so far."""
         self.locate(read, clocks)
         found = self._certain(read, clocks)
         if found is None:
+            self.open = read
             return False
         read.certain = found
         self.reads.append(read)
@@ -107,6 +113,7 @@ class Place:
             if not _knows(written, read.thread, read.time, clocks):
                 found = self._certain(read, clocks)
                 if found is None or not read.certain <= found:
+                    self.open = read
                     return False
         return True
 

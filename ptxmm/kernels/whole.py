@@ -11,6 +11,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from axioms.dynamic.confluent import Confluent, open_reads
 from axioms.dynamic.depends import Ran
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
@@ -131,6 +132,7 @@ class _Ran(NamedTuple):
     why: Race | Misuse | Open | None
     recorded: list[Ran]
     error: KernelError | None = None
+    searched: frozenset[int] = frozenset()  # the instructions that were taken for look-backs
 
 
 def decide_whole(test: KernelTest, result: Result, deadline: float | None, model: Model) -> str:
@@ -147,7 +149,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         with limited(None if deadline is None else max(0.0, deadline - time.monotonic())):
             return decide_by_choices(runs, result, places, run, racing=racing)
     with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-        ran = run(None)
+        ran = looking_back(run, run(None))
+        run = partial(run, searched=ran.searched)
         if racing:
             again = (run(seed, alone=True) for seed in _other_orders(ran))
             ran = next((other for other in again if isinstance(other.why, Race)), ran)
@@ -201,6 +204,18 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     result.notes.append(told.counted(threads_of(test), accesses, meetings, waits, copies, commuted=commuted))
     result.notes += [contents.said(), *held_at_first(_open_ones(test))]
     return ""
+
+
+def looking_back(run: Callable[..., _Ran], ran: _Ran) -> _Ran:
+    """The run again, with the reads that lead on in several ways taken for look-backs; as it is where that decides nothing."""
+    again = ran
+    while isinstance(again.why, Open) and again.why.what == "order":
+        last = again.watchers[-1]
+        more = {id(op.instruction) for op in open_reads(last)} - again.searched if isinstance(last, Determinate) else set()
+        if not more:
+            return ran
+        again = run(None, searched=again.searched | more)._replace(searched=again.searched | more)
+    return ran if isinstance(again.why, Open) else again
 
 
 def _found(runs: Runs, result: Result, ran: _Ran, places: Places, *, racing: bool) -> bool:
@@ -268,18 +283,20 @@ def _run(
     alone: bool = False,
     readings: frozenset[str] = frozenset(),
     clusters: Any = None,
+    searched: frozenset[int] = frozenset(),
 ) -> _Ran:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
-    hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch."""
+    hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
+    instructions by which threads look back, by their identity."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
     def watch(launch: Launch, program: ExecutableModule) -> Watchers:
         size, number = prod(launch.block), len(watchers)
-        recorded.append(Ran(Recording(None), program, {}))
+        recorded.append(Ran(Recording(None), program, {}, searched))
 
         def single() -> Recording:
-            watcher = Determinate(size)
+            watcher = Confluent(size, searched) if searched else Determinate(size)
             watcher.readings = readings
             watchers[number:] = [watcher]
             recording = Recording(watcher)
@@ -287,7 +304,7 @@ def _run(
             recorded[number] = recorded[number]._replace(recording=recording)
             return recording
 
-        if alone or launch.entry not in program.functions:
+        if alone or searched or launch.entry not in program.functions:
             return Watchers(None, single)
         together = Together(program, launch.entry, size)
         watchers.append(together)
@@ -300,7 +317,10 @@ def _run(
 
     try:
         state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill)
-        return _Ran(watchers, state, None, recorded)
+        for watcher in watchers:
+            if isinstance(watcher, Confluent):
+                watcher.settle()
+        return _Ran(watchers, state, None, recorded, searched=searched)
     except Stopped as stopped:
         return _Ran(watchers, None, stopped.why, recorded)
     except KernelError as error:

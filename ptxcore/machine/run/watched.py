@@ -302,6 +302,10 @@ class WatchedThread(Thread):
         finally:
             self.watcher = quiet
 
+    def collective(self, op: int, arguments: tuple[Any, ...]) -> Any:
+        self.op = op
+        return super().collective(op, arguments)
+
     def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Any:
         self.watcher.other(self, kind, how, fields.get("address", 0))
         return super().effect(kind, how, **fields)

@@ -1,0 +1,348 @@
+"""Look-backs: threads that read what others publish, on their own or together with others of their warp, and come to the
+same whatever they find.
+
+A scan with decoupled look-back reads what the tiles before it have published: sums of tiles, or sums of all up to a tile.
+Which of them it finds hangs on time, and so does how far back it reads; but what it has added up in the end does not. So a
+*look-back* is all that one thread, or threads that meet, do between two things that others see, where they do nothing but
+read and exchange values. All ways are gone, on copies of the threads: wherever one of them reads, it may find what is ordered
+last before the look-back, or any store that nothing orders with it. A way that comes back to where another one has been ends
+there. The look-back is *confluent* if all ways that end come to the same: the same instructions, with the same live registers;
+and if from everywhere the values that the bytes have in the end lead on. docs/whole-launches.md has the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple, NoReturn
+
+from axioms.dynamic.clocks import Table
+from axioms.dynamic.findings import step
+from axioms.dynamic.live import Live
+from axioms.dynamic.waiting import Copying, Ended, Look, plain, stopped_at
+from ptxcore.isa.data_movement import Lanes
+from ptxcore.machine.lower.ops import Op
+
+#: Places that a thread comes to by itself; and those that threads come to together, with all ways there.
+_MOST_STATES, _MOST_WAYS = 1000, 20_000
+
+#: A number of an instruction, an address and a size: what a thread may find there, and what it does in the end.
+Finds = Callable[[int, int, int], tuple[set[int], int]]
+
+
+class NotConfluent(Exception):
+    """What the threads come to may hang on what they find, as far as this tells."""
+
+
+class Member:
+    """A thread of a look-back. `look`: where it begins; `known`: what is ordered before that; `found`: what it read in the
+    run, by instruction, address and value; `end`: its own time behind it, None where nothing comes behind it."""
+
+    __slots__ = ("end", "found", "known", "look")
+
+    def __init__(self, look: Look, known: Table) -> None:
+        self.look, self.known = look, known
+        self.found: list[tuple[int, int, int]] = []
+        self.end: int | None = None
+
+
+class LookBack:
+    """One look-back: its threads by their numbers, and of their warp the lanes that had not ended. `asks`: its first read."""
+
+    def __init__(self, asks: Op) -> None:
+        self.asks = asks
+        self.members: dict[int, Member] = {}
+        self.running = 0
+
+
+class _Asks(BaseException):
+    """A copy is about to read, and has not been told what it finds."""
+
+
+class _Meets(BaseException):
+    """A copy is about to execute an instruction together with others of its warp."""
+
+
+class _Reader:
+    """Watches a copy: reads by some instructions find what they are told; whatever others would see ends it."""
+
+    def __init__(self, searched: frozenset[int]) -> None:
+        self.searched = searched
+        self.told: int | None = None
+
+    def reads(self, thread: Any, address: int, size: int) -> int:
+        if id(thread.instruction.instruction) not in self.searched:
+            raise Ended
+        if self.told is None:
+            raise _Asks(thread.op, address, size)
+        value, self.told = self.told, None
+        return value & ((1 << 8 * size) - 1)
+
+    def __getattr__(self, name: str) -> Any:
+        return _ended
+
+
+def _ended(*_: Any, **__: Any) -> NoReturn:
+    raise Ended
+
+
+class _Walker(Copying):
+    """A copy of a thread that meets others."""
+
+    __slots__ = ()
+
+    def collective(self, op: int, arguments: tuple[Any, ...]) -> Any:
+        if self.answered:
+            return self._answer()
+        how, mask = self.launch.collective(op)
+        if mask is None or how.form.whole is not None or how.form.mnemonic == "bar":
+            raise Ended  # __syncwarp orders memory, and so is something that others see
+        raise _Meets(op, arguments)
+
+    effect = modify = _ended
+
+
+class _At(NamedTuple):
+    """Where a thread is: about to execute a block."""
+
+    key: Hashable
+    block: int
+    registers: list[Any]
+    carry: Any
+
+
+class _Stop(NamedTuple):
+    """Where a thread goes on only with others (`op`, with what it brings), or with what others see."""
+
+    key: Hashable
+    at: _At
+    op: int = -1
+    brings: tuple[Any, ...] = ()
+
+
+class _Reached(NamedTuple):
+    """All stops that a thread may come to from somewhere by itself, and the one that it does with the last values."""
+
+    stops: tuple[_Stop, ...]
+    last: _Stop
+
+
+class _Thread:
+    """A thread on its ways."""
+
+    def __init__(self, member: Member, live: Live, searched: frozenset[int], finds: Finds) -> None:
+        look = member.look
+        self._walker: Any = _copied(look)
+        self._reader = self._walker.watcher = _Reader(searched)
+        self._live, self._finds = live, finds
+        self._compiled, self._parameters = look.thread.launch.compiled, look.thread.launch.read_parameters  # type: ignore[attr-defined]
+        self.lane, self.warp, self.cta = self._walker.lane, self._walker.warp, self._walker.cta
+        self.begins = self._at(look.block, look.registers, look.thread.carry)
+        self._reached: dict[Hashable, _Reached] = {}
+
+    def _at(self, block: int, registers: list[Any], carry: Any) -> _At:
+        return _At((block, self._live.of(block, registers), plain(carry)), block, registers, carry)
+
+    def reached(self, begins: _At | _Stop) -> _Reached:
+        """Raises NotConfluent where it never stops with the last values, or there is too much to look at."""
+        if isinstance(begins, _Stop):
+            return _Reached((begins,), begins)
+        if begins.key not in self._reached:
+            self._reached[begins.key] = self._walk(begins)
+        return self._reached[begins.key]
+
+    def _walk(self, begins: _At) -> _Reached:
+        stops: dict[Hashable, _Stop] = {}
+        lasts: dict[Hashable, _At | _Stop] = {}
+        seen, waiting = {begins.key}, [begins]
+        while waiting:
+            at = waiting.pop()
+            step()
+            for after, is_last in self._behind(at):
+                if is_last:
+                    lasts[at.key] = after
+                if isinstance(after, _Stop):
+                    stops[after.key] = after
+                elif after.key not in seen:
+                    seen.add(after.key)
+                    waiting.append(after)
+            if len(seen) > _MOST_STATES:
+                raise NotConfluent
+        for key in seen:
+            _last(lasts, key)
+        return _Reached(tuple(stops.values()), _last(lasts, begins.key))
+
+    def _behind(self, at: _At) -> Iterable[tuple[_At | _Stop, bool]]:
+        """What comes behind a block, and whether it does with the last value."""
+        try:
+            yield self.executes(at), True
+            return
+        except _Asks as asks:
+            op, address, size = asks.args
+        values, last = self._finds(op, address, size)
+        for value in sorted(values):
+            yield self.executes(at, value), value == last
+
+    def executes(self, at: _At, told: int | None = None, answer: Any = None) -> _At | _Stop:
+        """One block, with what a read finds there, or with what others have brought. Raises _Asks."""
+        walker = self._walker
+        walker.R, walker.carry, walker.op = list(at.registers), at.carry, -1
+        walker.answer, walker.answered = answer, answer is not None
+        self._reader.told = told
+        try:
+            block = self._compiled.blocks[at.block](walker, walker.R, self._parameters)
+        except _Asks:
+            if answer is not None:
+                raise NotConfluent from None
+            raise
+        except _Meets as meets:
+            op, brings = meets.args
+            place = self._live.before(self._compiled.ops[op], walker.R)
+            return _Stop((place, plain(walker.carry)), at, op, brings)
+        except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
+            stopped = stopped_at(self._compiled, error)
+            if stopped is None or not isinstance(error, Ended):
+                raise NotConfluent from None
+            return _Stop((self._live.before(stopped, walker.R), plain(walker.carry)), at)
+        if block < 0:
+            raise NotConfluent
+        return self._at(block, walker.R, walker.carry)
+
+
+def _copied(look: Look) -> Any:
+    import copy
+
+    walker = copy.copy(look.thread)
+    walker.__class__ = _Walker
+    walker.frames = list(look.thread.frames)
+    return walker
+
+
+def _last(lasts: dict[Hashable, _At | _Stop], key: Hashable) -> _Stop:
+    """Where the last values lead. Raises NotConfluent where they lead round and round."""
+    seen = set()
+    while key not in seen:
+        seen.add(key)
+        after = lasts.get(key)
+        if after is None:
+            break
+        if isinstance(after, _Stop):
+            return after
+        key = after.key
+    raise NotConfluent
+
+
+#: Where each thread of a look-back is.
+_Together = tuple[_At | _Stop, ...]
+
+
+class Ways:
+    """All ways of a look-back."""
+
+    def __init__(self, of: LookBack, live: Live, searched: frozenset[int], finds: Callable[[int], Finds]) -> None:
+        """`finds`: what the thread with a number may find."""
+        self._of = of
+        self._threads = [_Thread(m, live, searched, finds(number)) for number, m in of.members.items()]
+        self._launch: Any = next(iter(of.members.values())).look.thread.launch
+        self.number = 0
+
+    def check(self) -> None:
+        """Raises NotConfluent where not all ways come to the same, or the run went none of them."""
+        begins: _Together = tuple(thread.begins for thread in self._threads)
+        ends: set[Hashable] = set()
+        lasts: dict[Hashable, Hashable] = {}
+        seen, waiting = {_key(begins)}, [begins]
+        while waiting:
+            at = waiting.pop()
+            reached = [thread.reached(place) for thread, place in zip(self._threads, at, strict=True)]
+            self.number += prod(len(found.stops) for found in reached)
+            if self.number > _MOST_WAYS:
+                raise NotConfluent
+            last = _key([found.last for found in reached])
+            for stops in product(*(found.stops for found in reached)):
+                step()
+                after = self._meet(stops)
+                if after is None:
+                    ends.add(_key(stops))
+                    if len(ends) > 1:
+                        raise NotConfluent
+                elif _key(after) not in seen:
+                    seen.add(_key(after))
+                    waiting.append(after)
+                if _key(stops) == last:
+                    lasts[_key(at)] = None if after is None else _key(after)
+        _all_end(lasts)
+        if _key(self._replayed(begins)) not in ends:
+            raise NotConfluent
+
+    def _meet(self, stops: Sequence[_Stop]) -> _Together | None:
+        """Threads that have come together go on; None where there are none."""
+        places: dict[Hashable, list[int]] = {}
+        for i, stop in enumerate(stops):
+            if stop.op >= 0:
+                how, position = self._launch.collective(stop.op)
+                thread = self._threads[i]
+                place = thread.warp, id(thread.cta), id(how.form), how.present, stop.brings[position]
+                places.setdefault(place, []).append(i)
+        after: list[_At | _Stop] = list(stops)
+        for place, met in places.items():
+            if sum(1 << self._threads[i].lane for i in met) != place[-1] & self._of.running:  # type: ignore[index]
+                continue
+            how, _ = self._launch.collective(stops[met[0]].op)
+            brought = {self._threads[i].lane: stops[i].brings for i in sorted(met, key=lambda i: self._threads[i].lane)}
+            results = how.form.meaning(how, Lanes(brought, _undetermined))
+            for i in met:
+                answered = results[self._threads[i].lane]
+                after[i] = self._threads[i].executes(stops[i].at, answer=() if answered is None else answered)
+        return None if all(one is other for one, other in zip(after, stops, strict=True)) else tuple(after)
+
+    def _replayed(self, begins: _Together) -> tuple[_Stop, ...]:
+        """Where the run comes to, by what its threads have found. Raises NotConfluent where they do not read just that."""
+        found = [iter(member.found) for member in self._of.members.values()]
+        at = begins
+        while True:
+            stops = tuple(map(_follow, self._threads, at, found))
+            after = self._meet(stops)
+            if after is None:
+                break
+            at = after
+        if any(next(left, None) is not None for left in found):
+            raise NotConfluent
+        return stops
+
+
+def _follow(thread: _Thread, at: _At | _Stop, found: Any) -> _Stop:
+    """Where a thread comes to that finds what it found in the run."""
+    while isinstance(at, _At):
+        step()
+        try:
+            at = thread.executes(at)
+        except _Asks as asks:
+            op, address, _ = asks.args
+            of_run = next(found, None)
+            if of_run is None or of_run[:2] != (op, address):
+                raise NotConfluent from None
+            at = thread.executes(at, of_run[2])
+    return at
+
+
+def _key(together: Sequence[_At | _Stop]) -> Hashable:
+    return tuple((type(one) is _Stop, one.key) for one in together)
+
+
+def _all_end(lasts: dict[Hashable, Hashable]) -> None:
+    """Raises NotConfluent where threads that find the last values everywhere go round and round."""
+    ending: set[Hashable] = {None}
+    for key in lasts:
+        on_the_way: list[Hashable] = []
+        while key not in ending:
+            if key in on_the_way or key not in lasts:
+                raise NotConfluent
+            on_the_way.append(key)
+            key = lasts[key]
+        ending.update(on_the_way)
+
+
+def _undetermined(lane: int) -> NoReturn:
+    raise NotConfluent

@@ -42,6 +42,7 @@ def test_every_picture_beside_the_pages_is_shown_by_one() -> None:
         assert len(shown) >= len(list(folder.glob("*.md"))) - 1  # one on each page but the index, and more
 
 
+@pytest.mark.long
 @pytest.mark.compares(1.0)
 @pytest.mark.parametrize("axiom", some(10, doc_pages.axioms()))
 def test_searching_again_gives_the_test_that_needs_the_axiom(axiom: str) -> None:

@@ -239,6 +239,7 @@ def test_a_run_says_what_it_skipped_and_compared_in_its_last_lines(project: Path
     assert "0 of 0 compared: at least 50% must be" in text
 
 
+@pytest.mark.long
 def test_what_a_run_leaves_of_a_test_that_is_tried_in_part_is_long(project: Path) -> None:
     assert "3 passed, 4 deselected" in said(project, "-v", "-m", "not long", "test_parts.py")
     assert "4 passed, 3 deselected" in said(project, "-v", "-m", "long", "test_parts.py")
@@ -253,6 +254,7 @@ def test_processes_share_byte_code() -> None:
 CHOSEN = ("-k", "in_a_worker")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", some(2, [[], ["."]]))
 def test_a_run_of_folders_takes_every_core_by_itself(project: Path, arguments: list[str]) -> None:
     assert "1 failed" not in said(project, *arguments, *CHOSEN)

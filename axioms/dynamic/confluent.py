@@ -12,10 +12,9 @@ from typing import Any
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped
-from axioms.dynamic.lookbacks import Finds, LookBack, Member, NotConfluent, Ways
+from axioms.dynamic.lookbacks import Finds, LookBack, Looking, NotConfluent, Ways
 from axioms.dynamic.shadow import Access
-from axioms.dynamic.waiting import Look, Place, Read, Written
-from ptxcore.isa.effect_kinds import EffectKind
+from axioms.dynamic.waiting import Look, Place, Written
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op
@@ -97,8 +96,8 @@ class Confluent(Determinate):
             of.members[number] = self._member(self.looked[number])
         of.members[number].found.append((thread.op, self._address, value))
 
-    def _member(self, look: Look) -> Member:
-        return Member(look, self.clocks.known[look.thread.number])
+    def _member(self, look: Look) -> Looking:
+        return Looking(look, self.clocks.known[look.thread.number])
 
     def _ends(self, number: int) -> None:
         """A thread does something that others see."""
@@ -138,16 +137,16 @@ class Confluent(Determinate):
         first = next(iter(self.found[0].members.values())).look.thread
         live = self.live_of(first)
         for of in self.found:
-            ways = Ways(of, live, self.searched, lambda number, of=of: self._finds(of.members[number]))  # type: ignore[misc]
+            ways = Ways(of, live, self.searched, self._finds)
             try:
                 ways.check()
             except NotConfluent:
                 raise Stopped(Open("order", Party(next(iter(of.members)), of.asks))) from None
             self.ways += ways.number
 
-    def _finds(self, member: Member) -> Finds:
+    def _finds(self, member: Looking) -> Finds:
         """What a thread may find in its look-back."""
-        ops = member.look.thread.launch.compiled.ops  # type: ignore[attr-defined]
+        ops = member.look.thread.launch.compiled.ops
         known: dict[tuple[int, int, int], tuple[set[int], int]] = {}
 
         def finds(op: int, address: int, size: int) -> tuple[set[int], int]:
@@ -162,7 +161,7 @@ class Confluent(Determinate):
 
         return finds
 
-    def _possible(self, member: Member, scope: str, segment: Segment, first: int, size: int) -> tuple[set[int], int]:
+    def _possible(self, member: Looking, scope: str, segment: Segment, first: int, size: int) -> tuple[set[int], int]:
         """The values that a read may find, and the last one. Raises NotConfluent where that is open, or it might race."""
         at, place = self.places.get(id(segment), {}).get(first, (-1, None))
         if place is None or at != first or place.size != size or not self._strongly_written(segment, first, size):

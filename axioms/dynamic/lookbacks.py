@@ -12,7 +12,8 @@ and if from everywhere the values that the bytes have in the end lead on. docs/w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import copy
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple, NoReturn
@@ -35,7 +36,7 @@ class NotConfluent(Exception):
     """What the threads come to may hang on what they find, as far as this tells."""
 
 
-class Member:
+class Looking:
     """A thread of a look-back. `look`: where it begins; `known`: what is ordered before that; `found`: what it read in the
     run, by instruction, address and value; `end`: its own time behind it, None where nothing comes behind it."""
 
@@ -52,7 +53,7 @@ class LookBack:
 
     def __init__(self, asks: Op) -> None:
         self.asks = asks
-        self.members: dict[int, Member] = {}
+        self.members: dict[int, Looking] = {}
         self.running = 0
 
 
@@ -131,7 +132,7 @@ class _Reached(NamedTuple):
 class _Thread:
     """A thread on its ways."""
 
-    def __init__(self, member: Member, live: Live, searched: frozenset[int], finds: Finds) -> None:
+    def __init__(self, member: Looking, live: Live, searched: frozenset[int], finds: Finds) -> None:
         look = member.look
         self._walker: Any = _copied(look)
         self._reader = self._walker.watcher = _Reader(searched)
@@ -211,8 +212,6 @@ class _Thread:
 
 
 def _copied(look: Look) -> Any:
-    import copy
-
     walker = copy.copy(look.thread)
     walker.__class__ = _Walker
     walker.frames = list(look.thread.frames)
@@ -240,10 +239,10 @@ _Together = tuple[_At | _Stop, ...]
 class Ways:
     """All ways of a look-back."""
 
-    def __init__(self, of: LookBack, live: Live, searched: frozenset[int], finds: Callable[[int], Finds]) -> None:
-        """`finds`: what the thread with a number may find."""
+    def __init__(self, of: LookBack, live: Live, searched: frozenset[int], finds: Callable[[Looking], Finds]) -> None:
+        """`finds`: what a thread may find."""
         self._of = of
-        self._threads = [_Thread(m, live, searched, finds(number)) for number, m in of.members.items()]
+        self._threads = [_Thread(member, live, searched, finds(member)) for member in of.members.values()]
         self._launch: Any = next(iter(of.members.values())).look.thread.launch
         self.number = 0
 
@@ -278,7 +277,7 @@ class Ways:
 
     def _meet(self, stops: Sequence[_Stop]) -> _Together | None:
         """Threads that have come together go on; None where there are none."""
-        places: dict[Hashable, list[int]] = {}
+        places: dict[tuple[Any, ...], list[int]] = {}
         for i, stop in enumerate(stops):
             if stop.op >= 0:
                 how, position = self._launch.collective(stop.op)
@@ -287,7 +286,7 @@ class Ways:
                 places.setdefault(place, []).append(i)
         after: list[_At | _Stop] = list(stops)
         for place, met in places.items():
-            if sum(1 << self._threads[i].lane for i in met) != place[-1] & self._of.running:  # type: ignore[index]
+            if sum(1 << self._threads[i].lane for i in met) != place[-1] & self._of.running:
                 continue
             how, _ = self._launch.collective(stops[met[0]].op)
             brought = {self._threads[i].lane: stops[i].brings for i in sorted(met, key=lambda i: self._threads[i].lane)}
@@ -312,19 +311,24 @@ class Ways:
         return stops
 
 
-def _follow(thread: _Thread, at: _At | _Stop, found: Any) -> _Stop:
+def _follow(thread: _Thread, begins: _At | _Stop, found: Iterator[tuple[int, int, int]]) -> _Stop:
     """Where a thread comes to that finds what it found in the run."""
+    at = begins
     while isinstance(at, _At):
         step()
-        try:
-            at = thread.executes(at)
-        except _Asks as asks:
-            op, address, _ = asks.args
-            of_run = next(found, None)
-            if of_run is None or of_run[:2] != (op, address):
-                raise NotConfluent from None
-            at = thread.executes(at, of_run[2])
+        at = _once_more(thread, at, found)
     return at
+
+
+def _once_more(thread: _Thread, at: _At, found: Iterator[tuple[int, int, int]]) -> _At | _Stop:
+    try:
+        return thread.executes(at)
+    except _Asks as asks:
+        op, address, _ = asks.args
+        of_run = next(found, None)
+        if of_run is None or of_run[:2] != (op, address):
+            raise NotConfluent from None
+        return thread.executes(at, of_run[2])
 
 
 def _key(together: Sequence[_At | _Stop]) -> Hashable:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ptxcore.machine.run.special import Triple
     from ptxmm.kernels.places import Places
     from ptxmm.kernels.runs import Runs, State
-    from ptxmm.kernels.whole import _Ran
+    from ptxmm.kernels.watched_runs import WatchedRun
     from ptxmm.result import Result
 
 #: Choices at most. Where each cluster asks until it is refused, three of them have 25 and four 147.
@@ -34,7 +34,7 @@ def cancels(runs: Runs) -> bool:
     return any(op.use.form.run is try_cancel for code in codes for op in code.ops)
 
 
-def _chosen(run: Callable[..., _Ran], choices: Choices) -> tuple[_Ran, bool]:
+def _chosen(run: Callable[..., WatchedRun], choices: Choices) -> tuple[WatchedRun, bool]:
     """A run that chooses, and whether each cluster has begun in it or was cancelled."""
     made: list[ChosenClusters] = []
 
@@ -48,7 +48,9 @@ def _chosen(run: Callable[..., _Ran], choices: Choices) -> tuple[_Ran, bool]:
     return ran, not any(one.left for one in made)
 
 
-def decide_by_choices(runs: Runs, result: Result, places: Places, run: Callable[..., _Ran], *, racing: bool) -> str:
+def decide_by_choices(
+    runs: Runs, result: Result, places: Places, run: Callable[..., WatchedRun], *, racing: bool
+) -> str:
     """Answers all checks of a test whose kernels cancel clusters: by a run for each choice of who begins, who is cancelled by
     whom and which requests are refused, each of which stands for all executions with that choice. Gives why where something
     is left open."""
@@ -88,11 +90,11 @@ def decide_by_choices(runs: Runs, result: Result, places: Places, run: Callable[
     return ""
 
 
-def _overwrites(ran: _Ran) -> bool:
+def _overwrites(ran: WatchedRun) -> bool:
     """Whether some asynchronous write follows a read, but for a fence between their proxies."""
     return any(isinstance(w, Determinate) and w.copies.overwriting is not None for w in ran.watchers)
 
 
-def _place_of(places: Places, ran: _Ran, open_: Open) -> str:
+def _place_of(places: Places, ran: WatchedRun, open_: Open) -> str:
     number = len(ran.watchers) - 1
     return str(places.of(number, open_.party.op, ran.recorded[number].program)) if open_.party else ""

@@ -9,32 +9,30 @@ import time
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from axioms.dynamic.confluent import Confluent, open_reads
+from axioms.dynamic.confluent import Confluent
 from axioms.dynamic.depends import Ran
 from axioms.dynamic.determinate import Determinate
-from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
-from axioms.dynamic.recording import Batches, Recording
+from axioms.dynamic.findings import Misuse, Open, Race
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES
 from ptxcore.clock import left, limited
-from ptxcore.machine.run.faults import KernelError
-from ptxcore.machine.run.launch import UsageError
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.cancelled import cancels
 from ptxmm.kernels.changing import NotAlike
 from ptxmm.kernels.changing import Places as ChangingPlaces
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Buffer, Launch
+from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
-from ptxmm.kernels.runs import Runs, State, Watchers, all_beside, truth
+from ptxmm.kernels.runs import Runs, State, all_beside, truth
 from ptxmm.kernels.several import Failed, OpenIn, RaceOf, Several, hunt, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.ticketed import decide_by_tickets
+from ptxmm.kernels.watched_runs import WatchedRun, looking_back, watched_run
 from ptxmm.kernels.whole_contents import FILLS, Contents
 from ptxmm.kernels.whole_findings import Findings
 from ptxmm.report import checks as words
@@ -44,12 +42,9 @@ from ptxmm.result import Checked, Result, observation_of
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
-    from ptxcore.machine.lower.ops import ExecutableModule
 
 #: Tests of fewer threads are decided event by event: that is as fast there, and lists executions.
 FEWEST = 33
-#: Instructions after which a run of a test without a time limit is given up.
-_LIMIT = 100_000_000
 #: A run has buffers in full: with more bytes in all, only what is touched is looked at.
 _MOST_BYTES = 1 << 28
 #: Seeds of other orders, in which a race may show that an error hides in this one.
@@ -124,23 +119,12 @@ def tells_races(model: Model) -> bool:
     return any(flag.name == "data" for flag in model.flags)
 
 
-class _Ran(NamedTuple):
-    """What became of a run: who watched its launches, the last one last; the final values where it ended, else why not."""
-
-    watchers: list[Determinate | Together]
-    state: State | None
-    why: Race | Misuse | Open | None
-    recorded: list[Ran]
-    error: KernelError | None = None
-    searched: frozenset[int] = frozenset()  # the instructions that were taken for look-backs
-
-
 def decide_whole(test: KernelTest, result: Result, deadline: float | None, model: Model) -> str:
     """Answers all checks of a test by one run and writes the answers into the result. Otherwise it leaves the result as it is,
     and says why. Raises InputError for a module that is wrong."""
     racing = tells_races(model)
     runs = Runs(test, watched=True)
-    run = partial(_run, runs, readings=model.readings)
+    run = partial(watched_run, runs, readings=model.readings)
     places = Places(test)
     result.warnings = places.warnings(runs.warnings)
     if cancels(runs):
@@ -202,23 +186,14 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     copies = sum(w.copies.issued for w in ran.watchers if isinstance(w, Determinate))
     commuted = any(w.commuted for w in ran.watchers)
     result.notes.append(told.counted(threads_of(test), accesses, meetings, waits, copies, commuted=commuted))
+    looking = [w for w in ran.watchers if isinstance(w, Confluent) and w.found]
+    if looking:
+        result.notes.append(told.looked_back(sum(len(w.found) for w in looking), sum(w.ways for w in looking)))
     result.notes += [contents.said(), *held_at_first(_open_ones(test))]
     return ""
 
 
-def looking_back(run: Callable[..., _Ran], ran: _Ran) -> _Ran:
-    """The run again, with the reads that lead on in several ways taken for look-backs; as it is where that decides nothing."""
-    again = ran
-    while isinstance(again.why, Open) and again.why.what == "order":
-        last = again.watchers[-1]
-        more = {id(op.instruction) for op in open_reads(last)} - again.searched if isinstance(last, Determinate) else set()
-        if not more:
-            return ran
-        again = run(None, searched=again.searched | more)._replace(searched=again.searched | more)
-    return ran if isinstance(again.why, Open) else again
-
-
-def _found(runs: Runs, result: Result, ran: _Ran, places: Places, *, racing: bool) -> bool:
+def _found(runs: Runs, result: Result, ran: WatchedRun, places: Places, *, racing: bool) -> bool:
     """Whether what a run shows is wrong, whatever other executions do: then it is told."""
     if not ran.watchers:
         return False
@@ -255,7 +230,7 @@ def _is_certain(watcher: Determinate | Together) -> bool:
     return watcher.unknown is None and not (isinstance(watcher, Determinate) and watcher.phases.unsure)
 
 
-def _other_orders(ran: _Ran) -> tuple[int | None, ...]:
+def _other_orders(ran: WatchedRun) -> tuple[int | None, ...]:
     """Seeds of orders of single threads in which a race may show that did not in a run: where an error hides it, since
     somebody may have written what a thread read in vain; and where it may come before what was open."""
     if ran.error is not None and ran.error.kind not in _TELLING:
@@ -269,64 +244,10 @@ def _open_ones(test: KernelTest) -> list[str]:
     return [p.name for p in test.parameters if isinstance(p, Buffer) and p.open]
 
 
-def _differ(one: _Ran, other: _Ran) -> bool:
+def _differ(one: WatchedRun, other: WatchedRun) -> bool:
     """Whether two runs are not the same, as those are that differ in contents on which nothing depends."""
     counts = [[(w.accesses, w.meetings, w.waits, w.unknown is None) for w in ran.watchers] for ran in (one, other)]
     return other.why is not None or counts[0] != counts[1]
-
-
-def _run(
-    runs: Runs,
-    seed: int | None,
-    fill: int = 0,
-    *,
-    alone: bool = False,
-    readings: frozenset[str] = frozenset(),
-    clusters: Any = None,
-    searched: frozenset[int] = frozenset(),
-) -> _Ran:
-    """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
-    hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
-    instructions by which threads look back, by their identity."""
-    watchers: list[Determinate | Together] = []
-    recorded: list[Ran] = []
-
-    def watch(launch: Launch, program: ExecutableModule) -> Watchers:
-        size, number = prod(launch.block), len(watchers)
-        recorded.append(Ran(Recording(None), program, {}, searched))
-
-        def single() -> Recording:
-            watcher = Confluent(size, searched) if searched else Determinate(size)
-            watcher.readings = readings
-            watchers[number:] = [watcher]
-            recording = Recording(watcher)
-            recording.makes_clusters = clusters
-            recorded[number] = recorded[number]._replace(recording=recording)
-            return recording
-
-        if alone or searched or launch.entry not in program.functions:
-            return Watchers(None, single)
-        together = Together(program, launch.entry, size)
-        watchers.append(together)
-        batches = Batches(together)
-        recorded[number] = recorded[number]._replace(recording=batches)
-        return Watchers(batches, single)
-
-    def placed(names: dict[int, str]) -> None:
-        recorded[-1] = recorded[-1]._replace(buffers=names)
-
-    try:
-        state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill)
-        for watcher in watchers:
-            if isinstance(watcher, Confluent):
-                watcher.settle()
-        return _Ran(watchers, state, None, recorded, searched=searched)
-    except Stopped as stopped:
-        return _Ran(watchers, None, stopped.why, recorded)
-    except KernelError as error:
-        return _Ran(watchers, None, Open("limit" if error.kind == "limit" else "error"), recorded, error)
-    except UsageError:  # who builds the launch tells what is wrong
-        return _Ran(watchers, None, Open("launch"), recorded)
 
 
 def _decide_by_several(

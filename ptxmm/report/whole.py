@@ -66,6 +66,12 @@ def counted(threads: int, accesses: int, meetings: int, waits: int, copies: int,
     )
 
 
+def looked_back(number: int, ways: int) -> str:
+    """The note of a test in which threads look back."""
+    backs = "the look-back" if number == 1 else f"each of {number:,} look-backs"
+    return f"{backs} comes to the same, whichever of the values that others publish its reads find ({ways:,} ways)"
+
+
 def undrawn(runs: int) -> str:
     """Why there is no picture of a test that runs decided."""
     several = "one run of all threads" if runs == 1 else f"{runs:,} runs of all threads"

@@ -167,6 +167,7 @@ def test_a_barrier_owes_nothing_from_its_misuse_on(thread: str, meaning: bool, e
     assert not decision.states
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 def test_only_threads_that_a_loop_bound_stopped_might_still_come_to_a_barrier(engine: str) -> None:
     """The spin sees at once what came before the barrier, and nobody else could have let its thread through that."""

@@ -305,6 +305,7 @@ def test_copies_are_cut_where_what_they_may_carry_differs() -> None:
 # Against each other.
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.6)
 @QUICK
 @given(mixed_sizes(3))

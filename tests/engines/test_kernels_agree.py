@@ -45,7 +45,7 @@ def test_each_check_is_decided_by_its_own_expression(engine: str) -> None:
             assert decision.satisfied == [question.holds(check, state) for state in decision.states]
 
 
-@pytest.mark.part(4)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed",
     [

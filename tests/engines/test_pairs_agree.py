@@ -62,6 +62,7 @@ def test_programs_have_both_features(data: st.DataObject, pair: tuple[Feature, F
     assert has_both(text, *pair), text
 
 
+@pytest.mark.long
 def test_most_programs_can_do_several_things() -> None:
     """Not one outcome only: several, or some execution that makes them undefined."""
     kinds = Counter[str]()
@@ -86,6 +87,7 @@ def assert_cutting_shows_nothing_more(text: str) -> None:
     assert found.undefined is not None or found.states == expected.states, text
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.9)
 @_some(12)
 @given(st.sampled_from(COPIES).flatmap(lambda pair: pairs(*pair)))

@@ -95,6 +95,7 @@ def test_of_lanes_that_were_judged_differently(first: Lane, second: Lane) -> Non
     compare(first, second)
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.9)
 @pytest.mark.parametrize("count", lengths(12, 60))
 def test_of_some_pairs_of_lanes(count: int) -> None:

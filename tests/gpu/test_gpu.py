@@ -71,6 +71,7 @@ def test_what_a_gpu_lacks_is_left_out_with_the_reason() -> None:
     assert all("sm_100" in why or "ptxas" in why for why in made.left_out.values())
 
 
+@pytest.mark.long
 @needs_ptxas
 def test_ptxas_and_the_checker_take_the_kernels() -> None:
     accepted(plan(HOPPER, 2), whole=False)

@@ -47,6 +47,7 @@ def test_nothing_is_advised_about_what_is_right(every: int) -> None:
     assert {path: advice for path, advice in found.items() if advice} == {}
 
 
+@pytest.mark.long
 def test_a_fix_leaves_a_module_without_errors_and_without_what_it_mends() -> None:
     codes: dict[str, int] = {}
     for path in WRONG:

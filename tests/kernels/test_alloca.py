@@ -209,6 +209,7 @@ L:
 """
 
 
+@pytest.mark.long
 def test_a_loop_takes_and_gives_back_again_and_again() -> None:
     assert kernel(LOOP, forall="x[0] == 179700").check().verdict == "ok"
     told = kernel(LOOP.replace("stackrestore.u64 %d3;", ""), forall="x[0] == 179700").check()

@@ -82,6 +82,7 @@ def states(result: Result) -> set[tuple[tuple[str, int], ...]]:
     return {tuple(sorted(state.items())) for state in result.states}
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.9)
 @pytest.mark.parametrize("count", lengths(2, 7))
 def test_all_contents_are_what_brute_force_finds_with_each_of_them(count: int) -> None:

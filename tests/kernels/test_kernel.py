@@ -128,6 +128,7 @@ def test_what_nothing_wrote_breaks_one_promise_where_another_is_broken_anyway() 
     assert "1 in every word" in result.notes[-1]
 
 
+@pytest.mark.long
 def test_who_waits_for_ever_is_decided_where_values_have_no_bound() -> None:
     text = SPIN.replace("%p<2>;", "%p<2>; .reg .b32 %c;").replace(
         "L:  ld", "mov.u32 %c, %clock; mul.lo.u32 %c, %c, %c; st.global.u32 [%rd2+4], %c;\nL:  ld"

@@ -157,6 +157,7 @@ def test_a_spoilt_copy_of_the_parser_is_made_anew(tmp_path: Path) -> None:
     assert said == [("==\n", "")] * 3
 
 
+@pytest.mark.long
 def test_nesting_has_a_limit_and_length_has_none() -> None:
     assert holds(" && ".join(["1"] * 5000))
     assert holds("(" * 5000 + "1" + ")" * 5000)

@@ -55,6 +55,7 @@ def test_a_texture_that_nobody_writes_is_filtered(engine: str) -> None:
     assert not any("taken to be any value" in note for note in result.notes)
 
 
+@pytest.mark.long
 def test_what_a_filter_rounds_is_any_value_and_told() -> None:
     texture = {**_TEXTURE, "init": [1.0, 2.0, 0.1, 5.0]}
     result = copying(texture, forall=["o[0] == 1.5", "o[1] == 1.05"]).check()
@@ -119,6 +120,7 @@ def test_a_reference_of_an_old_module_is_refused_at_its_line() -> None:
         test.check()
 
 
+@pytest.mark.long
 def test_lookups_are_explored_as_they_run() -> None:
     """Random lookups with coordinates in the text: what is exact is that value in every execution."""
     random = Random(11)

@@ -32,6 +32,7 @@ def test_nine_threads_are_right(name: str) -> None:
     assert (found.verdict, found.complete) == ("ok", True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(2, ["mutex_wait", "semaphore_real"]))
 def test_eight_blocks_take_a_mutex_by_exchange(name: str) -> None:
     """The exchange with which a thread comes says nothing of who has the lock when: the store that opens it does."""

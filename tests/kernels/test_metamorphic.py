@@ -127,5 +127,6 @@ def test_every_compilation_has_the_same_verdict(path: Path, variant: str, tmp_pa
     assert_same_when_compiled(path, variant, tmp_path)
 
 
+@pytest.mark.long
 def test_some_compilation_has_the_same_verdict(tmp_path: Path) -> None:
     assert_same_when_compiled(HERE / "gate" / "mp_atomic_ref" / "test.toml", "fixed", tmp_path, count=1)

@@ -138,6 +138,7 @@ def test_sums_of_which_every_order_gives_the_same() -> None:
     assert result.verdict == "ok" and not any("any value" in note for note in result.notes)
 
 
+@pytest.mark.long
 def test_sums_that_depend_on_the_order_are_any_value_and_told() -> None:
     third = {"a2": {"type": "f32", "elements": 1, "init": [-16777216.0]}, "a": {"multimem": ["a0", "a1", "a2"]}}
     first = {f"a{i}": {"type": "f32", "elements": 1, "init": [value]} for i, value in enumerate((16777216.0, 1.0))}

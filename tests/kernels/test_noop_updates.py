@@ -42,6 +42,7 @@ def test_outcomes_are_the_same_as_with_every_turn_followed(name: str, monkeypatc
     assert short.verdict == long.verdict and short.complete
 
 
+@pytest.mark.long
 def test_a_lock_of_nine_threads_is_decided_without_a_bound() -> None:
     result = kernel("ttas_lock.correct", blocks=3, threads=3, forall="x[0] == 9", race_free=True).check()
     assert (result.verdict, result.complete) == ("ok", True)

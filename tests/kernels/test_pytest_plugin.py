@@ -93,6 +93,7 @@ def test_settings_come_from_the_ini_file_and_from_options(project: pytest.Pytest
     result.stdout.fnmatch_lines(["*ptx-5.0*"])
 
 
+@pytest.mark.long
 def test_a_setting_that_is_none_is_refused(project: pytest.Pytester) -> None:
     for name, said, message in (
         ("timeout", "soon", "a time is needed, as 60, 60s, 2m or 1h (a number is one of seconds), not 'soon'"),

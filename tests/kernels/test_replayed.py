@@ -46,6 +46,7 @@ def _test(grid: int, block: int, meant: str = "", taken: str = _FIRST) -> Kernel
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
+@pytest.mark.long
 def test_a_race_of_a_smaller_launch_is_shown_in_the_full_one() -> None:
     open_, found = by_runs(_test(8, 64))
     assert not open_ and found.verdict == "no" and len(found.races) == 1

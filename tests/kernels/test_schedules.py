@@ -91,6 +91,7 @@ def test_some_schedules_show_nothing_forbidden(some: list[tuple[Path, str]]) -> 
         compare(path, variant, 5)
 
 
+@pytest.mark.long
 def test_what_exploration_does_not_allow_is_noticed() -> None:
     """A comparison that cannot fail would be worth nothing: also where a bound cut executions."""
     for path, variant in [next(t for t in TESTS if named(t) == "rw_lock:buggy")]:

@@ -70,7 +70,7 @@ def ptx() -> ModuleType:
     return module
 
 
-@pytest.mark.part(3)
+@pytest.mark.long
 @pytest.mark.parametrize("what", some(3, MODULES))
 def test_reading_and_checking_take_less_than_a_hundred_bytes_for_each_of_the_source(ptx: ModuleType, what: str) -> None:
     text = MODULES[what]
@@ -130,6 +130,7 @@ def test_a_server_under_load_loses_nothing() -> None:
     assert "; lost: 0\n" in done.stdout and "workers left behind: none\n" in done.stdout
 
 
+@pytest.mark.long
 def test_whole_launches_are_measured_in_processes_of_their_own() -> None:
     done = subprocess.run(
         [sys.executable, FOLDER / "whole.py", "streamk", "--limit", "600"],

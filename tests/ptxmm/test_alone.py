@@ -39,6 +39,7 @@ def test_a_failure_that_nobody_expected_is_told() -> None:
     assert alone(failing, "it", lost) == "it: ended with status 1"
 
 
+@pytest.mark.long
 def test_who_is_interrupted_leaves_no_process(tmp_path: Path) -> None:
     """The parent hears of Ctrl-C, as soon as there is a process and while that computes."""
 

@@ -77,9 +77,9 @@ STRONGER = [
     ("02-release-acquire", "st.weak.u32 [data]", "st.relaxed.gpu.u32 [data]", 1),
     ("03-scopes", ".cta.u32", ".gpu.u32", 2),
     ("04-store-buffering", "fence.sc.gpu", "fence.sc.sys", 1),
-    ("05-iriw", "st.relaxed.gpu", "st.release.gpu", 2),
+    pytest.param("05-iriw", "st.relaxed.gpu", "st.release.gpu", 2, marks=pytest.mark.long),
     ("05-second-hand", "ld.relaxed.gpu.u32 %r0, [x]", "ld.acquire.gpu.u32 %r0, [x]", 1),
-    ("07-lock", "atom.acquire.gpu", "atom.acq_rel.gpu", 2),
+    pytest.param("07-lock", "atom.acquire.gpu", "atom.acq_rel.gpu", 2, marks=pytest.mark.long),
 ]
 
 

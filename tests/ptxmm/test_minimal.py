@@ -59,6 +59,7 @@ def test_each_minimal_test_comes_once_and_by_its_cycle() -> None:
     assert {dict(test.meta)["Expect"] for test in found} == {"no"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", some(3, [group.what for group in GROUPS]))
 def test_every_group_of_the_suite_has_minimal_tests(what: str) -> None:
     made = (test for group, test in suite(4, 3, "all") if group.what == what)

@@ -22,6 +22,7 @@ if __name__ == "__main__":
 
 import generated_clusters
 import generated_copies
+import generated_lookbacks
 import generated_peeks
 import generated_phases
 import generated_relays
@@ -41,7 +42,7 @@ from ptxmm.result import Result
 MADE: dict[str, Callable[[int], KernelTest]] = {
     "relays": generated_relays.kernel, "peeks": generated_peeks.kernel, "rounds": generated_rounds.kernel,
     "phases": generated_phases.kernel, "copies": generated_copies.kernel, "clusters": generated_clusters.kernel,
-    "transfers": generated_transfers.kernel,
+    "transfers": generated_transfers.kernel, "lookbacks": generated_lookbacks.kernel,
 }  # fmt: skip
 #: Iterations of loops: enough for a round in vain.
 _ROUNDS = 2

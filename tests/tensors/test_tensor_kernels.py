@@ -144,6 +144,7 @@ def test_bytes_that_are_no_map_are_refused(tmp_path: Path) -> None:
         assert caught.value.kind == "bad-tensor-map"
 
 
+@pytest.mark.long
 def test_a_run_tells_where_it_is_wrong(tmp_path: Path) -> None:
     for ptx, box, count, kind, said in (
         (PTX, (32, 4), 256, "deadlock", "k.ptx:16:"),

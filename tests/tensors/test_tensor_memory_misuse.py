@@ -75,7 +75,7 @@ def tried(text: str, seed: int | None = None) -> None:
     run(text, np.zeros(32768, np.uint8), np.zeros((128, 32), np.uint32), 0, seed=seed)
 
 
-@pytest.mark.part(4)
+@pytest.mark.long
 @pytest.mark.parametrize("name", RIGHT)
 def test_right(name: str) -> None:
     text = module(RIGHT[name], filled=32, declared=DECLARED)

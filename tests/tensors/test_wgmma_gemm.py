@@ -103,6 +103,7 @@ def test_tritons_matmul_by_tensor_copies() -> None:
     assert (c == a.astype(np.float64) @ b.astype(np.float64).T).all()
 
 
+@pytest.mark.long
 @needs_triton
 def test_tritons_attention() -> None:
     """The second product has A in registers; each row looks at those before, and powers are of two."""

@@ -208,7 +208,7 @@ def _over(block: int, *without: str) -> KernelTest:
         ((), "ok", "ok"),
         # What was written comes before what has read it: so under --war-ok it comes before the copy (section 8.9.5, 3c).
         ((_FENCE,), "undefined", "ok"),
-        ((_FENCE, _USED[0]), "no", "ok"),
+        pytest.param((_FENCE, _USED[0]), "no", "ok", marks=pytest.mark.long),
         ((_FENCE, _USED[1]), "undefined", "undefined"),
         ((_FENCE, *_USED), "ok", "ok"),
     ],

@@ -88,6 +88,7 @@ def test_what_is_undefined_may_be_computed_with(more: str, decided: bool) -> Non
     assert (result.verdict == "ok" and not open_) is decided
 
 
+@pytest.mark.long
 def test_an_allocation_of_all_columns_is_where_it_is() -> None:
     """512 columns begin with the first one, so that code may look at their address; fewer may be anywhere."""
     look = " and.b32 %r3, %base, 0x1ff; setp.ne.u32 %p0, %r3, 0; @%p0 bra END;\n setp.ge.u32 %p0, %t, 160;"

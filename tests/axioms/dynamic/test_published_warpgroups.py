@@ -226,6 +226,7 @@ def _some(few: tuple[Any, ...], all_: Any) -> list[Any]:
     return [one if one in few else pytest.param(one, marks=pytest.mark.campaign) for one in all_]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", _some((gemm,), FILES), ids=lambda made: made.__name__)
 def test_published_kernels_are_decided(made: Any) -> None:
     result = ptxmm.check(loaded(made))

@@ -46,6 +46,7 @@ def test_synchronization_that_acquires_orders_cells_under_one_reading(body: str)
     assert hint is (found.verdict == "ok")
 
 
+@pytest.mark.long
 def test_fences_are_right_under_each_reading() -> None:
     test = of(kernel(f"{STORE} {WAIT_ST} {BEFORE} bar.sync 0; {AFTER} @%py {MMA}"))
     assert {ptxmm.check(test, options=o).verdict for o in ((), (SYNC,), (ALONE,))} == {"ok"}
@@ -59,6 +60,7 @@ def _pair_by_bytes() -> KernelTest:
     return pair((f" {_FENCE}\n", ""))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("made", "right", "wrong"), [(_unfenced_ring, SYNC, ALONE), (_pair_by_bytes, OWN, ISSUER)], ids=["issue", "pair"]
 )

@@ -60,12 +60,14 @@ def compare(test: KernelTest) -> str:
     return result.verdict
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.6)
 @pytest.mark.parametrize("count", lengths(3, 12))
 def test_random_sequences_are_judged_alike(count: int) -> None:
     assert len({compare(of_one_cta(seed)) for seed in range(2000, 2000 + count)}) > 1
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.6)
 @pytest.mark.parametrize("count", lengths(1, 3))
 def test_random_sequences_of_pairs_are_judged_alike(count: int) -> None:

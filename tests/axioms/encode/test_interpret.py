@@ -155,6 +155,7 @@ def test_a_recursion_below_a_difference_is_asked_of_each_execution() -> None:
         assert model.residual is not None and model.residual.forbids and model.residual.name == "odd"
 
 
+@pytest.mark.long
 def test_a_model_may_nest_deeply() -> None:
     text = "empty " + "(" * 20_000 + "rf" + ";rmw^-1|rf)" * 20_000
     formula = Formula()

@@ -34,6 +34,7 @@ def test_the_table_has_a_row_for_all_that_is_to_be_told_apart() -> None:
     assert all(row.name for row in rows)
 
 
+@pytest.mark.long
 @pytest.mark.compares(1.0)
 def test_the_tests_of_the_table_tell_the_models_apart() -> None:
     for row in recorded():

@@ -107,6 +107,7 @@ def compare(rng: random.Random) -> None:
     note(1, {})
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.8)
 def test_of_some_kernels() -> None:
     rng = random.Random(0)

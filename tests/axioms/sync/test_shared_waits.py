@@ -77,6 +77,7 @@ def test_a_few_programs_have_the_same_answers_the_general_way(monkeypatch: pytes
     compare(monkeypatch, seed)
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.8)
 def test_the_engines_agree_on_them() -> None:
     for seed in range(40):

@@ -147,6 +147,7 @@ def any_test(draw: st.DrawFn) -> Test:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=drawn(150), deadline=None)
 @given(any_test())
 def test_what_is_written_reads_back_equal(test: Test) -> None:

@@ -103,6 +103,7 @@ def every(random: Random) -> Iterator[Case]:
             yield surface_case(random, opcode)
 
 
+@pytest.mark.long
 def test_every_form_that_has_a_meaning_is_drawn() -> None:
     left = set(MEANT)
     for case in every(Random(3)):

@@ -167,6 +167,7 @@ ASKED_OTHERWISE = [
 ]
 
 
+@pytest.mark.long
 def test_whatever_is_asked_otherwise_is_another_question(
     tests: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

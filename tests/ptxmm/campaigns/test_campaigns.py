@@ -270,6 +270,7 @@ def wait_for(process: subprocess.Popen[str], base: Path, had: int) -> None:
     wait_until(lambda: process.poll() is not None or (base.exists() and (had < 0 or count(base) > had)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("many", "most"), lengths((30, 4), (90, 12)))
 def test_kills_lose_nothing_and_change_nothing(many: int, most: int, tmp_path: Path) -> None:
     tests = folder_of_tests(tmp_path / "tests", many)

@@ -51,6 +51,7 @@ def seen(test: Test, wanted: set[tuple[int, ...]], launches: int) -> set[tuple[i
     return set(found.states)
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.7)
 @pytest.mark.parametrize("part", some(16, range(16)))
 def test_every_state_of_sequential_consistency_is_seen(part: int, tmp_path: Path) -> None:

@@ -152,6 +152,7 @@ def test_the_lock_is_mended_in_its_source(lock: Path, capsys: pytest.CaptureFixt
     assert (lock.parent / "lock.cu").read_text(encoding="utf-8").count("memory_order_relaxed") == 0
 
 
+@pytest.mark.long
 @compiled
 def test_ptx_with_its_source_is_mended_in_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("lock.cu", "lock.ptx", "lock.toml"):
@@ -205,6 +206,7 @@ BROKEN = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @compiled
 @pytest.mark.parametrize("name", some(3, list(BROKEN)))
 def test_three_commands_lead_from_a_source_to_a_proven_fix(

@@ -79,6 +79,7 @@ def answer(folder: Path, code: str, claims: str = "", **numbers: int) -> Answer:
     return answered(subject_of(str(folder / "k.toml"), How()), "repair", every=False, most=None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "numbers", "words"),
     some(

@@ -48,6 +48,7 @@ def test_no_worker_is_left_behind(number: signal.Signals, status: int) -> None:
         assert served.process.stdout.read() == ("ptxmm serve: ended\n" if number == signal.SIGINT else "")
 
 
+@pytest.mark.long
 @LINUX
 def test_workers_have_nothing_of_their_parent() -> None:
     """No socket of the server, no environment: a visitor's text meets neither."""
@@ -61,6 +62,7 @@ def test_workers_have_nothing_of_their_parent() -> None:
             assert sum(link == "/dev/null" for link in links) == 2
 
 
+@pytest.mark.long
 def test_a_port_that_is_taken_is_told() -> None:
     with Served("--jobs", "1") as served:
         done = _serve("--port", str(served.port))
@@ -93,6 +95,7 @@ def test_an_address_that_is_none_is_refused() -> None:
     assert done.returncode == 2 and done.stderr.startswith("ptxmm serve: error: cannot listen on 256.1.1.1")
 
 
+@pytest.mark.long
 def test_a_name_of_its_own_is_taken() -> None:
     with Served("--jobs", "1", "--name", "Explorer.Example.org") as served:
         assert served.get("/api/options", Host="explorer.example.org").status == 200

@@ -55,6 +55,7 @@ def signed(value: int, width: int) -> int:
 ANGLES = np.random.default_rng(1).uniform(-20, 20, 8)
 
 
+@pytest.mark.long
 def test_functions_of_doubles(device: Device) -> None:
     out = np.zeros((8, 16))
     run(device, "doubles", 8, ANGLES, out)

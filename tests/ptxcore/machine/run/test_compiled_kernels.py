@@ -170,6 +170,7 @@ def test_a_ring_of_ctas(runnable: Device, seed: int | None) -> None:
 # Kernels that were written to be read, as far as they compute something.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_clusters(compile_kernels: Compile, seed: int | None) -> None:
     device = compile_kernels("cluster", "")

@@ -408,6 +408,7 @@ def test_a_histogram_of_a_device(seed: int | None) -> None:
         assert (b.get(out) == np.bincount(inside * bins // (high - low), minlength=bins)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", some(2, [1, None]))
 def test_a_merge_sort_of_a_device(seed: int | None) -> None:
     """The last tile is not full: threads carry items about that nothing wrote, and throw them away."""

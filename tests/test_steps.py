@@ -113,7 +113,7 @@ def repeats(items: list[Any], before: str, chance: random.Random) -> Iterator[tu
         before += _sample(code, argument, chance)
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(18)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_no_pattern_goes_back_and_forth(name: str) -> None:
     """What may come again comes often, behind what leads to it, and before what ends every hope."""

@@ -72,6 +72,7 @@ def compare(first: Lane, second: Lane) -> None:
     note(1, {})
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -40,6 +40,7 @@ def _is_read(name: str, text: str) -> bool:
     return True
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("where", ["here", "shared"])
 @pytest.mark.parametrize(
     ("name", "suffix", "least"), [("ptx", "ptx", 200), ("cat", "cat", 2), ("litmus", "litmus", 100)]
@@ -89,6 +90,7 @@ def _compare(language: Language, rule: str, choose: random.Random, examples: int
                 _agree(language, frame.format(spoilt(text, choose)))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("name", "rule"), _RULES)
 def test_texts_made_of_a_grammar_are_read_and_spoilt_ones_refused_by_both(name: str, rule: str) -> None:
     _compare(LANGUAGES[name], rule, random.Random(rule), 15)

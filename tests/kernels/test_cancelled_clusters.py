@@ -101,6 +101,7 @@ WRONG = {
 }  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_mistakes_are_not_ok(name: str) -> None:
     text, verdicts = WRONG[name]

@@ -107,6 +107,7 @@ CHANGES: dict[str, Callable[[Place, pytest.MonkeyPatch], object]] = {
 }
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_has_changed_is_compiled_again(place: Place, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place.compile()

@@ -47,6 +47,7 @@ def test_files_of_other_tools_are_left_alone(folder: Path, capsys: pytest.Captur
     assert printed.out.startswith("ok  good") and not printed.err
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     ("door", "ending", "how", "make"),
     some(4, [(door, *spoilt) for door in ("folder", "list", "linked folder") for spoilt in SPOILT]),

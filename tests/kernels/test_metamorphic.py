@@ -62,6 +62,7 @@ def assert_no_worse(test: KernelTest) -> None:
             assert after.holds, f"{before}: {after.message}"
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("kind", SAME)
 @pytest.mark.parametrize(("path", "variant"), [TESTS[i] for i in FEW], ids=[IDS[i] for i in FEW])
 def test_it_is_the_same(path: Path, variant: str, kind: str) -> None:

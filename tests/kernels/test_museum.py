@@ -24,6 +24,7 @@ def load(path: Path, variant: str) -> object:
     return ptxmm.load(f"{path}:{variant}")
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("path", "variant"), TESTS, ids=[f"{path.stem}:{variant}" for path, variant in TESTS])
 def test_the_verdict_is_the_known_one(path: Path, variant: str) -> None:
     result = ptxmm.check(load(path, variant))

@@ -126,6 +126,7 @@ def pages(example: Example, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
             assert _CAUSE.search(page) and _BOTH.search(page), page
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("path", "variant"), list(failing()), ids=lambda part: getattr(part, "stem", part))
 def test_lines_of_kernel_tests_are_there(
     path: Path, variant: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -526,6 +526,7 @@ def test_several_launches_are_those_that_a_file_would_have(here: Path, words: li
     assert test.variant in ("k+second", "k")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -21,6 +21,7 @@ TESTS = {f"{clause.name}:{test}": (clause, test) for clause in clauses() for tes
 _manual = pytest.mark.skipif(not MANUAL.is_file(), reason="no manual here")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", some(16, TESTS))
 def test_a_kernel_is_decided_as_it_says(name: str) -> None:
     """By one run that stands for all; the other ways to these answers are in tests/axioms/dynamic/test_tensor_order.py."""
@@ -41,6 +42,7 @@ def test_a_kernel_says_why_and_what_it_must_not_be_without(clause: Clause) -> No
     assert any(clause.tests[other][0] in ("undefined", "no") for other in others)
 
 
+@pytest.mark.part(4)
 @_manual
 @pytest.mark.parametrize("clause", CLAUSES.values(), ids=list(CLAUSES))
 def test_the_words_of_a_kernel_stand_in_the_manual(clause: Clause) -> None:

@@ -57,6 +57,7 @@ def stores(number: int, mode: str) -> Case:
     return one
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("mode", LOADS)
 def test_boxes_are_loaded_as_the_reference_says(mode: str) -> None:
     for number in range(_FEW):

@@ -97,6 +97,7 @@ def test_a_box_in_and_out_is_right(tmp_path: Path) -> None:
     assert (result.verdict, len(result.states)) == ("ok", 1)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_mistakes_are_told(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new, verdict, said = WRONG[name]

@@ -60,7 +60,7 @@ def registers(shape: str, num: int, lines: str) -> tuple[int, str, str]:
     return count, f"{{{names}}}", setup + each
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize(("shape", "num", "packed"), CASES)
 def test_loads(shape: str, num: int, packed: bool, draw: int = 0) -> None:
     count, vector, told = registers(shape, num, "st.global.b32 [%q+{at}], %r{i};")
@@ -86,7 +86,7 @@ def test_loads(shape: str, num: int, packed: bool, draw: int = 0) -> None:
                     assert got[warp, t, r] == cells[row, column]
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("shape", "num", "packed"), [c for c in CASES if c[1] < 32])
 def test_stores(shape: str, num: int, packed: bool, draw: int = 0) -> None:
     count, vector, told = registers(shape, num, "ld.global.b32 %r{i}, [%q+{at}];")
@@ -161,7 +161,7 @@ MMA = [
 ]  # fmt: skip
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize(("name", "m", "n", "mode", "k_major"), MMA)
 @pytest.mark.parametrize("enabled", [0, 1])
 def test_products(name: str, m: int, n: int, mode: int, k_major: bool, enabled: int, draw: int = 0) -> None:

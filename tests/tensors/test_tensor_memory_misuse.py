@@ -85,6 +85,7 @@ def test_right(name: str) -> None:
         tried(text, seed)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong(name: str) -> None:
     body, kind, words = WRONG[name]

@@ -51,6 +51,7 @@ def awkward(rng: Any, shape: tuple[int, int]) -> Any:
     return np.where(rng.random(shape) < 0.6, numbers, special[rng.integers(0, len(special), shape)])
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("op", "modifiers", "type_"),
     [("min", "", "f32"), ("max", ".NaN", "f32"), ("max", ".abs", "f32"), ("min", ".abs.NaN", "f32"),
@@ -261,6 +262,7 @@ def test_stationary_with_a_in_tensor_memory(m: int, same: bool, draw: int = 0) -
 # Copies that decompress.
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("kind", "source"), [("e2m1", "b4x16_p64"), ("e3m2", "b6x16_p32"), ("e2m3", "b6x16_p32")])
 @pytest.mark.parametrize(
     ("shape", "multicast"), [("128x256b", ""), ("128x128b", ""), ("32x128b", ".warpx4"), ("4x256b", "")]

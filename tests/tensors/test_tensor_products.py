@@ -72,6 +72,7 @@ def cells_of(rng: Any, columns: int) -> Any:
     return rng.integers(-9, 9, (128, columns)).astype(np.float32)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("kind_a", "kind_b"), [("e4m3", "e5m2"), ("e2m1", "e4m3"), ("e3m2", "e2m3"), ("e5m2", "e2m1")])
 @pytest.mark.parametrize("where", ["shared", "tensor"])
 def test_small_types(kind_a: str, kind_b: str, where: str, draw: int = 0) -> None:
@@ -221,6 +222,7 @@ COPIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("shape", "multicast", "parts"), COPIES)
 @pytest.mark.parametrize("mode", [0, 6])
 def test_copies(shape: str, multicast: str, parts: list[int], mode: int, draw: int = 0) -> None:

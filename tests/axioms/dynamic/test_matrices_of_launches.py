@@ -17,7 +17,7 @@ from axioms.dynamic.together import Together
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.whole import _run
+from ptxmm.kernels.watched_runs import watched_run
 
 _HEAD = """.version 8.6
 .target sm_100a
@@ -93,7 +93,7 @@ def _compare(seeds: range) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for seed in seeds:
         runs = Runs(_kernel(seed), watched=True)
-        together, single = _run(runs, None), _run(runs, None, alone=True)
+        together, single = watched_run(runs, None), watched_run(runs, None, alone=True)
         assert type(together.watchers[-1]) is Together, seed
         one, other = _kind(together), _kind(single)
         found[one, other] += 1
@@ -180,7 +180,7 @@ _SET = (
 )
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("way", _WAYS)
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_an_open_sum_decides_is_left_open(way: str, alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,8 +208,8 @@ def test_what_an_open_sum_is_only_stored_in_leaves_all_else_decided(way: str) ->
 def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     from ptxmm.kernels import whole
 
-    real = whole._run
-    monkeypatch.setattr(whole, "_run", lambda *given, **how: real(*given, **{**how, "alone": True}))
+    real = whole.watched_run
+    monkeypatch.setattr(whole, "watched_run", lambda *given, **how: real(*given, **{**how, "alone": True}))
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -252,7 +252,7 @@ def test_a_race_that_an_open_sum_decides_is_left_open() -> None:
 )
 def test_pieces_of_matrices_and_elements_of_vectors_that_are_the_same_race(one: str, other: str, why: str) -> None:
     runs = Runs(_test(f"{_SET} {one} {other} st.global.u32 [%y], %r5;"), watched=True)
-    together, single = _run(runs, None), _run(runs, None, alone=True)
+    together, single = watched_run(runs, None), watched_run(runs, None, alone=True)
     assert _kind(together) == _kind(single) == why
     if isinstance(together.why, Race):
         assert together.why.last - together.why.first == 3

@@ -142,6 +142,7 @@ def test_who_need_not_wait_at_first_may_still_be_certain_later(depth: str, meet:
     assert result.verdict == verdict and result.runs <= 1
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("compare", "how", "going"), [("ne", "and", "!"), ("eq", "or", "")])
 @pytest.mark.parametrize(
     ("acquire", "meet", "verdict"),

@@ -74,6 +74,7 @@ def test_a_run_decides_what_peeks(rounds: int) -> None:
     assert ptxmm.check(_test(2, rounds=rounds)).verdict in ("ok", "bounded")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("changes", "verdict"),
     [

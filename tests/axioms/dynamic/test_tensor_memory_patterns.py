@@ -121,6 +121,7 @@ def decided(body: str) -> Result:
 UNORDERED = "an access that nothing orders with that of an asynchronous operation"
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("name", "left_out", "verdict"), some(8, CASES))
 def test_patterns(name: str, left_out: str, verdict: str) -> None:
     body = PATTERNS[name][0]
@@ -142,6 +143,7 @@ _WRITE = "mov.u32 %u, s; shl.b32 %r1, %t, 2; add.u32 %u, %u, %r1; st.shared.b32 
 _READ = f"@%px {MMA} @%px {COMMIT} {WAIT} {AFTER}"
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("body", "verdict"),
     [

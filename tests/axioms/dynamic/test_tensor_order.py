@@ -36,6 +36,7 @@ def agrees(verdict: str, found: set[str]) -> bool:
     return verdict in found if found else verdict == "ok"
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", some(8, TESTS))
 def test_the_relations_say_of_the_library_what_it_says(name: str) -> None:
     assert agrees(VERDICTS[name], by_definition(loaded(name)))
@@ -120,6 +121,7 @@ MISTAKES: dict[str, tuple[Any, str, Any, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_the_relations_is_found(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     where, what, made, name = MISTAKES[mistake]

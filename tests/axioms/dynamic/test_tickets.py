@@ -262,6 +262,7 @@ _PATTERNS: dict[str, tuple[str, int, int, int, bool]] = {
 }  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", _PATTERNS)
 def test_patterns_at_their_size(name: str) -> None:
     body, grid, block, words, right = _PATTERNS[name]
@@ -272,6 +273,7 @@ def test_patterns_at_their_size(name: str) -> None:
         assert "c[0]" not in found.differing and "x[9]" in found.differing
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "name",
     [

@@ -15,15 +15,15 @@ from axioms.dynamic.together import Together
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.whole import _Ran, _run
+from ptxmm.kernels.watched_runs import WatchedRun, watched_run
 
 
-def _kind(ran: _Ran) -> str:
+def _kind(ran: WatchedRun) -> str:
     left = ran.why or next((w.unknown for w in ran.watchers if w.unknown is not None), None)
     return left.what if isinstance(left, Open) else "race" if isinstance(left, Race) else "settled"
 
 
-def _counts(ran: _Ran) -> tuple[object, ...]:
+def _counts(ran: WatchedRun) -> tuple[object, ...]:
     watcher = ran.watchers[-1]
     return watcher.accesses, watcher.meetings, watcher.waits, watcher.commuted, ran.state
 
@@ -32,7 +32,7 @@ def _compare(seeds: range) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for seed in seeds:
         runs = Runs(_kernel(seed), watched=True)
-        together, single = _run(runs, None), _run(runs, None, alone=True)
+        together, single = watched_run(runs, None), watched_run(runs, None, alone=True)
         assert type(together.watchers[-1]) is Together, seed
         one, other = _kind(together), _kind(single)
         found[one, other] += 1
@@ -61,7 +61,7 @@ def test_threads_together_are_judged_as_they_are_one_by_one_in_many_kernels() ->
 @pytest.mark.parametrize("without", [None, *range(8)])
 def test_a_reduction_is_judged_alike_at_its_size(without: int | None) -> None:
     runs = Runs(_launched(_reduction(256, without), 256, 2), watched=True)
-    together, single = _run(runs, None), _run(runs, None, alone=True)
+    together, single = watched_run(runs, None), watched_run(runs, None, alone=True)
     assert type(together.watchers[-1]) is Together
     assert _kind(together) == _kind(single) == ("settled" if without is None else "race")
     assert without is not None or _counts(together) == _counts(single)
@@ -117,16 +117,16 @@ def _specialised(rounds: int, **planted: str) -> KernelTest:
 @pytest.mark.parametrize("planted", [{}, {"wait": "bar.sync 3, 32;", "free": "bar.arrive 4, 288;", "last": ""}])
 def test_warp_specialised_kernels_are_judged_alike(planted: dict[str, str]) -> None:
     runs = Runs(_specialised(6, **planted), watched=True)
-    together, single = _run(runs, None), _run(runs, None, alone=True)
+    together, single = watched_run(runs, None), watched_run(runs, None, alone=True)
     assert planted or type(together.watchers[0]) is Together
     assert _kind(together) == _kind(single)
     assert planted or (_kind(together) == "settled" and _counts(together) == _counts(single))
 
 
 def test_a_warp_specialised_kernel_without_a_wait_has_a_race() -> None:
-    ran = _run(Runs(_specialised(40, wait="", free=""), watched=True), None)
+    ran = watched_run(Runs(_specialised(40, wait="", free=""), watched=True), None)
     assert isinstance(ran.why, Race) or _kind(ran) == "instance"
-    ran = _run(Runs(_specialised(40), watched=True), None)
+    ran = watched_run(Runs(_specialised(40), watched=True), None)
     assert _kind(ran) == "settled" and ran.state is not None
 
 
@@ -135,8 +135,8 @@ def test_a_module_that_is_watched_is_compiled_once() -> None:
     first, second = (Runs(_specialised(2), watched=True) for _ in range(2))
     [one], [other] = first.devices.values(), second.devices.values()
     assert one.program is other.program and one.compiled is other.compiled and one.kept is other.kept
-    _run(first, None)
+    watched_run(first, None)
     blocks = dict(one.kept)
     assert blocks
-    _run(second, None)
+    watched_run(second, None)
     assert {name: id(made) for name, made in other.kept.items()} == {name: id(made) for name, made in blocks.items()}

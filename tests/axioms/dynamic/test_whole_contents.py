@@ -122,6 +122,7 @@ def places_of(run: list[Ran]) -> list[set[int]]:
 LOAD = "mov.b32 %r8, 0; ld.global.u32 %r1, [%x]; "
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_every_decision_is_seen(way: str) -> None:
     for name, decided in DECIDED.items():

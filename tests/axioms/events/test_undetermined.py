@@ -190,6 +190,7 @@ out = {{type = "u32", elements = 4}}
 Answers = Callable[..., tuple[str, list[bool | None]]]
 
 
+@pytest.mark.part(3)
 @ENGINES
 @pytest.mark.parametrize(
     ("checks", "expected"),
@@ -213,6 +214,7 @@ def test_each_check_has_an_answer_of_its_own(
 WHERE = "setp.eq.u32 q, %r3, 1; setp.eq.and.u32 q, {}, q;"
 
 
+@pytest.mark.part(4)
 @ENGINES
 @pytest.mark.parametrize("number", ["%r2, 77", "%r3, 1"], ids=["open", "known"])
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def left_over(program: object, model: Model, dropped: str, decision: Decision) -
     yield from (w for w in found.witnesses if sorted(w.state.items()) not in known)
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("every", lengths(3, 1))
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_sentence_about_the_library_is_true(folder: str, every: int) -> None:

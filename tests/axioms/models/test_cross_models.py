@@ -47,7 +47,7 @@ def test_the_public_tests_are_read() -> None:
     assert sum(DAT3M in path.parents for path in FILES) == 128
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(24)
 @pytest.mark.parametrize(("path", "name"), list(zip(FILES, IDS, strict=True)), ids=IDS)
 def test_a_newer_model_allows_what_an_older_one_does_but_for_what_is_listed(path: Path, name: str) -> None:
     newest, newer, oldest = (_states(path, model) for model in ("ptx-9.0", "ptx-7.5", "ptx-6.0"))

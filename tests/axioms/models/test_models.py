@@ -164,6 +164,7 @@ def test_a_model_is_read_in_bounded_time_and_memory(kind: str, tmp_path: Path, m
         models.load(str(path))
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", BASE)
 def test_every_base_name_can_be_used_with_both_engines(name: str) -> None:
     from axioms.cat.model import compile_model

@@ -31,7 +31,7 @@ def test_all_rows_are_read() -> None:
     assert len(ROWS) == 191
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("unroll", [1, 4])
 @pytest.mark.parametrize(("model", "name", "verdict"), ROWS, ids=[f"{model}-{name}" for model, name, _ in ROWS])
 def test_a_row_has_its_published_answer(model: str, name: str, verdict: str, unroll: int) -> None:

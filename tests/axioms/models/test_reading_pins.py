@@ -11,7 +11,7 @@ import ptxmm
 TOO_LARGE = "any number: beyond brute force"
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("pin", READING_PINS, ids=[pin.name for pin in READING_PINS])
 def test_a_pin_of_a_reading(pin: ReadingPin, engine: str) -> None:

@@ -66,7 +66,7 @@ CASES: dict[str, Callable[[str, str, Value, Value, Value], tuple[Value, int]]] =
 }
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("form", ["f16", "bf16", "f32", "f64"])
 @pytest.mark.parametrize("case", CASES)
 def test_the_theory_agrees(case: str, form: str) -> None:

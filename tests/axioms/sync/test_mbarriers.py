@@ -164,6 +164,7 @@ FIRST = "w: mbarrier.try_wait.parity.{}.shared.b64 p, [m], 0; @!p bra w;"
 MEET = "bar.sync 1, 64;"
 
 
+@pytest.mark.part(4)
 @ENGINES
 @pytest.mark.parametrize("kind", ["test", "try"])
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def _counted(arrivals: list[tuple[int, object]]) -> bool:
     return any(count is not None for _, count in arrivals)
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_a_few_programs_have_the_same_answers_the_general_way(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     compare(monkeypatch, seed)

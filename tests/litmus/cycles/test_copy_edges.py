@@ -146,6 +146,7 @@ def test_a_condition_is_true_in_the_executions_that_have_the_cycle(edges: str, t
     assert found >= 5 and looked >= 20
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("edges", EDGES)
 def test_tests_with_copies_are_read_back_and_recognised(edges: str) -> None:
     count = 0

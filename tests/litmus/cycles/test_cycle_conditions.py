@@ -134,7 +134,7 @@ def has_a_test(layout: CycleLayout) -> bool:
     return next(generator.tests_of(layout), None) is not None
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize(
     ("edges", "bounds", "least"),
     [

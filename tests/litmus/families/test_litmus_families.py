@@ -25,6 +25,7 @@ PLACES: list[dict[str, object]] = [{}, {"scope": "cta"}, {"scope": "cta", "one_c
 VARIANTS = [(f, {**v, **p}, k) for f, variants, k in FAMILIES for v in variants for p in PLACES]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("family", "variant", "threads"), VARIANTS)
 @pytest.mark.parametrize("n", [2, 5])
 def test_a_member_reads_back_and_has_its_size(

@@ -124,7 +124,7 @@ UNITS += [
 UNITS += ["a @ generic aliases b;", "K=v\n", "\\", "kernel k=[P0];", "-1,", "[", "x;"]
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(
     ("before", "after"),

@@ -29,12 +29,14 @@ def errors(path: Path) -> list[Diagnostic]:
     return [d for d in check_text(path.read_text()) if d.severity == "error"]
 
 
+@pytest.mark.part(4)
 @needs_shared
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_examples_of_the_manual_are_accepted(path: Path) -> None:
     assert errors(path) == []
 
 
+@pytest.mark.part(4)
 @needs_shared
 @pytest.mark.parametrize("path", REJECTS, ids=lambda p: p.stem)
 def test_what_ptxas_rejects_is_rejected_on_its_line(path: Path) -> None:

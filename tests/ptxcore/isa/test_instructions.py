@@ -127,6 +127,7 @@ COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("op", COMPARISONS)
 @pytest.mark.parametrize("kind", ("u16", "s16", "u32", "s32", "u64", "s64"))
 def test_comparisons(op: str, kind: str) -> None:

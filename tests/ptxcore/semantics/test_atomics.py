@@ -177,7 +177,7 @@ def run(use: Use, shared: bool, old: Any, sources: list[Any]) -> tuple[Any, Reco
     return result, thread
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("form", FORMS, ids=name)
 def test_atomics_equal_their_reference(form: Form) -> None:
     for use, shared, old, sources in steps(form, "numbers"):
@@ -189,6 +189,7 @@ def test_atomics_equal_their_reference(form: Form) -> None:
         assert thread.writes == (old == sources[0] if use.op == "cas" else 1)
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("form", FORMS, ids=name)
 def test_atomics_on_symbols_equal_those_on_numbers(form: Form) -> None:
     stands: dict[Term, int] = {}

@@ -54,7 +54,7 @@ def shown(value: Any) -> str:
     return hex(value) if isinstance(value, int) else str(value)
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(12)
 @pytest.mark.parametrize("form", REFERRED, ids=name)
 def test_meanings_equal_their_references(form: Form) -> None:
     compare(form, COMPARED, "always")
@@ -144,7 +144,7 @@ def fits_width(value: Value, width: int, how: Use) -> None:
         assert 0 <= value < 1 << width, f"{told(how, ())}: {value:#x} does not fit into {width} bits"
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("form", PURE, ids=name)
 def test_symbolic_results_equal_concrete_ones(form: Form) -> None:
     compare_symbolic(form, SYMBOLIC, "always")

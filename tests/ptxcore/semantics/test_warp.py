@@ -100,7 +100,7 @@ def test_results_that_differ_by_thread() -> None:
     assert warp("activemask.b32", {0: (), 31: ()}) == {0: 0x80000001, 31: 0x80000001}
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.syntax)
 def test_results_on_symbols_equal_those_on_numbers(form: Form) -> None:
     chance = random.Random(form.syntax)

@@ -444,6 +444,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("unit", HOSTILE)
 @pytest.mark.parametrize("around", [("", ""), (BODY, "}"), (BODY + "mov.u32 r, ", ";}"), (".global .u32 x = ", ";")])
 def test_hostile_text_is_read_in_linear_time(unit: str, around: tuple[str, str]) -> None:

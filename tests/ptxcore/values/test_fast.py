@@ -71,7 +71,7 @@ def named(key: tuple[object, ...]) -> str:
     return " ".join(map(str, key))
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("key", fast._FAST, ids=named)
 def test_every_fast_operation_gives_the_exact_bits(key: tuple[str, Any, str]) -> None:
     name, form, mode = key
@@ -91,6 +91,7 @@ def test_every_fast_operation_gives_the_exact_bits(key: tuple[str, Any, str]) ->
         assert fast._FAST[key](*operands) == expected, [hex(o) for o in operands]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", fast._FUNCTIONS)
 def test_what_the_host_computes_is_correctly_rounded(name: str) -> None:
     """Many arguments, since a wrong last place is rare."""

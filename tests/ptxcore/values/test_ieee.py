@@ -89,7 +89,7 @@ def test_a_number_encodes_to_its_own_bits(name: str, data: st.DataObject) -> Non
             assert encode(form, x.sign, x.mantissa, x.exponent, mode) == bits
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64"])
 @pytest.mark.parametrize("mode", MODES)
 @given(data=st.data())
@@ -112,7 +112,7 @@ def test_operations_round_the_exact_result_once(name: str, mode: str, data: st.D
             assert got & ~form.sign_bit == 0
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("mode", MODES)
 @given(data=st.data())

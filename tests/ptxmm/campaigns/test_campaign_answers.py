@@ -62,6 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("verdict", TESTS)
 def test_the_exit_status_is_that_of_what_is_known(
     verdict: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -121,6 +121,7 @@ def test_a_file_that_is_moved_is_told(few: Path, tmp_path: Path) -> None:
     assert len(table(tmp_path / "moved.db")) == 1 and not base.exists()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", [":memory:", "file:x.db?mode=memory", "-", " ", "a'b\"c.db"])
 def test_a_name_is_that_of_a_file(
     name: str, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -115,6 +115,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("code", "arguments"), TABLE, ids=[a or "nothing" for _, a in TABLE])
 def test_exit_status(folder: Path, code: int, arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status("check", *arguments.split()) == code
@@ -441,6 +442,7 @@ entry()
 """
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "tests", [["no.litmus"], ["good.litmus", "no.litmus", "good.litmus"]], ids=["alone", "among others"]
 )
@@ -492,6 +494,7 @@ def test_warming_up_decides_a_test_that_can_be_read(monkeypatch: pytest.MonkeyPa
     assert [outcome.result.verdict for outcome in seen] == ["ok"]
 
 
+@pytest.mark.part(3)
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 @pytest.mark.parametrize(
     "arguments", [["check", "GOOD"], ["check", "GOOD", "--format", "json"], ["check", "BAD"], ["models"]]
@@ -508,6 +511,7 @@ def test_what_cannot_be_written_is_no_success(arguments: list[str], streams: str
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.part(3)
 @pytest.mark.skipif(os.name != "posix", reason="a shell closes streams")
 @pytest.mark.parametrize(("file", "status"), [("GOOD", 0), ("NO", 1), ("BAD", 2)])
 @pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&- <&-"])

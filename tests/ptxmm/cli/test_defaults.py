@@ -65,6 +65,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("table", "place", "message", "hint"), WRONG, ids=[table for table, *_ in WRONG])
 def test_mistakes_are_told_at_their_lines(
     below: Path, table: str, place: str, message: str, hint: str | None, capsys: pytest.CaptureFixture[str]

@@ -53,6 +53,7 @@ def _checked(folder: Path, kind: str, data: bytes, capsys: pytest.CaptureFixture
     return status, said.out + said.err
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("kind", GOOD)
 @pytest.mark.parametrize("garbage", GARBAGE)
 def test_garbage_is_told_plainly(kind: str, garbage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,6 +63,7 @@ def test_garbage_is_told_plainly(kind: str, garbage: str, tmp_path: Path, capsys
     assert max(map(len, said.splitlines())) < 400
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("kind", GOOD)
 @pytest.mark.parametrize("how", TAKEN)
 def test_what_editors_do_to_files_is_taken(

@@ -33,6 +33,7 @@ def page(path: Path, variant: str, *, everything: bool = False) -> list[str]:
     return TextReport("ptx-9.0", colour=False, unroll=4, everything=everything).page(outcome).splitlines()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("path", "variant"), some(_EVERY, WRONG))
 def test_a_page_has_no_more_lines_than_a_reader_takes_in(
     path: Path, variant: str, monkeypatch: pytest.MonkeyPatch

@@ -39,6 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return tmp_path
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_known_race_hides_no_condition(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["check", "--races", "--baseline", "known.json", "--format", form, "--jobs", "1"]

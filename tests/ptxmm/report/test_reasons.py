@@ -188,7 +188,7 @@ _FENCES = ("", "fence.acq_rel.cta;", "fence.acq_rel.gpu;")
 _AROUND = (*zip(_FENCES, (*_FENCES[1:], ""), strict=True), ("", ""), (_FENCES[2], _FENCES[2]))
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("load", "store"), some(3, product(_LOADS, _STORES)))
 def test_what_is_named_mends_message_passing(store: str, load: str) -> None:
     """Each culprit is made as strong as can be, and nothing else: then the outcome is forbidden."""
@@ -247,6 +247,7 @@ def test_what_is_undefined_is_told_with_who_does_it(memory: str, threads: tuple[
 _BETWEEN = ("", "fence.acq_rel.gpu;", "fence.sc.cta;", "fence.sc.gpu;")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("first", _BETWEEN)
 @pytest.mark.parametrize("second", _BETWEEN)
 def test_what_is_named_mends_store_buffering(first: str, second: str) -> None:

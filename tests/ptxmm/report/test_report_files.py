@@ -42,6 +42,7 @@ def timeless(text: str) -> str:
     return re.sub(r'time="[\d.]+"|: [\d.]+,?$', "", text, flags=re.MULTILINE)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("form", FORMATS)
 def test_reports_are_written_beside_the_log(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = {}
@@ -70,6 +71,7 @@ def test_a_run_that_was_killed_leaves_no_green_report(tmp_path: Path) -> None:
     assert root.get("errors") == "1" and "did not come to its end" in ElementTree.tostring(root).decode()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_interrupted_run_tells_what_was_not_run(
     folder: Path, form: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -133,7 +135,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_line_is_a_command_that_we_do_not_mean(

@@ -170,6 +170,7 @@ def last_block(rng: np.random.Generator) -> list[Any]:
     return [v, Expect(zeros(1, u32), [v.sum(dtype=u32)])]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("case", "seed"), [*algebra.runs(), *reductions.runs()])
 def test_kernels_over_arrays(case: Case, seed: int | None) -> None:
     check(case, seed)

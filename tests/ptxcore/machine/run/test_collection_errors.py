@@ -59,6 +59,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.entry}-{case.kind}")
 def test_errors_name_what_goes_wrong_and_where(case: Wrong, seed: int | None) -> None:

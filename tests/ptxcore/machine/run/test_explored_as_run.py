@@ -94,7 +94,7 @@ def _held(objects: list[Object]) -> list[bytearray]:
     return [bytearray(o.initial.ljust(o.size, b"\0")) for o in objects]
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("case", _cases())
 def test_a_schedule_of_the_effects_ends_as_a_run(case: Case) -> None:
     told = case.inputs(np.random.default_rng(len(case.name)))

@@ -454,7 +454,7 @@ def scale(case: Case, k: int, matrices: dict[str, list[list[Element]]], given: d
 FORMS = [form for form in mma.FORMS if form.run is not None]
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("number", range(len(FORMS)))
 def test_products_are_those_of_the_manual(number: int) -> None:
     chance = random.Random(number)

@@ -105,6 +105,7 @@ def test_pipelines_of_one_thread_each(target: str, seed: int | None) -> None:
         assert right.any()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 def test_a_pipeline_of_a_block(target: str, seed: int | None) -> None:

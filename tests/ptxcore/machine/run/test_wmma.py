@@ -242,6 +242,7 @@ def compare(case: Case, count: int, seed: int, early: bool = False) -> None:
         assert (from_memory(case, out) == product(case, e["a"], e["b"], e["c"])).all(), case
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.shape}-{case.multiplied}-{case.d}-{case.layouts}-{case.words}"
 )

@@ -64,8 +64,12 @@ class ThreadRuns:
                 raise TooLarge("a location may hold too many values for brute force")
 
     def _cells(self, t: int, effect: Effect) -> Sequence[int]:
-        """The cells that an access of a concrete run goes to."""
-        return self.program.cells_at(t, number_of(effect.address), effect.width // 8)
+        """The cells that an access of a concrete run goes to. Raises TooLarge where the program has none: threads come there
+        with no value that it found possible, and with one that nothing has excluded so far."""
+        try:
+            return self.program.cells_at(t, number_of(effect.address), effect.width // 8)
+        except KeyError:
+            raise TooLarge("brute force comes to bytes that no execution accesses") from None
 
     def _copied(self, t: int, effect: Effect, origins: Origins) -> bool:
         """Notes what a copy, a clear or a discard may write. True if that is news."""

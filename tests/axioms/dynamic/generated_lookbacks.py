@@ -82,12 +82,12 @@ def _together(way: _Way) -> list[str]:
     ]  # fmt: skip
 
 
-def kernel(seed: int) -> KernelTest:
-    """Tiles that add up 1, 2, 3 ..."""
+def kernel(seed: int, most: int = 3) -> KernelTest:
+    """Tiles that add up 1, 2, 3 ..., `most` at most."""
     choose = random.Random(seed)
     way = _Way(choose)
     together = choose.random() < 0.4
-    tiles = 3 if together else choose.choice((2, 3, 3))
+    tiles = min(3 if together else choose.choice((2, 3, 3, 4)), most)
     early = choose.random() < 0.8
     first = way.publish(2, "%r3")
     lines = [

@@ -10,10 +10,19 @@ import pytest
 from by_runs import by_runs, compare
 from campaigns import some
 
+import ptxmm
 from axioms.dynamic import lookbacks
 from axioms.dynamic.confluent import Confluent
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
+
+
+def test_brute_force_says_where_it_comes_to_what_no_execution_does() -> None:
+    """It tries each value at each read, and one of them leads in front of the first word."""
+    test = generated_lookbacks.kernel(1092, most=4)
+    result = ptxmm.check(test, engine="enumerate", unroll=2)
+    assert (result.verdict, result.error) == ("undecided", "brute force comes to bytes that no execution accesses")
+
 
 #: What CTA 0 publishes: 3, and then 5.
 _PUBLISHES = "st.relaxed.gpu.global.u32 [%rd1+4], 3; st.relaxed.gpu.global.u32 [%rd1+4], 5;"

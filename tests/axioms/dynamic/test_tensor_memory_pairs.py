@@ -210,7 +210,7 @@ _DRAWN = [(MMA, "%px"), (MMA, "%px"), (MMA, "%py"), (OTHER, "%px"), (COPY, "%px"
           (SHIFT, "%py"), (LOAD, ""), (LOAD, ""), (STORE, "")]  # fmt: skip
 
 
-@pytest.mark.parametrize("count", lengths(1, 12))
+@pytest.mark.parametrize("count", lengths(1, 4))
 def test_what_is_right_goes_wrong_in_no_order(count: int) -> None:
     """As for one CTA: what goes wrong in some order of a run is never right."""
     found: Counter[tuple[str, bool]] = Counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxcore.machine.lower.liveness import reads
+from ptxcore.machine.lower.liveness import reads, writes
 from ptxcore.machine.lower.ops import Code, Op, Source, TargetRegister
 
 _ALL = -1
@@ -28,7 +28,10 @@ def needed_bits(code: Code) -> dict[int, int]:
 
 
 def _asked(op: Op, needed: dict[int, int]) -> dict[int, int]:
-    """The bits of its registers that an instruction depends on, where `needed` are those that others do."""
+    """The bits of its registers that an instruction depends on, where `needed` are those that others do. How long a thread
+    sleeps (`nanosleep`) is of no matter to anybody, nor what is computed for nobody."""
+    if op.use.form.mnemonic == "nanosleep" or (_computes(op) and not any(needed.get(slot) for slot in writes(op))):
+        return {}
     asked = dict.fromkeys(reads(op), _ALL)
     plain = [s for s in op.sources if s is not None]
     if op.call is not None or len(plain) != len(op.sources) or len(op.targets) != 1:
@@ -46,6 +49,11 @@ def _asked(op: Op, needed: dict[int, int]) -> dict[int, int]:
             bits = _through(op, target, source, other, needed.get(target.slot, 0))
             found[source.value] = found.get(source.value, 0) | bits
     return found | guard
+
+
+def _computes(op: Op) -> bool:
+    """Whether an instruction does nothing but compute what it writes to registers."""
+    return op.use.form.kind == "value" and op.call is None and not op.use.form.carry and bool(op.targets)
 
 
 def _plain(source: Source) -> bool:

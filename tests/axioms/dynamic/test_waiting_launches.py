@@ -254,3 +254,32 @@ def test_threads_alike_whose_dependencies_carry_no_value_are_decided(monkeypatch
     }  # fmt: skip
     text = _COUNTED.format(behind=behind).replace("setp.eq.u32 %p1, %r1, 0;", "setp.ne.u32 %p1, %r1, 9;")
     assert by_formula(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test(), monkeypatch).verdict == "ok"
+
+
+_BACK_OFF = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p, %q; .reg .b32 %r<6>; .reg .b64 %rd<3>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; setp.eq.u32 %p, %r1, 1; mov.u32 %r3, 8; mov.u32 %r4, 7; @%p bra LOOK;
+ st.global.u32 [%rd1], 5; st.release.gpu.global.u32 [%rd1+4], 1;
+ ret;
+LOOK: ld.acquire.gpu.global.u32 %r2, [%rd1+4]; setp.ne.u32 %p, %r2, 0; @%p bra FOUND;
+ nanosleep.u32 %r3; setp.lt.u32 %q, %r3, 256; @%q shl.b32 %r3, %r3, 1; {also}
+ bra LOOK;
+FOUND: ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd1+8], %r5; st.global.u32 [%rd1+12], %r4;
+ ret;
+}}"""
+
+
+@pytest.mark.parametrize(("also", "decided"), [("", True), ("add.u32 %r4, %r4, %r3;", False)])
+def test_how_long_who_waits_sleeps_is_of_no_matter(also: str, decided: bool) -> None:
+    """Unless the number goes elsewhere: then each round in vain leads to something else."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 1, "params": {"x": {"type": "u32", "elements": 4, "init": [0]}},
+        "check": {"forall": "x[2] == 5 && x[3] == 7", "race_free": True, "terminates": True},
+    }  # fmt: skip
+    test = KernelFile.of(tree, "k.toml", {"k.ptx": _BACK_OFF.format(also=also)}).test()
+    open_, result = by_runs(test)
+    assert (result.verdict == "ok" and not open_) is decided

@@ -101,7 +101,7 @@ def _take_share(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a campaign, or a long test, with many parameters one in so many, where only a share of them is asked for; and of all
     tests that hypothesis draws examples for."""
     seen, left, out = Counter[tuple[str, str]](), list[pytest.Item](), list[pytest.Item]()
-    shares = {"campaign": campaigns.SHARE, "long": campaigns.SHARE_OF_LONG}
+    shares = {"campaign": campaigns.SHARE, "long": campaigns.SHARE_OF_LONG, "mutation": campaigns.SHARE_OF_MISTAKES}
     for item in items:
         mark = next((mark for mark in shares if item.get_closest_marker(mark) is not None), "")
         drawn = mark == "long" and is_hypothesis_test(

@@ -3,6 +3,7 @@
 pytest -m campaign                      # hours
 PTXMM_SHARE=200 pytest -m campaign      # minutes, and the same ones each time
 PTXMM_LONG=3 pytest -m long             # of each test one in three of what is left out of every run
+PTXMM_MISTAKES=4 pytest -m mutation     # one in four of the mistakes that are planted
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _TIMES, _LEAST = 3, 12
 SHARE = max(1, int(os.environ.get("PTXMM_SHARE", "1")))
 #: One in so many of the long tests.
 SHARE_OF_LONG = max(1, int(os.environ.get("PTXMM_LONG", "1")))
+#: One in so many of the mistakes that are planted.
+SHARE_OF_MISTAKES = max(1, int(os.environ.get("PTXMM_MISTAKES", "1")))
 
 
 def some(every: int, values: Iterable[Any]) -> list[Any]:

@@ -18,10 +18,12 @@ _NOBODY: Table = {}
 
 
 class Instance(NamedTuple):
-    """The last instance of a barrier that was complete: who arrived, and who of them waited."""
+    """The last instance of a barrier that was complete: who arrived, and who of them waited. `unknown`: whose arrivals are not
+    in a table, by the identity of the table, which lasts as long as it stands here."""
 
     arrivals: tuple[Arrival, ...]
     waited: frozenset[int]
+    unknown: dict[int, tuple[Table, frozenset[int]]]
 
 
 class Clocks:
@@ -47,6 +49,21 @@ class Clocks:
             return True
         cta, place = divmod(other, self.size)
         times = self.known[thread].get(cta)
+        return times is not None and times[place] >= time
+
+    def behind(self, thread: int, instance: Instance) -> bool:
+        """Whether all arrivals at an instance are ordered before what a thread does now. (Threads that met share a table, of
+        which this is found once.)"""
+        table = self.known[thread]
+        found = instance.unknown.get(id(table))
+        if found is None:
+            missing = frozenset(other for other, _, time in instance.arrivals if not self._has(table, other, time))
+            found = instance.unknown[id(table)] = table, missing
+        return found[1] <= {thread}
+
+    def _has(self, table: Table, other: int, time: int) -> bool:
+        cta, place = divmod(other, self.size)
+        times = table.get(cta)
         return times is not None and times[place] >= time
 
     def within(self, scope: str, thread: int, other: int) -> bool:

@@ -56,7 +56,8 @@ _HIDDEN = frozenset(("unknown",))
 #: Errors that tell of themselves what is wrong: what has no meaning, and threads that wait for ever.
 _MISUSED = frozenset((
     "bad-mbarrier", "bad-matrix", "bad-metadata", "bad-tensor-map", "unfenced-product", "unfinished-product",
-    "tensor-allocation", "tensor-bounds", "tensor-lane", "bad-tensor-memory", "bad-descriptor",
+    "tensor-allocation", "tensor-bounds", "tensor-lane", "bad-tensor-memory", "bad-descriptor", "barrier-count",
+    "barrier-divergence", "bad-barrier",
 ))  # fmt: skip
 _STUCK = "deadlock"
 #: Errors that leave a launch without a meaning, which the formula tells where it can be asked.
@@ -234,6 +235,8 @@ def _other_orders(ran: WatchedRun) -> tuple[int | None, ...]:
     """Seeds of orders of single threads in which a race may show that did not in a run: where an error hides it, since
     somebody may have written what a thread read in vain; and where it may come before what was open."""
     if ran.error is not None and ran.error.kind not in _TELLING:
+        return _OTHER_ORDERS
+    if ran.why is None and any(w.unknown is not None and w.unknown.what == "instance" for w in ran.watchers):
         return _OTHER_ORDERS
     hidden = ran.why is None and any(isinstance(w, Together) and w.unknown for w in ran.watchers)
     return (None,) if hidden else ()

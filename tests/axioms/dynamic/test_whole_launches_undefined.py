@@ -44,7 +44,7 @@ _CASES = {
                                                  "@%p1 st.shared.v2.u64 [%rd2], {%rd2, %rd4}; bar.sync 0;"
                                                  "@%p2 ld.shared.u64 %rd5, [%rd2+8]; @%p2 ld.u32 %r5, [%rd5];"),
     "a barrier of all and of some": ("counts", "@%p1 bra A; barrier.sync 1; bra E; A: barrier.sync 1, 32; E: mov.u32 %r4, 1;"),
-    "a reduction at a barrier of others": ("error", "@%p1 bra A; barrier.sync 0; bra E; A: barrier.red.popc.u32 %r5, 0, %p1;"
+    "a reduction at a barrier of others": ("same", "@%p1 bra A; barrier.sync 0; bra E; A: barrier.red.popc.u32 %r5, 0, %p1;"
                                            "E: @%p1 st.global.u32 [%rd1], 3;"),
 }  # fmt: skip
 

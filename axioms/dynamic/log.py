@@ -54,7 +54,9 @@ class Batch:
 class Region:
     """What is known of a stretch of memory, in words: the last entries of each. `shared`: threads of one CTA have each word."""
 
-    __slots__ = ("atomics", "constants", "kinds", "name", "of", "reads", "shared", "shift", "stride", "writes")
+    __slots__ = (
+        "atomics", "constants", "kinds", "name", "of", "reads", "shared", "shift", "stride", "writes", "written"
+    )  # fmt: skip
 
     def __init__(self, of: Any, size: int, shift: int, name: str, stride: int) -> None:
         count = (size >> shift) + 1
@@ -63,6 +65,8 @@ class Region:
         self.stride, self.shared = stride, stride > 0
         self.writes = np.zeros(count, np.int32)
         self.reads = np.zeros(count, np.int32)
+        #: Whether there is a write.
+        self.written = False
         self.atomics: Any = None
         self.constants: Any = None
         #: What the atomic operations do.
@@ -115,7 +119,7 @@ class Log:
     def read(self, a: Accessed) -> Conflict | None:
         """Weak reads; gives a conflict, where there is one."""
         region = a.region
-        found = self._against(a, region.writes)
+        found = self._against(a, region.writes) if region.written else None
         if found is None and region.atomics is not None:
             found = self._against(a, region.atomics)
         self._chain(a, region.reads, "")
@@ -136,6 +140,7 @@ class Log:
     def write(self, a: Accessed) -> Conflict | None:
         """Weak writes; gives a conflict, where there is one."""
         region, words = a.region, a.words
+        region.written = True
         found = self._against(a, region.writes) or self._against(a, region.reads)
         if found is None and region.atomics is not None:
             found = self._against(a, region.atomics)
@@ -165,8 +170,7 @@ class Log:
         if found is None and region.kinds - {commutes}:
             found = self._against(a, region.atomics, commutes)
         elif found is None and not self.commuted:
-            heads = region.atomics[words]
-            self.commuted = self._looks(a, heads) and bool(self._open(a, heads).any())
+            self.commuted = self._standing(a, region.atomics[words]) is not None
         region.kinds.add(commutes)
         shares = self._chain(a, region.atomics, commutes)
         self.commuted = self.commuted or shares
@@ -203,15 +207,25 @@ class Log:
 
     def _against(self, a: Accessed, last: Any, commutes: str = "") -> Conflict | None:
         """A conflict with an entry that nothing orders before what is done now, of the chains that begin at `last`."""
-        heads = last[a.words]
-        if not self._looks(a, heads) or not self._open(a, heads).any():
-            return None
-        return self._pair(a, last, commutes)
+        return None if self._standing(a, last[a.words]) is None else self._pair(a, last, commutes)
 
-    def _looks(self, a: Accessed, heads: Any) -> bool:
-        """Whether entries have to be looked at: there are some, and not all are before a barrier of the whole CTA."""
-        last = int(heads.max()) if heads.size else 0
-        return last > 0 and not (a.region.shared and last < a.crowd.floor)
+    def _standing(self, a: Accessed, heads: Any) -> tuple[Any, Any] | None:
+        """The first entries of the chains of words that may not be ordered before what is done now, and `_open` of them; None
+        where all are ordered. Batches of which all threads know all are passed over as a whole."""
+        if not heads.size:
+            return None
+        while True:
+            last = int(np.maximum.reduce(heads))
+            if not last or (a.region.shared and last < a.crowd.floor):  # before a barrier of the whole CTA
+                return None
+            batch = self.of(last)
+            if int(np.minimum.reduce(heads)) < batch.start or not self.clocks.behind(a.crowd, batch.crowd):
+                break
+            if batch.previous is None:
+                return None
+            heads = batch.previous[heads - batch.start]
+        open_ = self._open(a, heads)
+        return (heads, open_) if np.logical_or.reduce(open_) else None
 
     def _open(self, a: Accessed, heads: Any) -> Any:
         """For each thread and word whether an entry of its chain is not ordered before what the thread does now."""
@@ -226,7 +240,7 @@ class Log:
             bad = np.zeros(at.size, np.bool_)
             for batch, mine in self._by_batch(entries):
                 lanes, some = at[mine], entries[mine]
-                bad[mine] = ~self._ordered(batch, threads[lanes], words[lanes], some)
+                bad[mine] = ~self._ordered(a.crowd, batch, threads[lanes], words[lanes], some)
                 if batch.previous is not None:
                     following[mine] = batch.previous[some - batch.start]
             found[at[bad]] = True
@@ -234,9 +248,12 @@ class Log:
             at, entries = at[goes], following[goes]
         return found
 
-    def _ordered(self, batch: Batch, threads: Any, words: Any, entries: Any) -> Any:
-        """For each thread and word whether all of a batch that access the word are ordered before what the thread does now."""
+    def _ordered(self, now: Crowd, batch: Batch, threads: Any, words: Any, entries: Any) -> Any:
+        """For each thread, of those that are there `now`, and word whether all of a batch that access it are ordered before
+        what the thread does now."""
         crowd = batch.crowd
+        if self.clocks.behind(now, crowd):
+            return np.ones(threads.size, np.bool_)
         if batch.words is None and not batch.uniform:
             index = entries - batch.start
             if batch.units > 1:
@@ -253,10 +270,10 @@ class Log:
     def _chain(self, a: Accessed, last: Any, commutes: str) -> bool:
         """Accesses that stand beside others come into the chains that begin at `last`; whether threads share words."""
         words = a.words
-        heads = last[words]
         batch = Batch(a.crowd, a.op, a.units, commutes, a.uniform)
-        if self._looks(a, heads):
-            open_ = self._open(a, heads)
+        standing = self._standing(a, last[words])
+        if standing is not None:
+            heads, open_ = standing
             if a.uniform:  # an entry that is ordered before one of the threads need not be looked at again
                 open_ = open_.reshape(-1, words.size).all(axis=0)
             if open_.any():
@@ -266,7 +283,7 @@ class Log:
         numbers = self._numbered(batch, words.size)
         last[words] = numbers
         shares = a.uniform and a.crowd.threads.size > 1
-        if not a.uniform and a.crowd.threads.size > 1 and (last[words] != numbers).any():
+        if not a.uniform and a.crowd.threads.size > 1 and np.logical_or.reduce(last[words] != numbers):
             batch.words, shares = words, True
             if batch.previous is not None:  # the threads of a word have one chain before them
                 batch.previous = self._least(words, batch.previous)

@@ -250,17 +250,11 @@ class Batches:
         if kind == "shared":
             self._in_shared(key, accesses)
         elif kind == "global":
-            self._places.setdefault(key, set()).update(self._segments(accesses.addresses))
+            first = accesses.addresses  # all are in one segment
+            self._places.setdefault(key, set()).add(-(int(first[0] if first.ndim else first) >> GLOBAL_BITS))
         elif kind == "local":
             self._places.setdefault(key, set()).add(LOCAL >> GRANULE)
         self.watcher.access(accesses)
-
-    @staticmethod
-    def _segments(addresses: Any) -> set[int]:
-        import numpy
-
-        found = numpy.asarray(addresses, dtype=numpy.uint64) >> numpy.uint64(GLOBAL_BITS)
-        return {-int(n) for n in {int(found.min()), int(found.max())}} if found.size else set()
 
     def _in_shared(self, key: int, accesses: Accesses) -> None:
         import numpy

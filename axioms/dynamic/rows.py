@@ -19,12 +19,14 @@ _GROWTH = 4
 
 class Crowd:
     """Threads as they are between two releases: their numbers, their own times, and `floor`, before which the log of accesses
-    has nothing of their CTAs that is not ordered before what they do."""
+    has nothing of their CTAs that is not ordered before what they do. `behind`: of other crowds, whether all of these threads
+    know all of them."""
 
-    __slots__ = ("floor", "threads", "times")
+    __slots__ = ("behind", "floor", "threads", "times")
 
     def __init__(self, threads: Any, times: Any, floor: int) -> None:
         self.threads, self.times, self.floor = threads, times, floor
+        self.behind: dict[Crowd, bool] = {}
 
 
 class Rows:
@@ -81,6 +83,13 @@ class Rows:
         known &= self.cta[threads] == self.cta[others]
         known |= threads == others
         return known
+
+    def behind(self, now: Crowd, crowd: Crowd) -> bool:
+        """Whether all threads of a crowd, as they are now, know all of another one, as it was."""
+        found = now.behind.get(crowd)
+        if found is None:
+            found = now.behind[crowd] = self.know(now.threads, crowd)
+        return found
 
     def know(self, threads: Any, crowd: Crowd) -> bool:
         """Whether all of these threads know all of a crowd, which are of one CTA, as it was."""

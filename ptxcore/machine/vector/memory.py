@@ -122,6 +122,7 @@ class GroupMemory:
         self.shared_bytes = shared
         self.frame = frame
         count = int(row[-1]) + 1
+        self.single = count == 1
         self.stride = -(-shared // 32) * 32
         self.shared = Area(
             bytearray(self.stride * count), "shared", known=np.zeros((count, self.stride), np.uint8),
@@ -226,6 +227,8 @@ class GroupMemory:
             offset = a - a.dtype.type(window)
         self._bounds(offset, size, self.shared_bytes)
         places = self._places(offset, size)
+        if self.single:
+            return self._told(self.shared, places, size, writes)
         base = self.base if threads is None else self.base[threads]
         return self._told(self.shared, places + (base >> _SHIFTS[size]), size, writes)
 

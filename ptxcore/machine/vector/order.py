@@ -62,6 +62,8 @@ class Order:
         cells = whole // self.granule
         if not who.size:
             return
+        if type(places) is int:
+            places = np.full(who.size, places)
         for i in range(cells):
             at = places * cells + i if cells > 1 else places
             self._access(at, who, kind)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ptxmm.api import check, executions, load, models, parse
     from ptxmm.comparing.comparison import compare, find_difference
     from ptxmm.images import Surface, Texture, TextureSampler
-    from ptxmm.kernels.kernel import Kernel
+    from ptxmm.kernel import Kernel
     from ptxmm.linting import lint
     from ptxmm.multimem import Multimem
     from ptxmm.result import Result, Witness
@@ -50,7 +50,7 @@ __all__ = [
 
 _HOMES = {
     "InputError": "ptxcore.diagnostics",
-    "Kernel": "ptxmm.kernels.kernel",
+    "Kernel": "ptxmm.kernel",
     "Multimem": "ptxmm.multimem",
     "Result": "ptxmm.result",
     "Run": "ptxmm.running",

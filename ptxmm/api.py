@@ -32,22 +32,13 @@ def load(path: str | PathLike[str]) -> Test | KernelTest:
     variant of several, `mp.test:3` for one test of a template; `-` for a litmus test on standard input. Raises InputError for
     what is wrong in it, OSError where it cannot be read."""
     from litmus.formats import read
+    from litmus.formats.files import text_of
     from ptxmm.kernels.files import Variant, of_kernels, split
 
     if of_kernels(str(path)):
         return load_variant(Variant(str(path), ""))
     variant = split(str(path))
     return read(text_of(path), str(path)) if variant is None else load_variant(variant)
-
-
-def text_of(path: str | PathLike[str]) -> bytes:
-    """What stands in the file of a litmus test; `-`: on standard input. Raises OSError."""
-    from litmus.formats.files import LONGEST_TEST
-    from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
-
-    if str(path) == STANDARD_INPUT:
-        return read_standard_input(LONGEST_TEST, "a litmus test")
-    return read_bytes(path, LONGEST_TEST, "a litmus test")
 
 
 def load_variant(variant: Variant | Asked) -> Test | KernelTest:
@@ -59,6 +50,7 @@ def load_variant(variant: Variant | Asked) -> Test | KernelTest:
         return variant.test()
     if not of_kernels(variant.path):
         from litmus.formats import read as read_litmus
+        from litmus.formats.files import text_of
 
         return read_litmus(text_of(variant.path), variant.path, variant.name)
     return tests_of(variant.path).test(variant.name)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ptxcore.sources import read_bytes
 from ptxmm.findings import Finding
-from ptxmm.report.files import write_whole
+from ptxmm.writing import write_whole
 
 _VERSION = 1
 _LONGEST = 64 << 20  # bytes of a file

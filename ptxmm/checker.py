@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from ptxmm.findings import Finding
+from ptxmm.findings import Finding, findings
 from ptxmm.kernels.files import ENDINGS, Item
 from ptxmm.result import Refusal, Result, Witness
 
@@ -146,7 +146,7 @@ class Checker:
         except InputError as error:
             if error.path == "<input>":
                 error.path = path
-            from ptxmm.report.refusals import of_input
+            from ptxmm.words.refusals import of_input
 
             outcome = self._failure(path, "error", error.render(), of_input(error, path))
         except OSError as error:
@@ -271,11 +271,17 @@ class Checker:
 
 def refused(path: str, model: str, refusal: Refusal) -> Outcome:
     """A test that has no answer."""
-    from ptxmm.report.refusals import written
+    from ptxmm.words.refusals import written
 
     error = written(refusal, path)
     result = Result(path=path, name=stem(path), model=model, verdict="error", error=error, refusal=refusal)
     return Outcome(result, {})
+
+
+def not_run(path: str, reason: str) -> Outcome:
+    """A test of which nothing is known, since it was not run."""
+    result = Result(path=path, name=stem(path), model="", verdict="undecided", error=reason)
+    return Outcome(result, {}, findings=tuple(findings(result)))
 
 
 def stem(path: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ptxmm.report.notes import followed
-from ptxmm.report.undefined import place as place_of
-from ptxmm.result import Checked, RaceEvent, Result, Spot, Step, where_of
+from ptxmm.result import Checked, RaceEvent, Result, Spot, Step, event_text
+from ptxmm.undefined import place as place_of
+from ptxmm.undefined import shape
+from ptxmm.words.notes import followed
 
 #: The kinds of finding, with what each means: rules to a tool that lists them.
 KINDS = {
@@ -234,18 +234,6 @@ def _races(result: Result) -> Iterator[Finding]:
         yield _of(result, f"{race.kind}-race", message, spots=spots, place=place, details=details, steps=steps)
 
 
-def event_text(event: RaceEvent) -> str:
-    return f"{event.thread}, {where_of(event.line, event.source)}: {event.instruction}"
-
-
 def _event_spot(result: Result, event: RaceEvent) -> Spot:
     at = event.at or Spot(event.file or "", event.line)
     return Spot(at.path or file_of(result), at.line)
-
-
-_REGISTER = re.compile(r"%(r|rd|rs|rc|f|fd|p|h|hh|b)\d+\b")
-
-
-def shape(instruction: str) -> str:
-    """An instruction without what unrelated changes change: the numbers of its registers."""
-    return " ".join(_REGISTER.sub(r"%\1", instruction).split())

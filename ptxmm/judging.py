@@ -15,13 +15,12 @@ from axioms.witness.result import Decision
 from axioms.witness.stalls import ABORTS, WAITS, Bounded, Stall, Wait
 from ptxcore.clock import OutOfTime
 from ptxmm.answers import Coverage, coverage_of, settle
-from ptxmm.findings import shape
 from ptxmm.graphs.waiting import Stays
-from ptxmm.report import checks as words
-from ptxmm.report.story import Story
-from ptxmm.report.undefined import sentence
-from ptxmm.report.waits import WaitWords, does, instruction_of, line_of
 from ptxmm.result import ASSERTIONS, Checked, Spot, Witness
+from ptxmm.undefined import sentence, shape
+from ptxmm.words import checks as words
+from ptxmm.words.story import Story
+from ptxmm.words.waits import WaitWords, does, instruction_of, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from axioms.program import Program
     from axioms.witness.execution import Execution
     from axioms.witness.result import Undefined
-    from ptxmm.report.story import Cast
+    from ptxmm.words.story import Cast
 
 #: In which ways a thread must not stay behind, check by check.
 STALLS = {

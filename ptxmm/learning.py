@@ -68,7 +68,8 @@ def _weakest(path: str, patience: float) -> Judged:
     from ptxmm.kernels.files import Variant, is_code
     from ptxmm.repair.building import WEAKEN
     from ptxmm.repair.finding import answered
-    from ptxmm.repair.subjects import How, subject_of
+    from ptxmm.repair.subject_of import subject_of
+    from ptxmm.repair.subjects import How
 
     how = How(deadline=time.perf_counter() + patience)
     answer = answered(subject_of(Variant(path, "") if is_code(path) else path, how), WEAKEN, every=True, most=None)

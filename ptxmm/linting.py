@@ -59,7 +59,7 @@ def write(path: str | PathLike[str], text: str) -> None:
     """Writes a PTX file that `read` has read, whole or not at all. Raises OSError."""
     import os
 
-    from ptxmm.report.files import write_whole
+    from ptxmm.writing import write_whole
 
     write_whole(os.fspath(path), text)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from axioms.witness.stalls import Bounded, Stall
     from litmus.test import Condition, Test
     from ptxmm.judging import Stalled
-    from ptxmm.report.story import Cast
+    from ptxmm.words.story import Cast
 
 # What only some tests ask for is imported where it is asked for: most are decided in less time than that takes.
 
@@ -47,7 +47,7 @@ class Question:
 
     @cached_property
     def cast(self) -> Cast:
-        from ptxmm.report.story import Cast
+        from ptxmm.words.story import Cast
 
         return Cast(lambda thread: self.test.threads[thread].name, self._spot)
 
@@ -171,7 +171,7 @@ def _answer(
         _tell_undefined(question, result, decision.undefined)
         return
     if question.test.filter is not None and decision.ends and not decision.states and decision.stopped is None:
-        from ptxmm.report.notes import nothing_passes
+        from ptxmm.words.notes import nothing_passes
 
         result.notes.append(nothing_passes(complete=decision.complete))
     conditions = len(question.test.conditions)
@@ -206,7 +206,7 @@ def _answer(
 
 def _tell_undefined(question: Question, result: Result, undefined: Undefined) -> None:
     from axioms.witness.undefined import located
-    from ptxmm.report.undefined import sentence
+    from ptxmm.undefined import sentence
 
     result.undefined = located(question.program, undefined)
     result.verdict, result.error = "undefined", sentence(result.undefined)
@@ -226,14 +226,14 @@ def _judge_condition(question: Question, decision: Decision, checked: Checked, *
 
         tell_absence(question, checked)
     elif checked.holds is False:
-        from ptxmm.report.checks import counted
+        from ptxmm.words.checks import counted
 
         checked.message = counted(checked, decision.positive, decision.negative, all_listed=decision.listed_all)
 
 
 def _tell_why(question: Question, decision: Decision, result: Result) -> None:
     """The reasons in words: why an outcome is not there, or how it comes about."""
-    from ptxmm.report.why import Telling, document, unexplained
+    from ptxmm.words.why import Telling, document, unexplained
 
     if decision.why is not None:
         telling = Telling(decision.why, question.cast, complete=decision.complete)
@@ -247,7 +247,7 @@ def _tell_why(question: Question, decision: Decision, result: Result) -> None:
     asked = question.test.condition.quantifier != "forall"
     shown = next((w for w, holds in zip(decision.witnesses, decision.satisfied, strict=False) if holds == asked), None)
     if shown is not None:
-        from ptxmm.report.story import Story
+        from ptxmm.words.story import Story
 
         story = Story(shown, question.cast)
         reasons = story.explanations()

@@ -161,7 +161,7 @@ class ModelTest(pytest.Item):
             raise NotAsExpected(_report(outcome._replace(findings=tuple(found)), settings))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        from ptxmm.report import harmless
+        from ptxmm.harmless import harmless
 
         if isinstance(excinfo.value, NotAsExpected):
             return harmless(str(excinfo.value))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxmm.report.story import Cast, Story
 from ptxmm.result import RaceEntry, RaceEvent
+from ptxmm.words.story import Cast, Story
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent

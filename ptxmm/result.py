@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent, Execution
     from axioms.witness.result import Undefined
     from ptxmm.graphs.waiting import Stays
-    from ptxmm.report.story import Steps
 
 #: The verdicts (docs/answers.md). `ok`: proven. `bounded`: holds in all that was explored, and a bound cut off executions that
 #: could matter. `undecided`: out of time, or nothing known but within the bounds of loops. `undefined`: the model gives the
@@ -42,6 +41,11 @@ class How(NamedTuple):
     progress: str | None = None
     resident: int | None = None
     model_name: str = ""
+
+
+def identity(path: str, variant: str) -> str:
+    """How a test is called in every report: `FILE:NAME`, and `FILE` where a file is one test."""
+    return f"{path}:{variant}" if variant else path
 
 
 class Spot(NamedTuple):
@@ -79,6 +83,15 @@ class Step(NamedTuple):
     rank: int
 
 
+class Steps(NamedTuple):
+    """The steps of an execution, a line each, with the `events` that it tells; one more says how many are `left` out."""
+
+    lines: list[str]
+    steps: list[Step]
+    left: int
+    events: list[tuple[int, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class RaceEvent:
     """One of two instructions that race: the `thread` that executes it, the `line` of the litmus test or of the PTX, of kernels
@@ -94,6 +107,10 @@ class RaceEvent:
     def __getitem__(self, field: str) -> Any:
         """A field by its name, as in the JSON of a report."""
         return getattr(self, field)
+
+
+def event_text(event: RaceEvent) -> str:
+    return f"{event.thread}, {where_of(event.line, event.source)}: {event.instruction}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,14 +384,14 @@ class Result:
         """`error`, and the instructions that it is about where these are known."""
         if self.undefined is None:
             return self.error or ""
-        from ptxmm.report.undefined import whole
+        from ptxmm.undefined import whole
 
         return whole(self.undefined)
 
     @property
     def culprits(self) -> list[str]:
         """The instructions that make the behaviour undefined, each with who executes it."""
-        from ptxmm.report.undefined import culprit
+        from ptxmm.undefined import culprit
 
         return [culprit(site) for site in self.undefined.culprits] if self.undefined else []
 

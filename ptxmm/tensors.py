@@ -10,7 +10,7 @@ from ptxmm.kernels.launch import Buffer, Pointer
 from ptxmm.kernels.tensor_maps import MapTrouble, Tensor, described, of_map
 
 if TYPE_CHECKING:
-    from ptxmm.arguments import Packed
+    from ptxmm.kernels.packing import Packed
 
 #: Types of elements by those of NumPy.
 _TYPES = {
@@ -75,6 +75,6 @@ class TensorMap:
 
     def packed(self, name: str) -> Packed:
         """The argument that a parameter of this `name` gets."""
-        from ptxmm.arguments import pack
+        from ptxmm.kernels.packing import pack
 
         return pack(of_map(name, self._map, self._pointer), {"array": self.array}, name)

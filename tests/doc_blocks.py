@@ -206,7 +206,7 @@ def _row(form: Form) -> str:
 
 def _explored(form: Form) -> str:
     from ptxcore.machine.lower.executable import explored, explored_in_kernels
-    from ptxmm.kernels.whole import BY_RUNS_ALONE
+    from ptxmm.kernels.watched_run import BY_RUNS_ALONE
 
     if form.mnemonic in BY_RUNS_ALONE and form.run is not None and not explored(form):
         return "by runs"

@@ -118,8 +118,8 @@ def _words(text: str) -> list[str]:
 def axiom_page(axiom: str, needed: Needed) -> str:
     """The page of an axiom, with the test that needs it."""
     from axioms.cat.names import BASE
-    from ptxmm.report.why import SECTIONS
     from ptxmm.topics import title_of
+    from ptxmm.words.why import SECTIONS
 
     written, base = in_cat(axiom)
     says = title_of(axiom).removeprefix("an axiom: ")
@@ -184,8 +184,8 @@ def recorded(axiom: str) -> Needed:
 
 
 def table_of_axioms() -> str:
-    from ptxmm.report.why import SECTIONS
     from ptxmm.topics import title_of
+    from ptxmm.words.why import SECTIONS
 
     lines = ["| Axiom | It says | Manual | Smallest test of the library that needs it |", "|---|---|---|---|"]
     for axiom in axioms():

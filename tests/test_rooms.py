@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 
+import networkx
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,9 +41,15 @@ ORDERS = {
         places annotations foreign edges cycle copies accesses code remote synchronisation normal names
         search build generator suite strategies lists recognise
     """,
+    "ptxmm": """
+        available endings harmless writing events undefined herd_names graphs result words addresses answers multimem images
+        pipeline races judging listing litmus_check kernels tensors api kernel findings defects checker linting running workers
+        alone baseline comparing report exercises topics weakened minimal repair learning campaigns gpu web cli pytest_plugin
+        __main__
+    """,
+    "ptxmm.words": "checks whole refusals threads brief claims story notes why waits",
     "ptxmm.report": """
-        events claims brief story why waits threads notes text files json sarif reasons junit drawings pages
-        pictures linted html herd github comparing comparing_html refusals
+        files text json sarif reasons junit drawings pages pictures linted html herd github comparing comparing_html
     """,
     "ptxmm.campaigns": "identity holders values database deciding report words pool run page cache",
     "ptxmm.comparing": "answers logs columns differences table finding universe shrinking reasons comparison",
@@ -56,6 +63,9 @@ ORDERS = {
         server starting
     """,
 }
+#: The Python interface: it imports what stands above everything when somebody asks for a name, and everything asks it for its
+#: version.
+FACADE = "ptxmm"
 #: How many rooms there may be in `axioms`, and how many pairs of them of which one imports the other.
 MOST_ROOMS, MOST_PAIRS = 14, 70
 
@@ -112,6 +122,54 @@ def test_the_engine_has_few_rooms() -> None:
 def test_no_order_names_a_room_twice() -> None:
     for order in ORDERS.values():
         assert all(a != b for a, b in pairwise(sorted(order.split())))
+
+
+def loaded(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """What a file imports when it runs, in functions too: not what stands under `if TYPE_CHECKING`."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from (found for other in node.orelse for found in loaded(other))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        else:
+            yield from loaded(node)
+
+
+def files_imported(name: str, tree: ast.AST, files: Container[str], *, package: bool) -> Iterator[str]:
+    """The files that a file imports, among these; of a package its `__init__`."""
+    here = name.split(".") if package else name.split(".")[:-1]
+    for node in loaded(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+            continue
+        above = ".".join(here[: len(here) - node.level + 1]) if node.level else ""
+        base = ".".join(part for part in (above, node.module) if part)
+        for alias in node.names:
+            yield f"{base}.{alias.name}" if f"{base}.{alias.name}" in files else base
+
+
+def circles(sources: Mapping[str, tuple[str, bool]]) -> list[list[str]]:
+    """Files that import each other, of files by name: their text, and whether they are packages."""
+    graph = networkx.DiGraph()
+    for name, (text, package) in sources.items():
+        for other in files_imported(name, ast.parse(text), sources, package=package):
+            if other in sources and name != FACADE != other:
+                graph.add_edge(name, other)
+    tied = [sorted(found) for found in networkx.strongly_connected_components(graph) if len(found) > 1]
+    return sorted(tied + [[name] for name in networkx.nodes_with_selfloops(graph)])
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    files = [found for package in ORDERS[""].split() for found in modules(package)]
+    sources = {name: (path.read_text(encoding="utf-8"), path.name == "__init__.py") for name, path in files}
+    assert circles(sources) == []
+
+
+def test_a_circle_is_noticed() -> None:
+    inner = "if TYPE_CHECKING:\n    from p.c import x\ndef f():\n    from .b import x"
+    assert circles({"p.a": (inner, False), "p.b": ("from p import a", False), "p.c": ("from p import a", False)}) == [
+        ["p.a", "p.b"]
+    ]
 
 
 #: Names of classes that have several meanings in the product: none may be added. A class is called what it is.

@@ -38,7 +38,7 @@ class Misuse(NamedTuple):
 
 
 class Open(NamedTuple):
-    """What this way does not decide: `what` names it (a key of `ptxmm.report.whole.OPEN`)."""
+    """What this way does not decide: `what` names it (a key of `ptxmm.words.whole.OPEN`)."""
 
     what: str
     party: Party | None = None

@@ -244,7 +244,7 @@ class Tensors:
         return self._says(later.behind, _DONE, one, before.number)
 
     def _missing(self, before: Touching, later: Touching) -> str:
-        """What would order two accesses, by its name in `ptxmm.report.whole`."""
+        """What would order two accesses, by its name in `ptxmm.words.whole`."""
         one, two = before.party.thread, later.party.thread
         if before.kind in _WAITED:
             if self._waited.get((one, before.kind), 0) < before.number:

@@ -1,6 +1,6 @@
 """Claims: what a sentence of an explanation says of an execution, as values, and whether it is so.
 
-    Claim("no release", (start, write))  ->  holds(claim, ground)  ->  words (`ptxmm.report.claims`)
+    Claim("no release", (start, write))  ->  holds(claim, ground)  ->  words (`ptxmm.words.claims`)
 
 Nothing is said that was not evaluated here before, on the execution that it is about: its events, the base relations that every
 model may use, and the definitions of the model that judged it, as that model has them. A claim about a definition that a model

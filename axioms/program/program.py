@@ -98,6 +98,10 @@ class Program:
         at = None if address % size else self.space.at(thread, address, size)
         return () if at is None else self.layout.covering(at[0].object, at[1], size)
 
+    def location_of(self, event: Event) -> str | None:
+        """What people call the bytes that an event accesses, or its mbarrier object."""
+        return self.objects[event.object].label(event.offset, event.width // 8) if event.object >= 0 else None
+
     def final(self, cell: int) -> Term:
         """The symbol for a cell's value when all threads have ended."""
         return final_of(self.layout, cell)

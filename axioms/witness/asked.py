@@ -48,7 +48,6 @@ def refuse(program: Program, model: Model) -> None:
 
 def _facts(candidate: Candidate) -> tuple[Facts, _Seen]:
     from axioms.cat.residual import Facts
-    from axioms.witness.candidate import location_of
 
     program = candidate.program
 
@@ -59,7 +58,7 @@ def _facts(candidate: Candidate) -> tuple[Facts, _Seen]:
         )
 
     def place(index: int) -> str | None:
-        return location_of(program, program.events[index])
+        return program.location_of(program.events[index])
 
     seen = _Seen(candidate.base())
     return Facts(program.size, seen, value, place), seen

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.orders import immediate, is_strict_order, those_after
 from axioms.events.event import what_is_read
-from axioms.program import Event, Program
+from axioms.program import Event
 from axioms.witness.asked import displayed, within_identity
 from axioms.witness.execution import ExecutedEvent, Execution
 from axioms.witness.judge import Base, Judge
@@ -448,8 +448,3 @@ class Candidate:
 def _rows(value: int | Rows) -> Rows:
     assert isinstance(value, list)
     return value
-
-
-def location_of(program: Program, event: Event) -> str | None:
-    """What people call the bytes that an event accesses, or its mbarrier object."""
-    return program.objects[event.object].label(event.offset, event.width // 8) if event.object >= 0 else None

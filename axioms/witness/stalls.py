@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from axioms.witness.candidate import Candidate, location_of
+from axioms.witness.candidate import Candidate
 from axioms.witness.execution import Execution
 from axioms.witness.missing_arrivals import Awaited, MissingArrivals
 from axioms.witness.result import Undefined
@@ -84,7 +84,7 @@ def repeated(candidate: Candidate, thread: int, effects: Iterable[int]) -> tuple
         if not events or events[0].effect is None:
             continue
         values = {e.kind: None if e.unstable else candidate.value(e) for e in events}
-        location = location_of(candidate.program, events[0]) or ""
+        location = candidate.program.location_of(events[0]) or ""
         instruction = events[0].effect.instruction
         found.append(Repeated(numbers[events[0].index], instruction, location, values.get("R"), values.get("W")))
     return tuple(found)

@@ -66,6 +66,13 @@ def _shipped(path: str, wanted: Wanted) -> list[FoundText]:
     return [(f"{test}:{variant}", problem) for test in named(whole) if whole] or [(path, problem)]
 
 
+def text_of(path: str | os.PathLike[str]) -> bytes:
+    """What stands in the file of a litmus test; `-`: on standard input. Raises OSError."""
+    if str(path) == STANDARD_INPUT:
+        return read_standard_input(LONGEST_TEST, "a litmus test")
+    return read_bytes(path, LONGEST_TEST, "a litmus test")
+
+
 def list_file(path: str) -> str | None:
     """The list that a path names; None where it names none. A list's own name may begin with `@`, as those of herd's tests do:
     `dir/@all`, and `@all` where there is such a file; else `@list` is the list in the file `list`."""
@@ -77,7 +84,7 @@ def list_file(path: str) -> str | None:
 def _standard_input() -> FoundText:
     """Standard input as a test: read here, where nobody else reads it."""
     try:
-        read_standard_input(LONGEST_TEST, "a litmus test")
+        text_of(STANDARD_INPUT)
     except OSError as error:
         return STANDARD_INPUT, f"cannot read standard input: {_reason(error)}"
     return STANDARD_INPUT, None

@@ -3,7 +3,7 @@
 Most are litmus tests. What whole warps and warpgroups do together (`wgmma`, `tcgen05`) is in kernels: PTX modules whose tests
 are annotations, one that is right and what it must not be without.
 
-A room below `litmus.formats`, which reads them. May be imported by whoever wants a test by its name.
+Imports the reader of `litmus.formats` alone. May be imported by whoever wants a test by its name.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def shipped(path: str) -> Shipped:
 
 
 def _litmus(path: str) -> Shipped:
-    from litmus.formats import read
     from litmus.formats.printer import write_proposition
+    from litmus.formats.reader import read
 
     with open(path, "rb") as file:
         test = read(file.read(), path)

@@ -16,7 +16,7 @@ from ptxmm.campaigns.identity import question
 from ptxmm.campaigns.values import NoText, read
 from ptxmm.checker import Outcome, Settings
 from ptxmm.kernels.files import Item, Variant, of_kernels
-from ptxmm.report import notes
+from ptxmm.words import notes
 
 _SECONDS = 0.5  # between two transactions
 

@@ -9,7 +9,7 @@ from html import escape
 from typing import NamedTuple
 
 from ptxmm.campaigns.report import Line, Summary, reason
-from ptxmm.report.checks import state_of
+from ptxmm.words.checks import state_of
 
 _SLOWEST = 50
 _LONG = 15  # rows, from which on a table can be searched

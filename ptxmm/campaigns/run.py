@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from litmus.formats.files import Wanted, find
-from ptxmm import api
+from litmus.formats.files import Wanted, find, text_of
 from ptxmm.campaigns.database import Database, Row
 from ptxmm.campaigns.deciding import Asked, Decider, Entry
 from ptxmm.campaigns.pool import Pool
@@ -48,7 +47,7 @@ def given(items: Iterable[tuple[Item, str | None]]) -> Iterator[GivenTest]:
             yield GivenTest(entry, problem)
             continue
         try:
-            yield GivenTest(entry._replace(data=api.text_of(path)))
+            yield GivenTest(entry._replace(data=text_of(path)))
         except OSError as error:
             yield GivenTest(entry, f"cannot read: {error.strerror or error}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ptxmm.campaigns.report import Summary, reason
-from ptxmm.report import plain
+from ptxmm.harmless import plain
 
 _SLOWEST, _MOST = 10, 20
 

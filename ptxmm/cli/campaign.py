@@ -174,7 +174,7 @@ def _report(options: Namespace) -> int:
     sys.stdout.write(told(found))
     if options.html:
         from ptxmm.campaigns.page import page
-        from ptxmm.report.files import write_whole
+        from ptxmm.writing import write_whole
 
         try:
             write_whole(options.html, page(found))

@@ -91,4 +91,4 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     campaign.add_argument(
         "--limit", type=shared.positive_number, metavar="N", help="of these cycles, the first N tests"
     )
-    shared._add_readings(campaign)
+    shared.add_readings(campaign)

@@ -12,13 +12,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import nearest
-from ptxmm.checker import Checker, Outcome, Settings, refused
+from ptxmm.checker import Checker, Outcome, Settings, not_run, refused
 from ptxmm.cli.kernel_options import asked
 from ptxmm.cli.parts import Budget, Stopped, of_shard, within
 from ptxmm.findings import NOT_ALL, NOT_ALL_EXECUTIONS, Finding, assumptions, findings
+from ptxmm.harmless import plain
 from ptxmm.kernels.files import TESTS, Item, expand
-from ptxmm.report import chosen, plain, tells
-from ptxmm.report.whole import undrawn
+from ptxmm.report import chosen, tells
 from ptxmm.result import Refusal, Result, Spot
 
 if TYPE_CHECKING:
@@ -343,7 +343,6 @@ class _Run:
 
     def _end(self, why: str = "not run: interrupted") -> None:
         """Ends the reports. What has no outcome was interrupted, and is told as that."""
-        from ptxmm.report.files import not_run
 
         try:
             self._report.end(time.perf_counter() - self._start, [not_run(n, why) for n in self._waiting.elements()])
@@ -429,6 +428,8 @@ class _Run:
             sys.stderr.write(f"{plain(result.path)}: there was no time to draw {outcome.undrawn} of its pictures\n")
         if self._drawings:
             if result.runs:
+                from ptxmm.words.whole import undrawn
+
                 sys.stderr.write(f"{plain(result.path)}: {undrawn(result.runs)}\n")
             try:
                 self._drawings.write(outcome)

@@ -233,7 +233,7 @@ class _Run:
         from litmus.formats.printer import write
         from litmus.test import Test
         from ptxmm.report.drawings import safe
-        from ptxmm.report.files import write_whole
+        from ptxmm.writing import write_whole
 
         paths: list[str] = []
         try:

@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 def explain(options: Namespace) -> int:
     """Runs the command; gives its exit status: 0, or 2 for what is no topic."""
     from litmus.library import PREFIX, named
-    from ptxmm.report import plain
+    from ptxmm.harmless import plain
     from ptxmm.topics import text_of, topic_of
 
     words = " ".join(options.topic)

@@ -237,7 +237,7 @@ def _one(options: argparse.Namespace, where: Where, test: Test) -> tuple[int, Hi
         return _BAD_INPUT, None
     except Exception as error:
         from ptxmm.defects import defect
-        from ptxmm.report.refusals import written
+        from ptxmm.words.refusals import written
 
         sys.stderr.write(written(defect(error, "the test", f"gpu {test.identity}"), test.identity) + "\n")
         return _BAD_INPUT, None
@@ -290,7 +290,7 @@ def _row(options: argparse.Namespace, where: Where, found: Histogram, text: str)
 def _emit(folder: str, made: Module) -> int:
     import os
 
-    from ptxmm.report.herd import legal
+    from ptxmm.herd_names import legal
 
     path = os.path.join(folder, f"{legal(made.test.name).replace('/', '_')}.ptx")
     try:

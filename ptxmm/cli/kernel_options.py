@@ -6,8 +6,9 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from ptxmm.cli.options import TIME, Commands, byte_count, command, seconds, sizes
+
 if TYPE_CHECKING:
-    from ptxmm.cli.options import Commands
     from ptxmm.kernels.asked import Asked, Said
 
 #: Options that stand for one key of a kernel test each.
@@ -21,8 +22,6 @@ _NAMES, _TEXTS = ("args", "after"), ("name", "stream")
 
 def add_kernel(check: argparse.ArgumentParser) -> None:
     """The options of a launch."""
-    from ptxmm.cli.options import byte_count, sizes
-
     group = check.add_argument_group(
         "a kernel without a kernel test",
         "For one FILE.cu or FILE.ptx. Without a claim race_free, terminates and no_trap are checked. See docs/kernels.md.",
@@ -65,8 +64,6 @@ def add_kernel(check: argparse.ArgumentParser) -> None:
 
 def add_parts(check: argparse.ArgumentParser) -> None:
     """The options of a part of a run."""
-    from ptxmm.cli.options import TIME, seconds
-
     check.add_argument(
         "--changed",
         action="store_true",
@@ -95,9 +92,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 def add_init(commands: Commands) -> None:
     """The command `init`."""
-    from ptxmm.cli import options as shared
-
-    init = shared.command(
+    init = command(
         commands,
         "init",
         "write a kernel test to begin with",

@@ -79,8 +79,8 @@ def _look(path: str) -> int:
     from axioms.program import UnsupportedProgram
     from ptxcore.diagnostics import InputError, nearest
     from ptxmm.exercises import EXERCISES, exercise_of
+    from ptxmm.harmless import plain
     from ptxmm.learning import judged
-    from ptxmm.report import plain
 
     exercise = exercise_of(path)
     if exercise is None:

@@ -152,7 +152,7 @@ def _checked(path: str, text: str, options: Namespace, report: Report) -> int | 
         return _UNDECIDED
     except Exception as error:
         from ptxmm.defects import defect
-        from ptxmm.report.refusals import written
+        from ptxmm.words.refusals import written
 
         report.broken(path, written(defect(error, "the module", f"lint --as {options.mode}"), path))
         return _UNREADABLE

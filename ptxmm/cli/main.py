@@ -116,8 +116,8 @@ def _status() -> int:
         status = _NOT_WRITTEN
     except Exception as error:  # between the tests: what goes wrong in one of them is told as its own
         from ptxmm.defects import defect
-        from ptxmm.report import harmless
-        from ptxmm.report.refusals import written
+        from ptxmm.harmless import harmless
+        from ptxmm.words.refusals import written
 
         words = shlex.join(["ptxmm", *sys.argv[1:]])
         sys.stderr.write(harmless(written(defect(error, "what it was asked", words), "ptxmm")) + "\n")
@@ -139,7 +139,7 @@ def _silence(stream: TextIO) -> None:
 def main(arguments: list[str]) -> int:
     """Runs a command and gives its exit status. Raises SystemExit for bad usage, BrokenPipeError when nobody reads
     on."""
-    from ptxmm.report import harmless_streams
+    from ptxmm.harmless import harmless_streams
 
     with harmless_streams():
         return _command(arguments)

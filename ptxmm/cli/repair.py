@@ -140,7 +140,8 @@ def _one(options: argparse.Namespace, item: Item) -> tuple[int, Answer | None]:
     from axioms.program import UnsupportedProgram
     from ptxcore.diagnostics import InputError
     from ptxmm.repair.finding import answered
-    from ptxmm.repair.subjects import How, subject_of
+    from ptxmm.repair.subject_of import subject_of
+    from ptxmm.repair.subjects import How
 
     deadline = None if options.timeout is None else time.perf_counter() + options.timeout
     model = including(options.model, options.folders)
@@ -206,8 +207,8 @@ def _report(options: argparse.Namespace, answer: Answer) -> None:
         sys.stdout.write(text(answer))
         sys.stdout.flush()
     if options.format == "github":
+        from ptxmm.harmless import command
         from ptxmm.repair.fixes import told
-        from ptxmm.report import command
 
         for line in told(answer):
             command(line)

@@ -55,7 +55,7 @@ def run(options: Namespace) -> int:
         return _refuse(_told(error, module) + replay, _FAILED)
     except Exception as error:
         from ptxmm.defects import defect
-        from ptxmm.report.refusals import written
+        from ptxmm.words.refusals import written
 
         return _refuse(
             written(
@@ -108,7 +108,7 @@ def _refuse(message: str, status: int) -> int:
 def _arguments(options: Namespace, parameters: list[Parameter]) -> tuple[list[Any], dict[str, Any]]:
     """The arguments in the order of the parameters, and everything that has a name, by it."""
     from ptxcore.machine.run.launch import UsageError
-    from ptxmm.arguments import packed
+    from ptxmm.kernels.packing import packed
 
     found: dict[int, Any] = {}
     names: dict[str, int] = {}

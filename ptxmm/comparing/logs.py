@@ -24,6 +24,7 @@ from dataclasses import replace
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.comparing.answers import Answer, FinalState, FinalValue, absent
+from ptxmm.herd_names import legal
 
 #: Bytes of a log: campaigns on hardware write some ten.
 LONGEST_LOG = 256 << 20
@@ -52,8 +53,6 @@ class Log:
 
     def of(self, test: str) -> Answer:
         """What it says of a test: the name as it is, or as logs write names."""
-        from ptxmm.report.herd import legal
-
         found = self.answers.get(test) or self.answers.get(legal(test))
         return absent(self.path, test) if found is None else replace(found, test=test)
 

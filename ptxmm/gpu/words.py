@@ -12,7 +12,8 @@ from typing import Any
 from litmus.formats.printer import write_proposition
 from litmus.test import Test
 from ptxmm.gpu.judging import Judged, Row
-from ptxmm.report.herd import condition_lines, legal, state_line
+from ptxmm.herd_names import legal
+from ptxmm.report.herd import condition_lines, state_line
 from ptxmm.result import observation_of
 
 _NAMES = {"exists": "Allowed", "~exists": "Forbidden", "forall": "Required"}

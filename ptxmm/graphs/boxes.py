@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axioms.witness.execution import ExecutedEvent, Execution
-from ptxmm.report.events import part_of
+from ptxmm.events import part_of
 
 from .columns import Column, agent_of
 from .figure import Box, Half

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from axioms.witness.execution import Execution
-from ptxmm.report import plain
+from ptxmm.harmless import plain
 
 from .boxes import make_boxes, wrap
 from .columns import Column, columns, short_names, told_levels

@@ -15,7 +15,6 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxmm.kernels.contents import FileTrouble, type_of_file
 from ptxmm.kernels.document import Document
 from ptxmm.kernels.modules import NVCC_OPTIONS, Module, of_file
-from ptxmm.kernels.names import identity
 from ptxmm.kernels.plain_names import base, plain
 from ptxmm.kernels.positions import Place, Way
 from ptxmm.kernels.schema import CHECK, VARIANT
@@ -24,7 +23,7 @@ from ptxmm.kernels.takes import Kernel, Taken, kernel, places
 from ptxmm.kernels.test import QUANTIFIERS, KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.kernels.written import KINDS, Array, Word, Zeros, word
-from ptxmm.result import Spot
+from ptxmm.result import Spot, identity
 
 #: What is checked where nothing is claimed.
 UNCLAIMED = ("race_free", "terminates", "no_trap")
@@ -324,7 +323,7 @@ _KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "device", "nvcc"
 def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> Asked:
     """What somebody asks for in Python. `checks` are properties that are asked for beside. Raises TypeError for words that are
     none."""
-    from ptxmm.kernels.kernel import plain_value, table_of_value
+    from ptxmm.kernels.python_values import plain_value, table_of_value
 
     given: dict[str, Any] = {key: value for key, value in words.items() if value is not None}
     unknown = [key for key in given if key not in LaunchWords.__annotations__]

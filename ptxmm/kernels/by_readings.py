@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from axioms.models.options import CONTRARY
 from ptxmm.kernels.whole import decide_whole
-from ptxmm.report.whole import LeftOpen, under_readings, under_them_all
+from ptxmm.words.whole import LeftOpen, under_readings, under_them_all
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
     from ptxmm.kernels.test import KernelTest
     from ptxmm.result import Result
 
-#: What a run leaves open that a reading settles (keys of `ptxmm.report.whole.OPEN`), with the two that there are.
+#: What a run leaves open that a reading settles (keys of `ptxmm.words.whole.OPEN`), with the two that there are.
 SETTLED = dict(zip(("issue", "pair"), CONTRARY, strict=True))
 _WRONG = ("no", "undefined")
 

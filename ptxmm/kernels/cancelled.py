@@ -13,15 +13,16 @@ from axioms.dynamic.findings import Open, Stopped
 from ptxcore.isa.launch import try_cancel
 from ptxcore.machine.run.clusters import ChosenClusters
 from ptxmm.kernels.several import Several
+from ptxmm.kernels.watched_run import STUCK, WatchedRun, is_certain, open_buffers, shows
+from ptxmm.kernels.whole_answers import tell_all, tell_failed
 from ptxmm.kernels.whole_contents import Contents
-from ptxmm.report import whole as told
+from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
     from axioms.dynamic.choices import Choices
     from ptxcore.machine.run.special import Triple
     from ptxmm.kernels.places import Places
     from ptxmm.kernels.runs import Runs, State
-    from ptxmm.kernels.watched_runs import WatchedRun
     from ptxmm.result import Result
 
 #: Choices at most. Where each cluster asks until it is refused, three of them have 25 and four 147.
@@ -54,10 +55,8 @@ def decide_by_choices(
     """Answers all checks of a test whose kernels cancel clusters: by a run for each choice of who begins, who is cancelled by
     whom and which requests are refused, each of which stands for all executions with that choice. Gives why where something
     is left open."""
-    from ptxmm.kernels.whole import _STUCK, _found, _is_certain, _open_ones, _tell_all, _tell_failed
-
     test = runs.test
-    if _open_ones(test):
+    if open_buffers(test):
         return told.left_open("contents", "")
     states: list[State] = []
     count = accesses = 0
@@ -65,13 +64,13 @@ def decide_by_choices(
         count += 1
         if count > MOST:
             return told.left_open("choices", "")
-        if not complete and (ran.why is None or (ran.error is not None and ran.error.kind == _STUCK)):
+        if not complete and (ran.why is None or (ran.error is not None and ran.error.kind == STUCK)):
             continue  # clusters are left that begin after all, which is another choice
-        if ran.error is not None and ran.error.kind == _STUCK and all(map(_is_certain, ran.watchers)):
-            _tell_failed(test, result, None)
+        if ran.error is not None and ran.error.kind == STUCK and all(map(is_certain, ran.watchers)):
+            tell_failed(test, result, None)
             if result.verdict == "no":
                 return ""
-        elif (ran.why is not None or _overwrites(ran)) and _found(runs, result, ran, places, racing=racing):
+        elif (ran.why is not None or _overwrites(ran)) and shows(runs, result, ran, places, racing=racing):
             return ""
         open_ = ran.why or next((w.unknown for w in ran.watchers if w.unknown is not None), None)
         if open_ is not None or ran.state is None:
@@ -85,7 +84,7 @@ def decide_by_choices(
             return told.left_open("rounding", "")
         accesses = sum(w.accesses for w in ran.watchers)
         states += [ran.state] if ran.state not in states else []
-    _tell_all(test, result, Several(states, count, accesses, beyond=False))
+    tell_all(test, result, Several(states, count, accesses, beyond=False))
     result.notes.append(told.chosen(count, len(states), accesses))
     return ""
 

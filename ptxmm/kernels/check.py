@@ -29,14 +29,15 @@ from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.kernels.whole import by_runs_alone, decide_whole, may_be_run, may_be_whole, must_be_run, threads_of
+from ptxmm.kernels.watched_run import by_runs_alone
+from ptxmm.kernels.whole import decide_whole, may_be_run, may_be_whole, must_be_run, threads_of
 from ptxmm.races import entry
-from ptxmm.report import notes
-from ptxmm.report.checks import open_for
-from ptxmm.report.undefined import sentence
-from ptxmm.report.whole import LeftOpen
-from ptxmm.report.whole import by_runs_alone as told_by_runs_alone
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
+from ptxmm.undefined import sentence
+from ptxmm.words import notes
+from ptxmm.words.checks import open_for
+from ptxmm.words.whole import LeftOpen
+from ptxmm.words.whole import by_runs_alone as told_by_runs_alone
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -320,14 +321,14 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     ]
     result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
     if decision.why is not None:
-        from ptxmm.report.why import Telling
+        from ptxmm.words.why import Telling
 
         telling = Telling(decision.why, question.cast, complete=decision.complete)
         result.why, result.why_edges = telling.document(), telling.edges()
         title = f"{result.name}  ({result.model})  forbidden by {decision.why.axiom}"
         result.why_witness = Witness(replace(question.renamed(decision.why.execution), title=title))
     elif question.why and decision.unreachable is not None and any(c.expression for c in test.checks):
-        from ptxmm.report.why import document, unexplained
+        from ptxmm.words.why import document, unexplained
 
         result.why = document(unexplained(decision.unreachable, question.cast, complete=decision.complete))
     result.witnesses = [

@@ -15,9 +15,9 @@ from ptxcore.machine.run.launch import UsageError
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.runs import Runs, State, truth
 from ptxmm.kernels.test import QUANTIFIERS, Check, KernelTest
-from ptxmm.report import checks as words
-from ptxmm.report import whole as told
 from ptxmm.result import Checked, Result
+from ptxmm.words import checks as words
+from ptxmm.words import whole as told
 
 #: Runs that are made at most, the first one in the order of the threads.
 _MOST = 8

@@ -100,7 +100,7 @@ class Explored:
         self.lines: list[dict[int, tuple[str, int]]] = []
         #: Of each module, by the first launch of it.
         self.warnings: dict[int, tuple[Diagnostic, ...]] = {}
-        self.assumed: dict[str, None] = {}  # of `ptxmm.report.notes.ASSUMED`
+        self.assumed: dict[str, None] = {}  # of `ptxmm.words.notes.ASSUMED`
         self.ctas = self.clusters = self.warps = self.effects = 0
         for number, launch in enumerate(launches):
             try:

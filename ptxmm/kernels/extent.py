@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.whole import threads_of
-from ptxmm.report import notes
+from ptxmm.words import notes
 
 if TYPE_CHECKING:
     from axioms.errors import TooLarge

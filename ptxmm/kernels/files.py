@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from litmus.formats.files import Wanted
-from ptxmm.kernels.names import identity
+from litmus.formats.files import Wanted, text_of
+from ptxmm.result import identity
 
 if TYPE_CHECKING:
     from ptxmm.kernels.annotations import AnnotatedFile
@@ -114,7 +114,6 @@ def expand(paths: Iterable[tuple[str, str | None]]) -> list[tuple[Item, str | No
 def _instances(path: str) -> list[Item]:
     """The tests of a template; the file as one where it is none, or cannot be read."""
     from litmus.formats.nvlitmus import recognised, rows
-    from ptxmm.api import text_of
 
     try:
         text = text_of(path).decode("utf-8", "replace").replace("\r\n", "\n")

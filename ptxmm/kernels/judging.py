@@ -10,9 +10,9 @@ from ptxmm.answers import Coverage, settle
 from ptxmm.judging import judge, judge_races, judge_stalls, tell_story
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check
-from ptxmm.report import checks as words
-from ptxmm.report.story import Story
 from ptxmm.result import ASSERTIONS, Checked
+from ptxmm.words import checks as words
+from ptxmm.words.story import Story
 
 Judge = Callable[[Question, Decision, Check, Checked], None]
 

@@ -21,8 +21,8 @@ from ptxmm.kernels.launch import Buffer, Element, Final
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
-from ptxmm.report.story import Cast
 from ptxmm.result import Spot
+from ptxmm.words.story import Cast
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.values import terms
 from ptxcore.values.terms import signed
-from ptxmm.arguments import pack
 from ptxmm.kernels.contents import Contents
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Launch, Multimem, Scalar, Structure
+from ptxmm.kernels.packing import pack
 from ptxmm.kernels.source import loaded
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 
@@ -67,7 +67,7 @@ class Runs:
         `limit` bounds the instructions of each launch; `watch` gives each launch, or all at the same time, its watchers;
         `progress` is told of it now and then, `placed` before each launch which segment of memory is which buffer. Buffers that
         may hold anything have `fill` in every byte. Raises KernelError, UsageError."""
-        from ptxmm.running import launch
+        from ptxmm.kernels.launching import launch
 
         arrays = {p.name: _array(p, fill) for p in self.test.parameters if isinstance(p, Buffer)}
         for device in self.devices.values():
@@ -92,7 +92,7 @@ class Runs:
         watch: Callable[[Launch, ExecutableModule], Watchers] | None, progress: Any, placed: Any,
     ) -> None:  # fmt: skip
         """All launches at the same time; who watches them takes them for one."""
-        from ptxmm.running import Part, launch_together
+        from ptxmm.kernels.launching import Part, launch_together
 
         first = self.test.launches[0]
         device = self.devices[first.loaded]

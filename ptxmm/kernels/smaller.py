@@ -15,8 +15,8 @@ from axioms.errors import UnsupportedProgram
 from ptxcore.diagnostics import InputError
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.test import KernelTest
-from ptxmm.report import notes
 from ptxmm.result import Result
+from ptxmm.words import notes
 
 #: CTAs of a smaller launch, and threads of each, at most.
 _SIZES = ((2, 32), (1, 64), (2, 2), (1, 4), (2, 1))

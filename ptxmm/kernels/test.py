@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from ptxcore.diagnostics import Span
 from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
 from ptxmm.kernels.launch import Argument, Final, Imaged, Launch, Multimem, Scalar, Structure
-from ptxmm.kernels.names import identity
 from ptxmm.result import ASSERTIONS as ASSERTIONS
-from ptxmm.result import Spot
+from ptxmm.result import Spot, identity
 
 #: Checks that an expression goes with, and checks that are true or false of the launches as a whole.
 QUANTIFIERS = ("forall", "exists", "never")

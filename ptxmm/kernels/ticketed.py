@@ -16,7 +16,7 @@ from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.runs import Runs, State, Watchers, truth
 from ptxmm.kernels.several import LIMIT, Several
 from ptxmm.kernels.test import observed
-from ptxmm.report import whole as told
+from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

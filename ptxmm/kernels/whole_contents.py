@@ -10,7 +10,7 @@ from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import State
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.report import whole as told
+from ptxmm.words import whole as told
 
 #: What is in every byte of buffers that may hold anything, run by run.
 FILLS = (0, 0xFF)

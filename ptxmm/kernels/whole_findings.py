@@ -16,10 +16,10 @@ from ptxcore.syntax.printer import print_statement
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs, all_beside
-from ptxmm.report import checks as words
-from ptxmm.report import whole as told
-from ptxmm.report.undefined import sentence
 from ptxmm.result import RaceEntry, RaceEvent, Result, Spot
+from ptxmm.undefined import sentence
+from ptxmm.words import checks as words
+from ptxmm.words import whole as told
 
 #: Checks that fail where a thread waits for ever.
 _ENDING = ("terminates", "no_deadlock")

@@ -15,7 +15,7 @@ from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import Site, Wanted
 from ptxmm.repair.source_words import Source
 from ptxmm.repair.subjects import How, Larger, of_result
-from ptxmm.report.notes import NOT_ASKED
+from ptxmm.words.notes import NOT_ASKED
 
 if TYPE_CHECKING:
     from ptxmm.repair.cuda.proof import CudaSource, Rewritten

@@ -19,7 +19,6 @@ from ptxmm.repair.sites import Site, Vector, Wanted, edited, edits_of
 if TYPE_CHECKING:
     from axioms.cat.model import Model
     from litmus.test import Condition, Test
-    from ptxmm.kernels.files import Item
     from ptxmm.kernels.test import KernelTest
     from ptxmm.repair.cuda.proof import Rewritten
     from ptxmm.result import Result
@@ -118,22 +117,6 @@ def judging(subject: Subject, sites: list[Site], vector: Vector, patience: float
         return subject.judge(edited(subject.text, edits_of(sites, vector)), patience)
     except (EngineDefect, UnsupportedProgram) as error:  # of one text among many: nobody knows what holds of it
         return Judgement(None, reason=f"{'a defect of ptxmm: ' * isinstance(error, EngineDefect)}{error}")
-
-
-def subject_of(item: Item, how: How) -> Subject:
-    """A test, by its path or as it was asked for, as what is repaired or weakened. Raises InputError, OSError where there is
-    none."""
-    from litmus.test import Test
-    from ptxmm.api import load, load_variant, model_named
-
-    if isinstance(how.model, str):
-        model_named(how.model, how.options)
-    test = load(item) if isinstance(item, str) else load_variant(item)
-    if isinstance(test, Test):
-        return noted(LitmusSubject(test, how), how)
-    from ptxmm.repair.kernel_subject import KernelSubject
-
-    return noted(KernelSubject(test, how), how)
 
 
 def noted(subject: Subject, how: How) -> Subject:

@@ -14,7 +14,7 @@ from ptxmm.comparing.comparison import Comparison, Telling
 from ptxmm.comparing.differences import Difference
 from ptxmm.comparing.finding import ModelPair
 from ptxmm.comparing.reasons import Reason
-from ptxmm.report import plain
+from ptxmm.harmless import plain
 from ptxmm.report.herd import state_line
 from ptxmm.report.json import json_text
 

@@ -10,9 +10,9 @@ from ptxmm.comparing.comparison import Comparison, Telling
 from ptxmm.comparing.reasons import Reason
 from ptxmm.report.comparing import Searched, answer_text, because, difference_lines, unknown_lines
 from ptxmm.report.drawings import Drawings
-from ptxmm.report.files import write_whole
 from ptxmm.report.pages import OF_TABLE, choice, foot, head, name_text, text, write_sheets
 from ptxmm.report.pictures import Picture, Pictures, group, scripts
+from ptxmm.writing import write_whole
 
 _SHOWN = {"differ": "differs", "same": "the same", "open": "undecided", "unanswered": "not compared"}
 _CLASSES = {"differ": "bad", "same": "good", "open": "open", "unanswered": "open"}

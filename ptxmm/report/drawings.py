@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from ptxmm.checker import Outcome
-from ptxmm.report.files import write_whole
+from ptxmm.writing import write_whole
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
 

@@ -1,52 +1,24 @@
-"""Files that reports are written to: whole, or not at all."""
+"""What a report is, and those that are one document: on standard output, or in a file that is written whole or not at all."""
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ptxmm.checker import Outcome
-from ptxmm.findings import findings
-from ptxmm.report import Report
-from ptxmm.result import Result
+from ptxmm.checker import Outcome, not_run
+from ptxmm.writing import write_whole
 
 
-def write_whole(path: str, text: str) -> None:
-    """Writes a file of which nobody ever sees a part, not on a full disk either. Raises OSError, which names the file; what was
-    there before stays then. What is no regular file (a pipe, a terminal) is written to."""
-    try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(text)
-            return
-        _replace(os.path.realpath(path), text)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), path) from None
+class Report(Protocol):
+    """Takes outcomes in order, as they come; writes to standard output."""
 
+    def begin(self, paths: list[str]) -> None: ...
 
-def _replace(path: str, text: str) -> None:
-    handle, part = tempfile.mkstemp(prefix=".ptxmm-", dir=os.path.dirname(path))
-    try:
-        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        os.chmod(part, _mode(path))
-        os.replace(part, path)
-    except BaseException:
-        os.unlink(part)
-        raise
+    def add(self, outcome: Outcome) -> None: ...
 
-
-def _mode(path: str) -> int:
-    """The permissions that a file has, or would have had if it had been opened and not replaced."""
-    try:
-        return os.stat(path).st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+    def end(self, seconds: float, left: Sequence[Outcome]) -> None:
+        """`left`: what was not run, because somebody interrupted."""
 
 
 class Document(Report, Protocol):
@@ -85,11 +57,3 @@ def print_document(report: Document, seconds: float, left: Sequence[Outcome]) ->
     for outcome in left:
         report.add(outcome)
     sys.stdout.write(report.text(seconds))
-
-
-def not_run(path: str, reason: str) -> Outcome:
-    """A test of which nothing is known, since it was not run."""
-    from ptxmm.checker import stem
-
-    result = Result(path=path, name=stem(path), model="", verdict="undecided", error=reason)
-    return Outcome(result, {}, findings=tuple(findings(result)))

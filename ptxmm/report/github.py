@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding, assumptions
-from ptxmm.report import command, plain
+from ptxmm.harmless import command, plain
 from ptxmm.report.text import TextReport
 from ptxmm.result import Spot
 

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ptxmm.checker import Outcome
+from ptxmm.herd_names import legal, spelled
 from ptxmm.result import Checked, Result, observation_of
 
 _NAMES = {"exists": "Allowed", "~exists": "Forbidden", "forall": "Required"}
@@ -118,26 +119,6 @@ def flags(result: Result) -> list[str]:
     found = [f"{race.kind}-race" for race in result.races]
     found += [c.kind for c in result.checks if c.holds is False and c.kind not in _OF_STATES]
     return list(dict.fromkeys(legal(flag) for flag in found if flag != "race_free"))
-
-
-_ILLEGAL = re.compile(r"[^A-Za-z0-9_/.\-+\[\]]")
-
-
-def legal(name: str) -> str:
-    """A name as their tools read one."""
-    return _ILLEGAL.sub(lambda m: f"[{ord(m[0]):02x}]", name) or "[]"
-
-
-_SPELLED = re.compile(r"[A-Za-z][A-Za-z0-9.]*|\$(?:[A-Za-z]+|[0-9]+)")
-
-
-def spelled(name: str) -> str:
-    """The name of a register or a location as their tools read one: letters, digits and dots, a letter first; or `$` and
-    letters, or digits. Different names stay different: those of tests have no dots."""
-    if _SPELLED.fullmatch(name):
-        return name
-    text = name.replace("_", "..").replace("$", ".S.")
-    return f"u.{text}" if text.startswith(".") else text
 
 
 _PLACE_NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)

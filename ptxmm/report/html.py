@@ -11,13 +11,13 @@ from typing import NamedTuple
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding, assumptions, file_of
 from ptxmm.report.drawings import Drawings
-from ptxmm.report.files import write_whole
 from ptxmm.report.pages import OF_TABLE, choice, foot, head, name_text, write_sheets
 from ptxmm.report.pages import text as _text
 from ptxmm.report.pictures import Picture, Pictures, Written, group, scripts
 from ptxmm.report.reasons import reason_lines, reason_of
 from ptxmm.report.text import TextReport, count_of, duration
 from ptxmm.result import VERDICTS, Result
+from ptxmm.writing import write_whole
 
 #: Outcomes and pictures that a page has at most: the whole text counts all of them.
 _MOST_STATES, _MOST_PICTURES = 200, 60

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from ptxmm.checker import Outcome
 from ptxmm.findings import NOT_ALL, bound_of, file_of, home
 from ptxmm.report.files import print_document
-from ptxmm.report.notes import warned
+from ptxmm.words.notes import warned
 
 _ERRORS = ("error", "undecided", "bounded")
 

@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 
 from ptxmm import __version__
-from ptxmm.report.files import write_whole
 from ptxmm.report.junit import legal
+from ptxmm.writing import write_whole
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b2023; --paper: #fff; --faint: #586166; --line: #dcdfde; --edge: #868d8b;

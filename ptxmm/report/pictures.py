@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from ptxmm.report.drawings import Drawings
-from ptxmm.report.files import write_whole
 from ptxmm.report.pages import text
+from ptxmm.writing import write_whole
 
 #: Images of a page that are open from the beginning.
 _OPEN = 3

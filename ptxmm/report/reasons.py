@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ptxmm.findings import event_text
-from ptxmm.report import plain
-from ptxmm.report.brief import cause_lines, causes, failing
+from ptxmm.harmless import plain
 from ptxmm.report.text import count_of, table
-from ptxmm.result import Checked, RaceEntry, Result
+from ptxmm.result import Checked, RaceEntry, Result, event_text
+from ptxmm.words.brief import cause_lines, causes, failing
 
 #: States that are told as counterexamples, or as examples.
 _MOST_STATES = 3

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from ptxmm.checker import Outcome
 from ptxmm.findings import besides, bound_of, undefined_by_race
-from ptxmm.report import plain
-from ptxmm.report.brief import (
+from ptxmm.harmless import plain
+from ptxmm.result import VERDICTS, Cause, Checked, Executions, Result
+from ptxmm.words.brief import (
     FEWEST_STEPS,
     LINES,
     WIDTH,
@@ -22,8 +23,7 @@ from ptxmm.report.brief import (
     told_first,
     wrapped,
 )
-from ptxmm.report.notes import followed, not_asked, warned
-from ptxmm.result import VERDICTS, Cause, Checked, Executions, Result
+from ptxmm.words.notes import followed, not_asked, warned
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
@@ -140,7 +140,7 @@ class TextReport:
         """What there is to say of a test, as far as it fits."""
         names = None
         if result.threads:
-            from ptxmm.report.threads import Names  # late: litmus tests have none
+            from ptxmm.words.threads import Names  # late: litmus tests have none
 
             names = Names(result)
             result = names.renamed(result)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxmm.report.story import Cast, Story
 from ptxmm.result import Spot, Witness, out_of_time
 from ptxmm.web import limits, told
 from ptxmm.web.asked import YOURS, Asked
 from ptxmm.web.deciding import Decided, decided
+from ptxmm.words.story import Cast, Story
 
 if TYPE_CHECKING:
     from axioms.witness.execution import Execution

@@ -16,7 +16,7 @@ from axioms.sat.values import TooManyValues
 from axioms.witness.stalls import Stall
 from ptxmm.api import model_named
 from ptxmm.kernels.check import Question
-from ptxmm.report.story import Story
+from ptxmm.words.story import Story
 
 HEAD = """.version 9.0
 .target sm_90

@@ -13,7 +13,7 @@ from agreement import compared
 
 import ptxmm
 from ptxcore.diagnostics import InputError
-from ptxmm.kernels.kernel import Kernel
+from ptxmm.kernel import Kernel
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "ptxcore" / "semantics"))
 from images import WORDS_IN, lookup_case

@@ -9,9 +9,9 @@ import ptxas
 import pytest
 
 from ptxcore.diagnostics import InputError
-from ptxmm.kernels.kernel import Kernel
+from ptxmm.kernel import Kernel
 from ptxmm.kernels.runs import Runs
-from ptxmm.report.undefined import sentence
+from ptxmm.undefined import sentence
 
 _HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
 _PARAMS: dict[str, Any] = {

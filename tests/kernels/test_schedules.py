@@ -14,8 +14,8 @@ from schedules import Runs, State, ends_with
 import ptxmm
 from axioms.witness.stalls import Bounded
 from ptxmm.api import model_named
+from ptxmm.kernel import Kernel
 from ptxmm.kernels.check import Question
-from ptxmm.kernels.kernel import Kernel
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Result
 

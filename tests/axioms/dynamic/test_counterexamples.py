@@ -21,8 +21,8 @@ from ptxmm.kernels.extent import extent
 from ptxmm.kernels.question import Question
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.report.notes import ran_out_deciding, ran_out_executing
 from ptxmm.result import Checked, Result
+from ptxmm.words.notes import ran_out_deciding, ran_out_executing
 
 _TEXT = """.version 8.0
 .target sm_90

@@ -17,7 +17,7 @@ from axioms.dynamic.together import Together
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.watched_runs import watched_run
+from ptxmm.kernels.watched_run import watched_run
 
 _HEAD = """.version 8.6
 .target sm_100a

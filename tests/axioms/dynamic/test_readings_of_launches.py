@@ -15,7 +15,7 @@ from axioms.models.options import CONTRARY, OF_LAUNCHES
 from ptxcore.diagnostics import InputError
 from ptxmm.kernels import by_readings
 from ptxmm.kernels.test import KernelTest
-from ptxmm.report.whole import left_open
+from ptxmm.words.whole import left_open
 
 SYNC, ALONE, OWN, ISSUER = OF_LAUNCHES
 _RELAXED = WAIT.replace("parity", "parity.relaxed.cluster")

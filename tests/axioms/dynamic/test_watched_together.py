@@ -15,7 +15,7 @@ from axioms.dynamic.together import Together
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.watched_runs import WatchedRun, watched_run
+from ptxmm.kernels.watched_run import WatchedRun, watched_run
 
 
 def _kind(ran: WatchedRun) -> str:

@@ -61,7 +61,7 @@ def _test(text: str, threads: int = 2, grid: int = 1, elements: int = 8) -> Kern
 @pytest.mark.parametrize("case", _CASES)
 def test_one_run_says_no_more_than_the_formula(case: str) -> None:
     """Two threads are few enough for the formula, which is asked as always."""
-    from ptxmm.report.whole import left_open
+    from ptxmm.words.whole import left_open
 
     wanted, lines = _CASES[case]
     test = _test(_HEAD + lines + "\n ret;\n}")

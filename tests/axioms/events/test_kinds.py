@@ -60,8 +60,8 @@ OTHERS = {
     "axioms/oracle/beginnings.py way": "how a thread ends, or does not",
     "axioms/oracle/liveness.py way": "likewise",
     "axioms/oracle/liveness.py self": "likewise",
-    "ptxmm/report/why.py rest": "what could be left out of a program",
-    "ptxmm/report/waits.py first": "what a thread waits at",
+    "ptxmm/words/why.py rest": "what could be left out of a program",
+    "ptxmm/words/waits.py first": "what a thread waits at",
 }
 _CALLED = {"effect", "modify", "_access", "_of_texel", "Effect"}
 

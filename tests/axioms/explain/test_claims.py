@@ -33,10 +33,10 @@ from axioms.witness.result import Decision
 from axioms.witness.tearing import with_tearing
 from ptxmm.kernels.toml import read
 from ptxmm.pipeline import build
-from ptxmm.report.claims import Words
-from ptxmm.report.story import Cast, Story
-from ptxmm.report.why import Telling
 from ptxmm.result import Spot
+from ptxmm.words.claims import Words
+from ptxmm.words.story import Cast, Story
+from ptxmm.words.why import Telling
 
 LIBRARY = Path(__file__).resolve().parents[3] / "litmus" / "library"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "litmus"
@@ -185,7 +185,7 @@ def test_every_axiom_that_forbids_is_explained(model: str, share: int, users: st
 
 
 def test_every_kind_of_claim_is_evaluated_twice_and_has_words() -> None:
-    from ptxmm.report import claims as words
+    from ptxmm.words import claims as words
 
     assert kinds_again() == set(claims.kinds())
     assert set(words._SENTENCES) | {"edge"} >= set(claims.kinds())

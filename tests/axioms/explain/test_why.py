@@ -174,7 +174,7 @@ def test_an_axiom_of_a_users_model_is_told_as_it_is_written(tmp_path: Path) -> N
 
 def test_every_axiom_that_ships_has_words_and_its_section() -> None:
     from ptxmm.api import model_named
-    from ptxmm.report.why import AXIOMS, SECTIONS
+    from ptxmm.words.why import AXIOMS, SECTIONS
 
     axioms = {axiom.name for name in ptxmm.models() for axiom in model_named(name).axioms}
     assert set(AXIOMS) == set(SECTIONS) == axioms

@@ -21,7 +21,8 @@ from ptxmm.cli.main import main
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.search import Judgement, Search
 from ptxmm.repair.sites import Vector, edited, edits_of
-from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging, subject_of
+from ptxmm.repair.subject_of import subject_of
+from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging
 
 LIBRARY = Path(__file__).resolve().parents[3] / "litmus" / "library"
 MP = LIBRARY / "message-passing" / "MP+rlx.litmus"
@@ -300,7 +301,7 @@ def test_apply_keeps_the_ends_of_lines(tmp_path: Path) -> None:
 def test_what_is_in_no_file_is_not_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     subject = LitmusSubject(ptxmm.parse(MP.read_text(encoding="utf-8")), How())
     assert not subject.applies
-    monkeypatch.setattr("ptxmm.repair.subjects.subject_of", lambda *_: subject)
+    monkeypatch.setattr("ptxmm.repair.subject_of.subject_of", lambda *_: subject)
     assert main(["repair", str(MP), "--apply"]) == 2
     assert "--apply writes nothing" in capsys.readouterr().err
 

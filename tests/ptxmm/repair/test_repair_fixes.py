@@ -16,7 +16,7 @@ from ptxmm.repair.fixes import hunks, sarif, told
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.subjects import How
 from ptxmm.repair.words import text
-from ptxmm.report.notes import NOT_ASKED
+from ptxmm.words.notes import NOT_ASKED
 
 MP = Path(__file__).resolve().parents[3] / "litmus" / "library" / "message-passing" / "MP+rlx.litmus"
 

@@ -22,7 +22,8 @@ from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.kernel_sites import sites
 from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.layout import Layout
-from ptxmm.repair.subjects import How, LitmusSubject, subject_of
+from ptxmm.repair.subject_of import subject_of
+from ptxmm.repair.subjects import How, LitmusSubject
 
 ROOT = Path(__file__).resolve().parents[3]
 MUSEUM = ROOT / "tests" / "kernels" / "museum"

@@ -9,7 +9,8 @@ from campaigns import some
 
 import ptxmm
 from ptxmm.repair.finding import Answer, answered
-from ptxmm.repair.subjects import How, subject_of
+from ptxmm.repair.subject_of import subject_of
+from ptxmm.repair.subjects import How
 
 HEAD = """.version 8.0
 .target sm_90

@@ -15,8 +15,8 @@ from waiting import PATIENCE
 from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.cli.main import main
 from ptxmm.kernels.files import expand
-from ptxmm.report.brief import LINES, WIDTH, wrapped
 from ptxmm.report.text import TextReport
+from ptxmm.words.brief import LINES, WIDTH, wrapped
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").glob("*.toml"))

@@ -20,11 +20,12 @@ from ptxmm.baseline import Baseline, BaselineError, write
 from ptxmm.checker import Outcome
 from ptxmm.cli.main import main
 from ptxmm.cli.options import FORMATS
-from ptxmm.findings import KINDS, Finding, findings, shape
+from ptxmm.findings import KINDS, Finding, findings
 from ptxmm.report.github import GithubReport, annotation
 from ptxmm.report.junit import JunitReport
 from ptxmm.report.sarif import SarifReport, fingerprint
 from ptxmm.result import Checked, Loop, RaceEntry, RaceEvent, Refusal, Result, Spot
+from ptxmm.undefined import shape
 
 LOOP = Loop("bounded", Spot("lock.ptx", 31), Spot("lock.cu", 7), "$L__BB0_1", 3, ("c0", "c1"))
 RACE = RaceEntry(

@@ -13,8 +13,8 @@ from waiting import PATIENCE
 
 from ptxmm.checker import Checker, Settings
 from ptxmm.kernels.files import Variant
-from ptxmm.report.brief import LINES, WIDTH, height
 from ptxmm.report.text import TextReport
+from ptxmm.words.brief import LINES, WIDTH, height
 
 ROOT = Path(__file__).resolve().parents[3]
 #: What may be wrong: tests that are not those of a kernel as it should be.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ptxmm
-from ptxmm.report.story import Cast, Story
 from ptxmm.result import Spot
+from ptxmm.words.story import Cast, Story
 
 
 def story(program: str, condition: str, places: tuple[str, ...] = ("cta 0", "cta 1")) -> Story:

@@ -17,9 +17,10 @@ import pytest
 
 from ptxmm.cli.main import main
 from ptxmm.cli.options import FORMATS
-from ptxmm.report.files import FileReport, write_whole
+from ptxmm.report.files import FileReport
 from ptxmm.report.junit import JunitReport
 from ptxmm.workers import Workers
+from ptxmm.writing import write_whole
 
 LITMUS = """PTX MP
 { x = 0; y = 0; }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.test import KernelTest
-from ptxmm.report.threads import Names
 from ptxmm.result import Checked, RaceEntry, RaceEvent, Result, Spot, Step
+from ptxmm.words.threads import Names
 
 _LONG = ("CTA 0 thread 0", "CTA 10 thread (1, 2)", "CTA (0, 1) thread 3")
 

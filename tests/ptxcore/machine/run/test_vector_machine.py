@@ -24,7 +24,7 @@ from ptxcore.machine.run.launch import Device, load
 from ptxcore.machine.vector.choice import gains, launch
 from ptxcore.machine.vector.launch import blocks_of, executed
 from ptxcore.machine.vector.watching import Accesses
-from ptxmm.arguments import Arguments
+from ptxmm.kernels.launch_arguments import Arguments
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 

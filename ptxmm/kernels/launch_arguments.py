@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.machine.ir.windows import IMAGES
 from ptxcore.machine.lower.references import kind_of, references
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import LARGEST
+from ptxmm.kernels.packing import Packed, is_array, packed
 from ptxmm.multimem import Replicas
 
 if TYPE_CHECKING:
     from ptxcore.machine.lower.ops import Parameter
     from ptxcore.machine.run.launch import Device
     from ptxmm.images import Bound
-    from ptxmm.kernels.launch import Structure
 
 _ADDRESS = 8  # bytes
 #: Between the handles of two images.
@@ -27,22 +26,6 @@ _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 _FLOATS_BY_SIZE = {2: "<e", 4: "<f", 8: "<d"}
 #: Steps that NumPy may take to find out whether two arrays that interleave share an element.
 _MOST_WORK = 10_000
-
-
-class Aimed(NamedTuple):
-    """A pointer in a structure: at a byte of it, the address so many bytes behind the first one of an array."""
-
-    at: int
-    name: str
-    array: Any
-    offset: int
-
-
-class Packed(NamedTuple):
-    """A structure with pointers in it: its bytes, zeros where they stand."""
-
-    data: bytes
-    pointers: tuple[Aimed, ...]
 
 
 class Arguments:
@@ -61,14 +44,12 @@ class Arguments:
         #: Arrays in buffers: the address of the first element.
         self.places: list[tuple[Any, int]] = []
         self._buffers: list[int] = []
-        from ptxmm.tensors import TensorMap
-
         self._images: list[int] = []
         arguments = [
             packed(p.name, a)
             if isinstance(a, Mapping)
             else a.packed(p.name)
-            if isinstance(a, TensorMap)
+            if hasattr(a, "packed")
             else a.bound(p.name)
             if hasattr(a, "bound")
             else a
@@ -178,14 +159,9 @@ class Arguments:
         self._buffers = []
 
 
-def _is_array(argument: Any) -> bool:
-    """Whether this is a NumPy array with dimensions, without importing NumPy."""
-    return hasattr(argument, "tobytes") and hasattr(argument, "dtype") and getattr(argument, "ndim", 0) > 0
-
-
 def _is_buffer(parameter: Parameter, argument: Any) -> bool:
     """Whether an argument goes by reference: an array, unless it has just the bytes of a structure."""
-    return _is_array(argument) and not (parameter.elements > 1 and argument.nbytes == parameter.size)
+    return is_array(argument) and not (parameter.elements > 1 and argument.nbytes == parameter.size)
 
 
 def _arrays(parameter: Parameter, argument: Any) -> list[tuple[str, Any]]:
@@ -211,57 +187,6 @@ def _references(device: Device, given: Mapping[str, Any]) -> dict[int, Bound]:
             raise UsageError(f"'{name}' is a .{kind_of(placed)}, and is bound to a .{image.image.kind}")
         found[placed.address] = image.bound(name)
     return found
-
-
-def packed(name: str, table: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> Packed:
-    """A structure, or a pointer, that a table describes as those of kernel tests do; pointers are arrays, or names of `arrays`
-    with what is added (`&x+16`). Raises UsageError."""
-    from ptxmm.kernels.arguments import ArgumentTrouble, described
-    from ptxmm.kernels.launch import Buffer, Structure
-
-    known = dict(arrays or {})
-    plain = _without_arrays(table, known)
-    buffers = {key: Buffer(key, _type_of(array), max(1, array.size)) for key, array in known.items()}
-    try:
-        made = described(name, plain, buffers)
-    except ArgumentTrouble as trouble:
-        where = "".join(f"[{w}]" if isinstance(w, int) else f".{w}" for w in trouble.where)
-        hint = f" ({trouble.hint})" if trouble.hint else ""
-        raise UsageError(f"'{name}'{where}: {trouble.message}{hint}") from None
-    if not isinstance(made, Structure):
-        raise UsageError(f"'{name}': a structure has bytes and fields, a pointer a value such as &x")
-    return pack(made, known)
-
-
-def _type_of(array: Any) -> str:
-    """A type whose elements are as large as those of an array, as far as there is one."""
-    return {1: "u8", 2: "u16", 4: "u32", 8: "u64"}.get(array.dtype.itemsize, "u8")
-
-
-def _without_arrays(value: Any, arrays: dict[str, Any]) -> Any:
-    """A table with names for its arrays."""
-    if _is_array(value):
-        name = f"array{len(arrays) + 1}"
-        arrays[name] = value
-        return f"&{name}"
-    if isinstance(value, Mapping):
-        return {key: _without_arrays(v, arrays) for key, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_arrays(v, arrays) for v in value]
-    return value.item() if hasattr(value, "dtype") else value
-
-
-def pack(structure: Structure, arrays: Mapping[str, Any], name: str = "") -> Packed:
-    """A structure of a kernel test, its buffers being arrays; `name` is that of arrays that have none of their own."""
-    from ptxmm.kernels.launch import Pointer
-
-    aimed = [
-        Aimed(f.at, name or f.value.buffer.name, arrays[f.value.buffer.name], f.value.offset)
-        for f in structure.fields
-        if isinstance(f.value, Pointer)
-    ]
-    plain = replace(structure, fields=tuple(f for f in structure.fields if not isinstance(f.value, Pointer)))
-    return Packed(plain.filled(lambda buffer: 0), tuple(aimed))
 
 
 def _filled(parameter: Parameter, argument: Packed, places: Mapping[int, int]) -> bytes:
@@ -315,7 +240,7 @@ def _scalar(parameter: Parameter, argument: Any) -> bytes:
     """The bytes of a parameter that is passed by value. Raises UsageError where the argument does not fit."""
     if argument is None and parameter.size == _ADDRESS:
         return bytes(_ADDRESS)
-    if _is_array(argument):  # a structure, by its bytes
+    if is_array(argument):  # a structure, by its bytes
         return bytes(argument.tobytes())
     kind = getattr(getattr(argument, "dtype", None), "kind", "")
     if kind in ("b", "i", "u"):

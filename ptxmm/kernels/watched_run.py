@@ -1,10 +1,10 @@
-"""One run of all launches of a kernel test, that is watched: whether it stands for all executions, or shows what is wrong."""
+"""One watched run of all launches of a kernel test, and what it shows that is wrong whatever other executions do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from axioms.dynamic.confluent import Confluent, open_reads
 from axioms.dynamic.depends import Ran
@@ -12,16 +12,30 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
 from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.together import Together
+from ptxcore.machine.lower.ops import ExecutableModule
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
+from ptxmm.kernels.launch import Buffer, Launch
+from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs, State, Watchers
-
-if TYPE_CHECKING:
-    from ptxcore.machine.lower.ops import ExecutableModule
-    from ptxmm.kernels.launch import Launch
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.whole_findings import Findings
+from ptxmm.result import Result
 
 #: Instructions after which a run of a test without a time limit is given up.
 _LIMIT = 100_000_000
+#: Errors that tell of themselves what is wrong: what has no meaning, and threads that wait for ever.
+_MISUSED = frozenset((
+    "bad-mbarrier", "bad-matrix", "bad-metadata", "bad-tensor-map", "unfenced-product", "unfinished-product",
+    "tensor-allocation", "tensor-bounds", "tensor-lane", "bad-tensor-memory", "bad-descriptor", "barrier-count",
+    "barrier-divergence", "bad-barrier",
+))  # fmt: skip
+STUCK = "deadlock"
+#: Errors that leave a launch without a meaning, which the formula tells where it can be asked.
+_UNDEFINED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
+#: Instructions that runs follow and the formula does not.
+BY_RUNS_ALONE = frozenset(("wgmma", "tcgen05", "clusterlaunchcontrol"))
+TELLING = _MISUSED | {STUCK}
 
 
 class WatchedRun(NamedTuple):
@@ -101,3 +115,52 @@ def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
             return ran
         again = run(None, searched=again.searched | more)._replace(searched=again.searched | more)
     return ran if isinstance(again.why, Open) else again
+
+
+def shows(runs: Runs, result: Result, ran: WatchedRun, places: Places, *, racing: bool) -> bool:
+    """Whether what a run shows is wrong, whatever other executions do: then it is told."""
+    if not ran.watchers:
+        return False
+    findings = Findings(runs, places, len(ran.watchers) - 1, ran.watchers[-1].indices, result)
+    if isinstance(ran.why, Race):
+        if racing:
+            last = ran.watchers[-1]
+            findings.race(ran.why, synchronized=not last.exact or last.waits > 0)
+    elif isinstance(ran.why, Misuse):
+        if racing:
+            findings.misuse(ran.why)
+    elif ran.error is not None and (
+        ran.error.kind in _MISUSED or (ran.error.kind in _UNDEFINED and by_runs_alone(runs))
+    ):
+        findings.fault(ran.error)
+    elif ran.error is not None and ran.error.kind == STUCK:
+        determined = all(map(is_certain, ran.watchers)) and not any(_sums(r) for r in ran.recorded)
+        findings.deadlock(ran.error, always=determined)
+    if result.verdict not in ("no", "undefined") and racing:
+        for number, watcher in enumerate(ran.watchers):
+            overwriting = watcher.copies.overwriting if isinstance(watcher, Determinate) else None
+            if overwriting is not None and result.verdict != "no":
+                Findings(runs, places, number, watcher.indices, result).race(overwriting, synchronized=True)
+    return result.verdict in ("no", "undefined")
+
+
+def _sums(ran: Ran) -> bool:
+    """Whether the manual leaves open what some sum of products is."""
+    return any(op.use.form.first != "alloc" for op in ran.recording.products.values())
+
+
+def is_certain(watcher: Determinate | Together) -> bool:
+    """Whether what a run did so far, every execution does."""
+    return watcher.unknown is None and not (isinstance(watcher, Determinate) and watcher.phases.unsure)
+
+
+def by_runs_alone(runs: Runs) -> list[str]:
+    """The instructions of a kernel that runs follow and the formula does not."""
+    programs = [device.program for device in runs.devices.values()]
+    codes = [code for program in programs for code in program.functions.values()]
+    return sorted({op.use.form.mnemonic for code in codes for op in code.ops} & BY_RUNS_ALONE)
+
+
+def open_buffers(test: KernelTest) -> list[str]:
+    """The buffers that may hold anything at first."""
+    return [p.name for p in test.parameters if isinstance(p, Buffer) and p.open]

@@ -9,8 +9,8 @@ from ptxmm.result import ASSERTIONS
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
-    from ptxmm.report.story import Cast
     from ptxmm.result import Loop, Result
+    from ptxmm.words.story import Cast
 
 #: What is taken for granted of what a kernel uses, by a name for it.
 ASSUMED = {

@@ -13,7 +13,7 @@ from axioms.witness.execution import ExecutedEvent
 
 
 class Names(Protocol):
-    """Who is who: see `ptxmm.report.story.Cast`."""
+    """Who is who: see `ptxmm.words.story.Cast`."""
 
     @property
     def name(self) -> Callable[[int], str]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ def culprit(site: Site) -> str:
 
 def place(undefined: Undefined) -> str:
     """What tells it from others in its test, and stays the same when unrelated lines change."""
-    from ptxmm.findings import shape
-
     return _with(sentence(undefined), [f"{site.name}, line: {shape(site.instruction)}" for site in undefined.culprits])
 
 
@@ -50,3 +49,11 @@ def _where(beside: Beside) -> str:
 
 def _bytes(number: int) -> str:
     return f"{number} byte{'s' * (number != 1)}"
+
+
+_REGISTER = re.compile(r"%(r|rd|rs|rc|f|fd|p|h|hh|b)\d+\b")
+
+
+def shape(instruction: str) -> str:
+    """An instruction without what unrelated changes change: the numbers of its registers."""
+    return " ".join(_REGISTER.sub(r"%\1", instruction).split())

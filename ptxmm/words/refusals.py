@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import printable
-from ptxmm.report import plain
+from ptxmm.harmless import plain
 from ptxmm.result import Refusal, Spot
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from axioms.explain.claims import Claim
-from ptxmm.report.events import written
+from ptxmm.events import written
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
     from axioms.witness.result import ExecutionEdge, Rest, Site, Unreachable, Why
-    from ptxmm.report.story import Cast
+    from ptxmm.words.story import Cast
 
 #: The version of the manual whose sections are cited, and the model that is read from it. Others cite none: their manuals have
 #: other sections, and a user's model is nobody's but the user's.

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
 
 from axioms.events.event import OPEN
 from axioms.explain.account import Account
 from axioms.witness.execution import ExecutedEvent, Execution
-from ptxmm.report.brief import more_steps
-from ptxmm.report.claims import Told, Words
-from ptxmm.report.events import part_of
-from ptxmm.result import Cause, Spot, Step, where_of
+from ptxmm.events import part_of
+from ptxmm.result import Cause, Spot, Step, Steps, where_of
+from ptxmm.words.brief import more_steps
+from ptxmm.words.claims import Told, Words
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
@@ -46,15 +45,6 @@ class Cast:
         """`lock.cu:7 (PTX 12)`, or `line 12` where there is no source."""
         spot = self.spot(event)
         return where_of(spot.line if spot else 0, self.source(event))
-
-
-class Steps(NamedTuple):
-    """The steps of an execution, a line each, with the `events` that it tells; one more says how many are `left` out."""
-
-    lines: list[str]
-    steps: list[Step]
-    left: int
-    events: list[tuple[int, ...]]
 
 
 class Story:

@@ -19,6 +19,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ptxmm.api import check as check_test
+from ptxmm.kernels.python_values import plain_value, table_of_value
 from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -96,9 +98,7 @@ class Kernel:
         """Decides the test; `result.checks` has what became of each check. `model`, `unroll`, `timeout`, `engine`, `backend`,
         `races`, `why`, `checks`, `progress`, `resident` and `options` are those of `ptxmm.check`; with `all_elements` states
         list all elements of buffers."""
-        from ptxmm.api import check
-
-        return check(
+        return check_test(
             self.test, model, unroll=unroll, timeout=timeout, engine=engine, backend=backend,
             all_registers=all_elements, races=races, why=why, checks=checks, progress=progress,
             resident=resident, options=options,
@@ -112,25 +112,3 @@ def _module(ptx: str | PathLike[str], texts: dict[str, str]) -> str:
         return path
     texts[_INLINE] = path
     return _INLINE
-
-
-def plain_value(value: Any) -> Any:
-    """What TOML would have: lists for tuples, paths as strings."""
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, (list, tuple)):
-        return [plain_value(v) for v in value]
-    if isinstance(value, Mapping):
-        return {key: plain_value(v) for key, v in value.items()}
-    return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
-
-
-def table_of_value(value: Any) -> Any:
-    """A table for an array or a number of NumPy; anything else as it is."""
-    dtype = getattr(value, "dtype", None)
-    if dtype is None:
-        return plain_value(value)
-    written = {"u": "u", "i": "s", "f": "f", "b": "u"}.get(dtype.kind, dtype.kind) + str(8 * dtype.itemsize)
-    if value.ndim == 0:
-        return {"type": written, "value": value.item()}
-    return {"type": written, "elements": max(1, value.size), "init": value if value.size else []}

@@ -7,9 +7,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from ptxcore.sources import read_bytes, remembered
-from ptxmm.findings import event_text
-from ptxmm.report import plain
-from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Spot, Step
+from ptxmm.harmless import plain
+from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Spot, Step, event_text
 
 #: Lines of a page about one cause, at `WIDTH` columns.
 LINES, WIDTH = 25, 100

@@ -12,8 +12,8 @@ from ptxmm.result import where_of
 if TYPE_CHECKING:
     from axioms.witness.missing_arrivals import Awaited, MissingArrivals
     from axioms.witness.stalls import Repeated, Stall, Wait
-    from ptxmm.report.story import Cast
     from ptxmm.result import Spot
+    from ptxmm.words.story import Cast
 
 #: What one does, and what several do.
 _DONE = {

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axioms.events.event_kinds import FENCE_EVENT, MBARRIER_EVENT, READ, WRITE
+
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
 
 #: The parts of an asynchronous operation, by the kinds of their events.
-_PARTS = {"R": "its read", "W": "its write", "F": "the fence that it implies", "X": "its completion"}
+_PARTS = {
+    READ: "its read",
+    WRITE: "its write",
+    FENCE_EVENT: "the fence that it implies",
+    MBARRIER_EVENT: "its completion",
+}
 
 
 def part_of(event: ExecutedEvent) -> str:

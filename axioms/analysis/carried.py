@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from axioms.events.event import Event, Thread
+from axioms.events.event_kinds import WRITE
 from axioms.events.memory import Cell
 from axioms.events.value_sets import MOST, Flow, Numbers, torn, union
 from ptxcore.isa.effect_kinds import COPY
@@ -62,13 +63,13 @@ class Carried:
         copies = 0
         for e in events:
             if e.effect is not None and e.effect.kind is COPY:
-                copies += e.kind == "W"
+                copies += e.kind is WRITE
                 for cell, value in zip(e.cells, e.values, strict=True):
-                    if e.kind == "W":
+                    if e.kind is WRITE:
                         self._copied.append((cell, value))
                     elif type(value) is Term:
                         self._sources.setdefault(value, set()).add(cell)
-            elif e.kind == "W":
+            elif e.kind is WRITE:
                 for cell in e.cells:
                     self._held[cell] = union(self._held[cell], written(e, cell))
         for _ in range(copies):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Model, Node
 from axioms.encode.interpret import Interpreter
+from axioms.events.event_kinds import READ, WRITE
 from axioms.events.value_sets import Numbers
 from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
 from axioms.sat import relations
@@ -111,12 +112,12 @@ class Bounds:
     def _reads_from(self) -> None:
         formula, executed = self.formula, self.executed
         for e in self.program.events:
-            if e.kind == "W":
+            if e.kind is WRITE:
                 for c in e.cells:
                     self.writes.setdefault(c, []).append(e)
         rows: dict[int, dict[int, list[int]]] = {}
         for r in self.program.events:
-            if r.kind != "R":
+            if r.kind is not READ:
                 continue
             reading = executed.literals[r.index]
             for c, symbol in zip(r.cells, r.values, strict=True):
@@ -158,7 +159,7 @@ class Bounds:
         if source is None:
             return self.writes[cell][:1]
         thread, effect = source
-        return [w for w in self.program.by_effect[thread][effect] if w.kind == "W" and cell in w.cells]
+        return [w for w in self.program.by_effect[thread][effect] if w.kind is WRITE and cell in w.cells]
 
     def _keep_whole(self, r: Event) -> None:
         """A read does not mix writes of its size."""

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from axioms.cat.model import Model
+from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, READ, WRITE
 from axioms.program import Event, Program
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE
 from ptxcore.machine.ir.effects import Effect
@@ -104,7 +105,7 @@ def _telling_levels(program: Program, model: Model) -> Sequence[str]:
     """The levels of placement that can make a difference: those that are somebody's scope; and all of them where something
     else asks who is in one CTA with whom, as barriers, other proxies, and models of users do."""
     own = [e for e in program.events if e.thread >= 0]
-    if model.uses("scta") or any(e.kind not in "RWF" or e.tags & _PLACED for e in own):
+    if model.uses("scta") or any(e.kind not in _ALONE or e.tags & _PLACED for e in own):
         return LEVELS
     scopes = {e.effect.scope for e in own if e.effect is not None}
     return [level for level in LEVELS if level in scopes]
@@ -134,6 +135,9 @@ def _names_lanes(effect: Effect, everybody: int) -> bool:
 
 
 #: Tags of events for which it counts where their threads are, besides their scopes.
+#: What threads do that may be alike: by themselves, and where they meet at barriers.
+_ALONE = frozenset((READ, WRITE, FENCE_EVENT))
+_MEETING = _ALONE | {BARRIER_EVENT}
 _PLACED = frozenset(("SUR", "TEX", "CON", "ASYNC", "TMAP", "ALIAS", "ONEWAY", "RESTRICT", "ASY"))
 
 
@@ -178,15 +182,15 @@ def _exchange(mine: Sequence[Event], yours: Sequence[Event]) -> dict[Term, Value
     """What the reads of two threads return, each for that of the other; None where they do not do the same."""
     if [_kind(e) for e in mine] != [_kind(e) for e in yours]:
         return None
-    if any(e.kind not in "RWFB" or not e.in_po or e.unstable for e in mine):
+    if any(e.kind not in _MEETING or not e.in_po or e.unstable for e in mine):
         return None  # what mbarrier objects, asynchronous operations and hosts do is not a matter of rf and co alone
     exchange: dict[Term, Value] = {}
     for x, y in zip(mine, yours, strict=True):
-        if x.kind == "R":
+        if x.kind is READ:
             for a_value, b_value in zip(x.values, y.values, strict=True):
                 if type(a_value) is Term and type(b_value) is Term:
                     exchange[a_value], exchange[b_value] = b_value, a_value
-        elif x.effect is not None and x.effect.result is not None and x.kind == "B":
+        elif x.effect is not None and x.effect.result is not None and x.kind is BARRIER_EVENT:
             return None  # what a reducing barrier returns is not a matter of rf and co alone
     return exchange
 
@@ -206,7 +210,7 @@ def _goes_over(program: Program, exchange: dict[Term, Value], where: Sequence[in
     pairs = [(e, program.events[where[e.index]]) for e in events]
     return all(
         _same(terms.substitute(x.guard, exchange), y.guard)
-        and (x.kind != "W" or _same(terms.substitute(x.value, exchange), y.value))
+        and (x.kind is not WRITE or _same(terms.substitute(x.value, exchange), y.value))
         for x, y in pairs
     )
 
@@ -230,7 +234,7 @@ def _ordered_writes(
     tells nothing, and the last write, which opens the lock, does."""
     last = None
     for position, e in enumerate(by_thread.get(run[0], [])):
-        if e.kind != "W":
+        if e.kind is not WRITE:
             continue
         writes = [by_thread[t][position] for t in run]
         certain = all(terms.implies(ends[w.thread], w.guard) for w in writes)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from axioms.events.copied import CopiedPart, copy_spans, parts, range_span, reductions
 from axioms.events.event import MAKERS as ORDINARY
 from axioms.events.event import PROXY_TAGS, Collector, Event, MadeEvents, Maker, joined, split, tags_of
+from axioms.events.event_kinds import COPIES_WAIT, FENCE_EVENT, ISSUE_EVENT, READ, WRITE, EventKind
 from axioms.events.memory import GuardedLocation
 from ptxcore.isa.effect_kinds import CLEAR, COMMIT, COPY, DISCARD, ISSUE, MBARRIER, RED, STORE, WAIT_GROUP
 from ptxcore.machine.ir.effects import Effect
@@ -27,11 +28,11 @@ from ptxcore.values.terms import Term, Value
 
 
 def _issue(collector: Collector, thread: int, effect: Effect) -> list[Event]:
-    return [collector.new(thread, "I", tags_of("I"), effect.guard, effect)]
+    return [collector.new(thread, ISSUE_EVENT, tags_of("I"), effect.guard, effect)]
 
 
 def _wait_group(collector: Collector, thread: int, effect: Effect) -> list[Event]:
-    return [collector.new(thread, "C", tags_of("CW"), effect.guard, effect)]
+    return [collector.new(thread, COPIES_WAIT, tags_of("CW"), effect.guard, effect)]
 
 
 def _nothing(collector: Collector, thread: int, effect: Effect) -> list[Event]:
@@ -45,7 +46,7 @@ def _clear(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     for places in collector.places[thread, effect.index]:
         for at in places:
             assert type(effect.size) is int
-            event = collector.access(thread, effect, "W", tags, at.guard, at, effect.size)
+            event = collector.access(thread, effect, WRITE, tags, at.guard, at, effect.size)
             collector.write(event, 0)
             if effect.kind is DISCARD:
                 collector.spoil(event)
@@ -64,7 +65,7 @@ def _copy(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     if effect.proxy == "async" and made.events:
         fences = 1 + any(e.kind is WAIT_GROUP and e.reads for e in collector.threads[thread].execution.effects)
         fence = tags_of("F", "ASYNC")
-        made.events += [collector.new(thread, "F", fence, effect.guard, effect) for _ in range(fences)]
+        made.events += [collector.new(thread, FENCE_EVENT, fence, effect.guard, effect) for _ in range(fences)]
     return made.events
 
 
@@ -80,7 +81,7 @@ class _Making:
     def _symbol(self, offset: int, size: int, what: str = "copied") -> Term:
         return terms.symbol((what, self.thread, self.effect.index, offset), 8 * size)
 
-    def _access(self, kind: str, tags: tuple[str, ...], at: GuardedLocation, size: int) -> Event:
+    def _access(self, kind: EventKind, tags: tuple[str, ...], at: GuardedLocation, size: int) -> Event:
         event = self.collector.access(self.thread, self.effect, kind, tags_of(kind, *tags), at.guard, at, size)
         self.events.append(event)
         return event
@@ -93,10 +94,10 @@ class _Making:
             if part.size:
                 next(places)
                 for at in next(places):
-                    read = self._access("R", self.tags, at, part.size)
+                    read = self._access(READ, self.tags, at, part.size)
                     self.collector.read(read, self._symbol(part.offset, part.size))
             for at in targets:
-                self._write(self._access("W", self.tags, at, part.whole), read, part.filling)
+                self._write(self._access(WRITE, self.tags, at, part.whole), read, part.filling)
 
     def _write(self, event: Event, read: Event | None, filling: int) -> None:
         """What stands in each cell of the source, then what comes from nowhere."""
@@ -116,7 +117,7 @@ class _Making:
         element = effect.width // 8
         whole: Value = 0
         for at in next(places):
-            read = self._access("R", self.tags, at, part.size)
+            read = self._access(READ, self.tags, at, part.size)
             self.collector.read(read, self._symbol(part.offset, part.size))
             whole = read.value
         tags = ("M", "RMW", "RED", "RLX", "GPU", PROXY_TAGS[effect.proxy])
@@ -124,8 +125,8 @@ class _Making:
             new = terms.extract(whole, 8 * i + effect.width - 1, 8 * i)
             targets, _ = next(places), next(places)
             for at in targets:
-                old = self._access("R", tags, at, element)
-                write = self._access("W", tags, at, element)
+                old = self._access(READ, tags, at, element)
+                write = self._access(WRITE, tags, at, element)
                 self.collector.read(old, self._symbol(part.offset + i, element, "reduced"))
                 self.collector.write(write, effect.combine(old.value, new))
                 write.partner, old.partner = old, write
@@ -150,7 +151,7 @@ def _through_async_proxy(collector: Collector, thread: int, effect: Effect, even
     """An option: `st.async` and `red.async` as bulk copies, with the fence that their completion implies."""
     for event in events:
         event.tags = event.tags - {"GEN"} | {"ASYNC", "NONGEN"}
-    events.append(collector.new(thread, "F", tags_of("F", "ASYNC"), effect.guard, effect))
+    events.append(collector.new(thread, FENCE_EVENT, tags_of("F", "ASYNC"), effect.guard, effect))
 
 
 #: Who makes the events of effects of asynchronous operations, and of what else writes many bytes at once.
@@ -194,7 +195,7 @@ class Operations:
             for i in self.made[number]:
                 for effect in agents:
                     for e in self.made[effect.index]:
-                        if e.kind != "F":
+                        if e.kind is not FENCE_EVENT:
                             yield GuardedPair(i.index, e.index)
 
     def flow(self) -> Iterator[GuardedPair]:
@@ -204,7 +205,7 @@ class Operations:
                 events = self.made[effect.index]
                 for r in events:
                     for w in events:
-                        if r.kind == "R" and w.kind == "W" and r.partner in (None, w):
+                        if r.kind is READ and w.kind is WRITE and r.partner in (None, w):
                             yield GuardedPair(r.index, w.index)
 
     def comp(self, end: Event | None) -> Iterator[GuardedPair]:
@@ -262,8 +263,8 @@ def _all_pairs(before: Sequence[Event], after: Sequence[Event]) -> Iterator[Guar
 
 def _inside(events: Sequence[Event]) -> Iterator[GuardedPair]:
     """R to W, and both to the fence that follows; where the reading has a fence of its own, R to that too."""
-    reads, writes = [e for e in events if e.kind == "R"], [e for e in events if e.kind == "W"]
-    fences = [e for e in events if e.kind == "F"]
+    reads, writes = [e for e in events if e.kind is READ], [e for e in events if e.kind is WRITE]
+    fences = [e for e in events if e.kind is FENCE_EVENT]
     yield from _all_pairs(reads, writes)
     yield from _all_pairs([*reads, *writes], fences[-1:])
     yield from _all_pairs(reads, fences[:-1])
@@ -271,14 +272,14 @@ def _inside(events: Sequence[Event]) -> Iterator[GuardedPair]:
 
 def _writing(events: Sequence[Event]) -> list[Event]:
     """What the completion of a whole operation comes after."""
-    fences = [e for e in events if e.kind == "F"]
-    return [e for e in events if e.kind != "F" or e is fences[-1]]
+    fences = [e for e in events if e.kind is FENCE_EVENT]
+    return [e for e in events if e.kind is not FENCE_EVENT or e is fences[-1]]
 
 
 def _reading(events: Sequence[Event]) -> list[Event]:
     """What the completion of its reading comes after."""
-    fences = [e for e in events if e.kind == "F"]
-    return [e for e in events if (e.kind == "R" and e.partner is None) or e in fences[:-1]]
+    fences = [e for e in events if e.kind is FENCE_EVENT]
+    return [e for e in events if (e.kind is READ and e.partner is None) or e in fences[:-1]]
 
 
 class Completion(NamedTuple):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axioms.events.event import READ_TAGS, WRITE_TAGS, ByteRange, Collector, Event, Maker, scope_tag, tags_of
+from axioms.events.event_kinds import BARRIER_EVENT, MBARRIER_EVENT
 from ptxcore.isa.effect_kinds import BARRIER, INPUT, MBARRIER
 from ptxcore.machine.ir.effects import Effect, Requirement
 from ptxcore.values import terms
@@ -21,14 +22,14 @@ def _barrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     if effect.level == "cluster":
         if effect.barrier == "arrive":
             tags = tags_of("MB", "MA", WRITE_TAGS[effect.semantics], scope_tag(effect))
-            return [collector.new(thread, "X", tags, effect.guard, effect)]
+            return [collector.new(thread, MBARRIER_EVENT, tags, effect.guard, effect)]
         tags = tags_of("MB", "MW", READ_TAGS[effect.semantics], scope_tag(effect))
         guard = terms.conj(effect.guard, effect.complete)
-        return [] if effect.complete == 0 else [collector.new(thread, "X", tags, guard, effect)]
-    events = [collector.new(thread, "B", tags_of("BA"), effect.guard, effect)]
+        return [] if effect.complete == 0 else [collector.new(thread, MBARRIER_EVENT, tags, guard, effect)]
+    events = [collector.new(thread, BARRIER_EVENT, tags_of("BA"), effect.guard, effect)]
     if effect.barrier != "arrive" and effect.complete != 0:
         guard = terms.conj(effect.guard, effect.complete)
-        events.append(collector.new(thread, "B", tags_of("BW"), guard, effect))
+        events.append(collector.new(thread, BARRIER_EVENT, tags_of("BW"), guard, effect))
     return events
 
 
@@ -67,7 +68,7 @@ def _mbarrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
             ]
         for guard, tags in cases:
             if guard != 0:
-                event = collector.new(thread, "X", tags, guard, effect)
+                event = collector.new(thread, MBARRIER_EVENT, tags, guard, effect)
                 event.object, event.offset, event.mapping = place.object, place.offset, place.mapping
                 event.width = 8 * OBJECT_SIZE
                 event.in_po = effect.agent < 0

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.definitions import Definitions
+from axioms.events.event_kinds import READ, WRITE, EventKind
 from axioms.events.memory import MAX_ALIGNMENT, AddressSpace, CellLayout, GuardedLocation, TooManyPlaces
 from axioms.events.value_sets import Flow, Numbers
 from ptxcore.clock import tick
@@ -38,7 +39,7 @@ class Thread(NamedTuple):
 
 
 class Event:
-    """One event. `kind` is R, W, F or B, or what a module of its own calls it; `tags` are the base sets it belongs to, but `_`.
+    """One event. `kind` is one of `axioms.events.event_kinds`; `tags` are the base sets it belongs to, but `_`.
 
     `guard` is the condition under which it is executed. A memory event accesses `width` bits at `offset` of an `object`,
     through a virtual `mapping` (-1: through each, as initial writes do): these are whole `cells`, and `values` says of each
@@ -68,7 +69,7 @@ class Event:
     )
 
     def __init__(
-        self, index: int, thread: int, kind: str, tags: frozenset[str], guard: Value, effect: Effect | None = None
+        self, index: int, thread: int, kind: EventKind, tags: frozenset[str], guard: Value, effect: Effect | None = None
     ) -> None:
         self.index, self.thread, self.kind, self.tags, self.guard, self.effect = (
             index,
@@ -296,14 +297,23 @@ class Collector:
 
     # Events.
 
-    def new(self, thread: int, kind: str, tags: frozenset[str], guard: Value, effect: Effect | None = None) -> Event:
+    def new(
+        self, thread: int, kind: EventKind, tags: frozenset[str], guard: Value, effect: Effect | None = None
+    ) -> Event:
         tick()
         event = Event(len(self.events), thread, kind, tags, guard, effect)
         self.events.append(event)
         return event
 
     def access(
-        self, thread: int, effect: Effect, kind: str, tags: frozenset[str], guard: Value, at: GuardedLocation, size: int
+        self,
+        thread: int,
+        effect: Effect,
+        kind: EventKind,
+        tags: frozenset[str],
+        guard: Value,
+        at: GuardedLocation,
+        size: int,
     ) -> Event:
         """A memory event on `size` bytes at a place. It has its cells; what it reads or writes there is still to be said."""
         event = self.new(thread, kind, tags, guard, effect)
@@ -408,7 +418,7 @@ def initial_write(collector: Collector, cell: int) -> None:
     c = collector.layout.cells[cell]
     thing = collector.space.objects[c.object]
     more = {"UNSET"} if thing.unset else {OPEN} if thing.open else set()
-    event = collector.new(-1, "W", INITIAL_TAGS | more, 1)
+    event = collector.new(-1, WRITE, INITIAL_TAGS | more, 1)
     event.object, event.offset, event.width = c.object, c.offset, c.width
     event.cells, event.values, event.value = (cell,), (c.initial,), c.initial
 
@@ -426,7 +436,7 @@ def _load(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     tags = tags_of("R", "M", READ_TAGS[effect.semantics], scope_tag(effect), PROXY_TAGS[effect.proxy])
     events = []
     for at in collector.places[thread, effect.index][0]:
-        event = collector.access(thread, effect, "R", tags, at.guard, at, effect.width // 8)
+        event = collector.access(thread, effect, READ, tags, at.guard, at, effect.width // 8)
         _returned(collector, event, effect)
         events.append(event)
     return events
@@ -437,7 +447,7 @@ def _store(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     tags = tags_of("W", "M", WRITE_TAGS[effect.semantics], scope_tag(effect), PROXY_TAGS[effect.proxy])
     events = []
     for at in collector.places[thread, effect.index][0]:
-        event = collector.access(thread, effect, "W", tags, at.guard, at, effect.width // 8)
+        event = collector.access(thread, effect, WRITE, tags, at.guard, at, effect.width // 8)
         collector.write(event, effect.value)
         events.append(event)
     return events
@@ -452,12 +462,12 @@ def _atomic(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     write_tags = tags_of("W", WRITE_TAGS[effect.semantics], *rest)
     events, size = [], effect.width // 8
     for at in collector.places[thread, effect.index][0]:
-        read = collector.access(thread, effect, "R", read_tags, at.guard, at, size)
+        read = collector.access(thread, effect, READ, read_tags, at.guard, at, size)
         _returned(collector, read, effect)
         events.append(read)
         writes = terms.conj(at.guard, effect.writes)
         if writes != 0:
-            write = collector.access(thread, effect, "W", write_tags, writes, at, size)
+            write = collector.access(thread, effect, WRITE, write_tags, writes, at, size)
             collector.write(write, effect.value)
             write.partner, read.partner = read, write
             events.append(write)

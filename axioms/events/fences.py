@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import PROXY_TAGS, Collector, Event, Maker, scope_tag, tags_of
+from axioms.events.event_kinds import FENCE_EVENT
 from axioms.events.memory import Object
 from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
 from ptxcore.machine.ir.effects import Effect
@@ -27,7 +28,7 @@ _FENCED = {**PROXY_TAGS, "alias": "ALIAS"}
 def _fence(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     initialises = "MBINIT" if effect.restrict == "mbarrier_init" else ""
     tags = ("F", _ORDER_TAGS[effect.semantics], scope_tag(effect), "GEN", _restricted(effect), initialises)
-    return [collector.new(thread, "F", tags_of(*tags), effect.guard, effect)]
+    return [collector.new(thread, FENCE_EVENT, tags_of(*tags), effect.guard, effect)]
 
 
 def _proxy_fence(collector: Collector, thread: int, effect: Effect) -> list[Event]:
@@ -36,7 +37,7 @@ def _proxy_fence(collector: Collector, thread: int, effect: Effect) -> list[Even
     tags = ["F", _FENCED[to], _restricted(effect)]
     if one_way:
         tags += ["ONEWAY", _ORDER_TAGS[effect.semantics], scope_tag(effect)]
-    return [collector.new(thread, "F", tags_of(*tags), effect.guard, effect)]
+    return [collector.new(thread, FENCE_EVENT, tags_of(*tags), effect.guard, effect)]
 
 
 def _restricted(effect: Effect) -> str:

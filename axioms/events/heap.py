@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from axioms.events.event import Collector, Event, Maker, UndefinedBehaviour, tags_of
+from axioms.events.event_kinds import FREED
 from ptxcore.isa.effect_kinds import FREE, MALLOC
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
-
-#: The kind of the event that a `free` is.
-FREED = "D"
 
 
 def _malloc(collector: Collector, thread: int, effect: Effect) -> list[Event]:
@@ -49,9 +47,9 @@ def freed(events: list[Event]) -> list[int] | None:
     """The relation of that name, as rows of bitsets: from a `free` to accesses to what it takes back, and to others like it."""
     rows = [0] * len(events)
     for free in events:
-        if free.kind == FREED:
+        if free.kind is FREED:
             for e in events:
-                mine = e.object == free.object and e.thread >= 0 and e is not free and (e.cells or e.kind == FREED)
+                mine = e.object == free.object and e.thread >= 0 and e is not free and (e.cells or e.kind is FREED)
                 if mine and terms.conj(free.guard, e.guard) != 0:
                     rows[free.index] |= 1 << e.index
     return rows if any(rows) else None

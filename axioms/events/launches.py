@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import Collector, Event, Maker, Thread, tags_of
+from axioms.events.event_kinds import GRID_WAIT, HOST_EVENT, ISSUE_EVENT, KERNEL_EVENT
 from ptxcore.isa.effect_kinds import GRID, HOST
 from ptxcore.machine.ir.effects import Dependencies, Effect
 from ptxcore.syntax.tree import Immediate, Name
@@ -138,7 +139,7 @@ class Grids:
         self.turns = [self._turn(k) for k in range(len(self.kernels))]
 
     def _new(self, kernel: Kernel, tag: str, guard: Value, label: str) -> Event:
-        event = self.collector.new(-1, "K", tags_of(tag), guard)
+        event = self.collector.new(-1, KERNEL_EVENT, tags_of(tag), guard)
         event.label = f"{label} {kernel.name}"
         return event
 
@@ -158,7 +159,7 @@ class Grids:
     def api(self) -> list[int] | None:
         """The relation, as rows of bitsets; None where it says nothing of anybody: there is nothing before or after the only
         kernel, and nothing under way when it ends."""
-        matters = len(self.kernels) > 1 or any(e.kind in ("H", "I") for e in self.collector.events)
+        matters = len(self.kernels) > 1 or any(e.kind in (HOST_EVENT, ISSUE_EVENT) for e in self.collector.events)
         if not self.kernels or not matters:
             return None
         rows = [0] * len(self.collector.events)
@@ -177,7 +178,7 @@ class Grids:
             for k in launch.kernels:
                 rows[launch.event.index] |= 1 << self.starts[k].index
         for e in self.collector.events:
-            if e.kind == "H" and e.effect is not None:
+            if e.kind is HOST_EVENT and e.effect is not None:
                 for k in self.streams.awaited(e.thread, e.effect) or ():
                     rows[self.ends[k].index] |= 1 << e.index
         return rows
@@ -229,14 +230,14 @@ class Grids:
 
     def _waits(self, k: int) -> Iterator[Event]:
         for e in self.collector.events:
-            if e.kind == "G" and self.of_thread.get(e.thread) == k:
+            if e.kind is GRID_WAIT and self.of_thread.get(e.thread) == k:
                 yield e
 
     # The host.
 
     def _launches(self) -> Iterator[Launch]:
         for e in self.collector.events:
-            if e.kind == "H" and e.effect is not None and e.effect.operation == "launch":
+            if e.kind is HOST_EVENT and e.effect is not None and e.effect.operation == "launch":
                 yield Launch(e, self.streams.called(e.effect))
 
     def refuse_uncertain_launches(self) -> None:
@@ -254,11 +255,11 @@ class Grids:
 
 def _grid(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     """Waiting for the grids before is an event; letting the next one begin only changes what it waits for."""
-    return [collector.new(thread, "G", tags_of(), effect.guard, effect)] if effect.operation == "wait" else []
+    return [collector.new(thread, GRID_WAIT, tags_of(), effect.guard, effect)] if effect.operation == "wait" else []
 
 
 def _host(collector: Collector, thread: int, effect: Effect) -> list[Event]:
-    return [collector.new(thread, "H", tags_of("HOST"), effect.guard, effect)] if effect.guard != 0 else []
+    return [collector.new(thread, HOST_EVENT, tags_of("HOST"), effect.guard, effect)] if effect.guard != 0 else []
 
 
 #: Who makes the events of what threads do about kernels.

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Mapping
 
 from axioms.cat.evaluate import Rows, bits, closure
 from axioms.events.event import Collector, UndefinedBehaviour
+from axioms.events.event_kinds import KERNEL_EVENT, READ, WRITE
 from axioms.events.memory import GuardedLocation, Object
 from ptxcore.isa.effect_kinds import COPY, ISSUE, MBARRIER, RED, STORE, EffectKind
 from ptxcore.machine.ir.effects import Effect
@@ -162,14 +163,14 @@ def _constants(collector: Collector) -> Iterator[UndefinedBehaviour]:
     if not any(thing.space == "const" for thing in collector.space.objects):
         return
     for w in collector.events:
-        if w.kind == "W" and w.effect is not None and collector.space.objects[w.object].space == "const":
+        if w.kind is WRITE and w.effect is not None and collector.space.objects[w.object].space == "const":
             yield UndefinedBehaviour(w.thread, w.guard, _MISPLACED, "a write to constant memory", w.effect.instruction)
 
 
 def _read_only(collector: Collector, relations: Mapping[str, Rows]) -> Iterator[UndefinedBehaviour]:
     """What `ldu` reads is written by nobody, unless behind it in its thread or in a kernel before or after (section
     9.7.9.10)."""
-    reads = [e for e in collector.events if e.kind == "R" and e.effect is not None and e.effect.fixed]
+    reads = [e for e in collector.events if e.kind is READ and e.effect is not None and e.effect.fixed]
     if not reads:
         return
     after = _reached(collector, relations)
@@ -178,7 +179,7 @@ def _read_only(collector: Collector, relations: Mapping[str, Rows]) -> Iterator[
         for i in bits(loc[r.index] & ~po[r.index] & ~after[r.index]):
             w = collector.events[i]
             both = terms.conj(r.guard, w.guard)
-            if w.kind == "W" and w.thread >= 0 and both != 0 and not after[i] >> r.index & 1:
+            if w.kind is WRITE and w.thread >= 0 and both != 0 and not after[i] >> r.index & 1:
                 assert r.effect is not None
                 message = "ldu reads what the same grid writes"
                 yield UndefinedBehaviour(r.thread, both, _MISPLACED, message, r.effect.instruction)
@@ -194,7 +195,7 @@ def _reached(collector: Collector, relations: Mapping[str, Rows]) -> Rows:
     for row in edges:
         reached = 0
         for k in bits(row):
-            if collector.events[k].kind == "K":
+            if collector.events[k].kind is KERNEL_EVENT:
                 reached |= edges[k]
         rows.append(reached)
     return rows

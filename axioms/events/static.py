@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from axioms.events.event import Collector, Event
+from axioms.events.event_kinds import BARRIER_EVENT, MBARRIER_EVENT, READ
 from ptxcore.clock import paced
 from ptxcore.places import Place, includes
 from ptxcore.values import terms
@@ -41,7 +42,7 @@ def known_relations(collector: Collector) -> dict[str, list[int]]:
                 for other in made if len(made) > 1 else ():
                     if terms.conj(e.guard, other.guard) == 0:
                         po[i] &= ~(1 << other.index)  # the same access at another address
-        if e.kind == "R" and e.partner is not None:
+        if e.kind is READ and e.partner is not None:
             rmw[i] = 1 << e.partner.index
     _overlaps(collector, relations)
     _scope_relations(collector, relations)
@@ -125,7 +126,7 @@ def _objects(collector: Collector, relations: dict[str, list[int]]) -> None:
 
 def _in_background(e: Event) -> bool:
     """Whether an event is an access of an asynchronous operation."""
-    return e.kind in ("R", "W") and e.thread >= 0 and not e.in_po
+    return e.kind.accesses and e.thread >= 0 and not e.in_po
 
 
 def _owners(collector: Collector, relations: dict[str, list[int]]) -> None:
@@ -183,7 +184,11 @@ def _scope_relations(collector: Collector, relations: dict[str, list[int]]) -> N
     classes: dict[tuple[int, str | None, Place], int] = {}
     for e in collector.events:
         if e.thread >= 0 and e.effect is not None:
-            key = e.thread, e.effect.scope if e.kind != "B" else None, holders.get(e.index, places[e.thread])
+            key = (
+                e.thread,
+                e.effect.scope if e.kind is not BARRIER_EVENT else None,
+                holders.get(e.index, places[e.thread]),
+            )
             key_of[e.index] = key
             classes[key] = classes.get(key, 0) | 1 << e.index
     sr, scta = relations["sr"], relations["scta"]
@@ -214,7 +219,7 @@ def _holders(collector: Collector, places: list[Place]) -> dict[int, Place]:
         if not place.host:
             of_cta.setdefault(place.cta, place)
     for e in collector.events:
-        if e.kind == "X" and e.thread >= 0 and not e.in_po and e.object >= 0:
+        if e.kind is MBARRIER_EVENT and e.thread >= 0 and not e.in_po and e.object >= 0:
             holder = of_cta.get(collector.space.objects[e.object].cta or 0)
             if holder is not None and holder.cta != places[e.thread].cta:
                 found[e.index] = holder

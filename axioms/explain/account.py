@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator
 from itertools import islice
 
+from axioms.events.event_kinds import WRITE
 from axioms.explain.claims import DEPENDENCIES, Claim, Ground, Reason, holds
 from axioms.explain.missing import Missing
 from axioms.witness.execution import Execution
@@ -49,7 +50,7 @@ class Account:
             by_chance = (self.missing.explained(a, b) for a, b in islice(self._by_chance(), _MOST_PAIRS))
             found = [reason for reason in by_chance if reason]
             found.sort(key=lambda reason: not reason.culprits)  # where something is known to be missing first
-        accesses = any(e.kind in "RW" and e.thread >= 0 for e in self.events)
+        accesses = any(e.kind.accesses and e.thread >= 0 for e in self.events)
         if not found and accesses and holds(Claim("serial"), self.ground):
             return [Reason(Claim("serial"))]
         return list(dict.fromkeys(found))[:_MOST_REASONS]
@@ -108,5 +109,5 @@ class Account:
                 if one.location is None or one.location != other.location or one.thread == other.thread:
                     continue
                 weak = "WEAK" in one.tags or "WEAK" in other.tags
-                if weak and "W" in (one.kind, other.kind) and min(one.thread, other.thread) >= 0:
+                if weak and WRITE in (one.kind, other.kind) and min(one.thread, other.thread) >= 0:
                     yield a, b

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from axioms.cat.names import BASE
+from axioms.events.event_kinds import COPIES_WAIT, FENCE_EVENT, READ
 from axioms.explain.linearisation import STEPS, Linearisation
 from axioms.witness.checker import EventPair, reached, successors
 from axioms.witness.execution import ExecutedEvent, Execution
@@ -92,7 +93,7 @@ class Ground:
     def orders(self, a: int, b: int, *, racing: bool = False) -> str:
         """The definition by which the model orders two events: causality between accesses, and its base between others. That of
         races counts an atomic operation as one, where the model has such a definition."""
-        accesses = {self.events[a].kind, self.events[b].kind} <= {"R", "W"}
+        accesses = self.events[a].kind.accesses and self.events[b].kind.accesses
         if racing and accesses and self.judged.model.shipped and self.is_defined("before"):
             return "before"
         return "cause" if accesses else "causality-base"
@@ -288,7 +289,7 @@ def _reduction(g: Ground, c: Claim) -> bool:
     """The read of a reduction that begins no acquire pattern, whatever follows it."""
     (r,) = c.events
     return (
-        {"RED", "R"} <= {*g.events[r].tags, g.events[r].kind} and not g.begins(ACQUIRES, r) and g.is_defined("acquire")
+        g.events[r].kind is READ and "RED" in g.events[r].tags and not g.begins(ACQUIRES, r) and g.is_defined("acquire")
     )
 
 
@@ -388,7 +389,9 @@ def _fence_elsewhere(g: Ground, c: Claim) -> bool:
     access = a if proxy_of(g.events[a]) != "generic" else b
     named = g.events[access].tags & g.events[fence].tags & (_PROXIES.keys() - {"GEN"})
     between = g.related("causality-base", a, fence) and g.related("causality-base", fence, b)
-    return bool(named) and g.events[fence].kind == "F" and between and (fence, access) not in g.judged.base("scta")
+    return (
+        bool(named) and g.events[fence].kind is FENCE_EVENT and between and (fence, access) not in g.judged.base("scta")
+    )
 
 
 @_kind("not issued behind")
@@ -421,7 +424,7 @@ def _ruled_out(g: Ground, c: Claim) -> bool:
 def _no_sc_fence(g: Ground, c: Claim) -> bool:
     """No fence.sc stands between a write and a read of a thread."""
     a, b = c.events
-    fences = (e.index for e in g.events if e.kind == "F" and "SC" in e.tags and "ASY" not in e.tags)
+    fences = (e.index for e in g.events if e.kind is FENCE_EVENT and "SC" in e.tags and "ASY" not in e.tags)
     return g.before(a, b) and not any(g.before(a, f) and g.before(f, b) for f in fences)
 
 
@@ -500,7 +503,7 @@ def waits_for(g: Ground, access: int) -> set[int]:
     """The waits that tell of the completion of an asynchronous access: for its group, or for the phase that it completes."""
     tellers = reached(successors(g.judged.base("comp")), access)
     told = {wait for arrival, wait in g.judged.base("mbrf") if arrival in tellers}
-    return told | {i for i in tellers if g.events[i].kind == "C"}
+    return told | {i for i in tellers if g.events[i].kind is COPIES_WAIT}
 
 
 # Atomic operations and vectors.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from axioms.cat.model import Model
 from axioms.events.event import Event
+from axioms.events.event_kinds import READ, WRITE
 from axioms.explain.forbidding import without
 from axioms.program import Program
 from axioms.witness.fitted import fitted
@@ -56,15 +57,15 @@ def _circle(program: Program, model: Model) -> tuple[ValueFlow, ...]:
     events = program.events
     flow: dict[int, set[int]] = {}  # from a write to the reads that it stores
     for i, j, _ in Judge(program, model).carrying["data"]:
-        if events[i].kind == "R" and events[j].kind == "W":
+        if events[i].kind is READ and events[j].kind is WRITE:
             flow.setdefault(j, set()).add(i)
     writes: dict[int, list[Event]] = {}
     for e in events:
-        for cell in e.cells if e.kind == "W" else ():
+        for cell in e.cells if e.kind is WRITE else ():
             writes.setdefault(cell, []).append(e)
     graph = networkx.DiGraph()  # from a read to those whose values a write that it may return stores
     for e in events:
-        for w in _once(w for c in e.cells for w in writes.get(c, ())) if e.kind == "R" else ():
+        for w in _once(w for c in e.cells for w in writes.get(c, ())) if e.kind is READ else ():
             for r in sorted(flow.get(w.index, ())):
                 if not graph.has_edge(e.index, r):
                     graph.add_edge(e.index, r, write=w.index)
@@ -83,7 +84,7 @@ def _once(events: Iterable[Event]) -> list[Event]:
 def _seen(program: Program, flow: dict[int, set[int]], writes: dict[int, list[Event]]) -> set[int]:
     """The reads whose values end in what is observed."""
     symbols = {s for o in program.observed for s in terms.symbols_of(o.value)}
-    reads = {e.index for e in program.events if e.kind == "R" for v in e.values if v in symbols}
+    reads = {e.index for e in program.events if e.kind is READ for v in e.values if v in symbols}
     kept = [w for cell, some in writes.items() if program.final(cell) in symbols for w in some]
     return reads.union(*(flow.get(w.index, set()) for w in kept))
 

@@ -14,6 +14,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
+from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, READ, WRITE
 from axioms.explain.claims import (
     ACQUIRES,
     DIFFERENCES,
@@ -152,7 +153,7 @@ class Missing:
         if way is not None:
             return (0, len(way.lacks), len(way.leaps), before)
         missed = self._missed(a, b) is not None
-        return (1, "ASY" not in a.tags, not missed, a.kind != "W", before)
+        return (1, "ASY" not in a.tags, not missed, a.kind is not WRITE, before)
 
     # Ways from one event to another.
 
@@ -194,7 +195,7 @@ class Missing:
         for b in self._given.get(at, ()):
             yield 0, Leap(at, "given", b)
         for b in self._issued.get(at, ()):  # what is before the issue is published by a release only, not by completion
-            if everything or b == target or (self.events[b].kind == "W" and "REL" in self.events[b].tags):
+            if everything or b == target or (self.events[b].kind is WRITE and "REL" in self.events[b].tags):
                 yield 0, Leap(at, "given", b)
         for b in self._phase.get(at, ()):
             yield 1, Leap(at, "phase", b)
@@ -298,7 +299,7 @@ class Missing:
         if how is not None:
             yield MissingAt(late, Claim("renamed", pair, (how,)))
         elif {one, other} != {"generic"}:
-            fences = (e.index for e in self.events if e.kind == "F" and "ASY" not in e.tags)
+            fences = (e.index for e in self.events if e.kind is FENCE_EVENT and "ASY" not in e.tags)
             claims = (Claim("fence elsewhere", (a.index, f, b.index)) for f in fences)
             elsewhere = next((c for c in claims if holds(c, self.ground)), None)
             for h in FOLLOWS:
@@ -354,10 +355,10 @@ class Missing:
 
     def _crossed(self, a: ExecutedEvent, b: ExecutedEvent) -> Reason | None:
         """Each of two threads writes, and then misses what the other wrote: a fence.sc in both rules that out."""
-        if a.kind != "W" or b.kind != "R" or "WEAK" in a.tags | b.tags or not self._is_older(b, a):
+        if a.kind is not WRITE or b.kind is not READ or "WEAK" in a.tags | b.tags or not self._is_older(b, a):
             return None
-        reads = [e for e in self._of_thread[a.thread] if e.kind == "R" and e.index > a.index]
-        writes = [e for e in self._of_thread[b.thread] if e.kind == "W" and e.index < b.index]
+        reads = [e for e in self._of_thread[a.thread] if e.kind is READ and e.index > a.index]
+        writes = [e for e in self._of_thread[b.thread] if e.kind is WRITE and e.index < b.index]
         reads, writes = ([e for e in some if "WEAK" not in e.tags] for some in (reads, writes))
         pair = next(((u, v) for u in reads for v in writes if v.location == u.location and self._is_older(u, v)), None)
         if pair is None:
@@ -382,7 +383,7 @@ class Missing:
     def _full(self, one: ExecutedEvent, other: ExecutedEvent) -> ExecutedEvent | None:
         """A fence.sc between two events of a thread."""
         between = (e for e in self._of_thread[one.thread] if one.index < e.index < other.index)
-        return next((e for e in between if e.kind == "F" and "SC" in e.tags), None)
+        return next((e for e in between if e.kind is FENCE_EVENT and "SC" in e.tags), None)
 
     def _incomplete(self, a: ExecutedEvent, b: ExecutedEvent) -> Reason:
         """Of an event of an asynchronous operation: who waits for its completion, and where."""
@@ -397,8 +398,10 @@ class Missing:
 
     def _missed(self, a: ExecutedEvent, b: ExecutedEvent) -> tuple[ExecutedEvent, ExecutedEvent] | None:
         """A strong write behind the first event that a strong read before the second could have read, and did not."""
-        writes = [e for e in self._of_thread[a.thread] if e.kind == "W" and e.index > a.index and "WEAK" not in e.tags]
-        reads = [e for e in self._of_thread[b.thread] if e.kind == "R" and e.index < b.index and "WEAK" not in e.tags]
+        writes = [
+            e for e in self._of_thread[a.thread] if e.kind is WRITE and e.index > a.index and "WEAK" not in e.tags
+        ]
+        reads = [e for e in self._of_thread[b.thread] if e.kind is READ and e.index < b.index and "WEAK" not in e.tags]
         for r in sorted(reads, key=lambda e: ("ACQ" not in e.tags, -e.index)):
             for w in sorted(writes, key=lambda e: ("REL" not in e.tags, e.index)):
                 if w.location == r.location and self._is_older(r, w):
@@ -412,7 +415,7 @@ class Missing:
         """Whether threads share a CTA, or have barriers that others share."""
         together = len({self.ground.places[t].cta for t in threads}) == 1
         return together or all(
-            any(e.kind == "B" or e.tags & {"MA", "MW"} for e in self._of_thread.get(t, ())) for t in threads
+            any(e.kind is BARRIER_EVENT or e.tags & {"MA", "MW"} for e in self._of_thread.get(t, ())) for t in threads
         )
 
     # Atomic operations.
@@ -454,7 +457,7 @@ class Missing:
         """The events that are elements of vectors, with the first of the same access."""
         found: dict[int, int] = {}
         for a, b in sorted(self.ground.judged.base("group")):
-            if self.events[a].kind in ("R", "W") and "ASY" not in self.events[a].tags:
+            if self.events[a].kind.accesses and "ASY" not in self.events[a].tags:
                 found.setdefault(a, min(a, b))
         return found
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from axioms.cat.evaluate import Evaluation, Rows, bits
 from axioms.cat.model import Axiom, Model, Node
+from axioms.events.event_kinds import READ
 from axioms.explain.forbidding import MOST_SECONDS, without
 from axioms.explain.impossible import impossible
 from axioms.program import Program, cut_at, with_threads
@@ -93,7 +94,7 @@ def _why(program: Program, model: Model, decision: Decision, deadline: float, re
 
 def _torn(program: Program, model: Model, wanted: bool, deadline: float, original: Program | None) -> Why | None:
     """The reason may be that a read is not torn, which is so certain that its bytes were never told apart: now they are."""
-    reads = [e for e in program.events if e.kind == "R"]
+    reads = [e for e in program.events if e.kind is READ]
     cuts = {(e.object, e.offset + b) for e in reads for b in range(1, e.width // 8)}
     dropped = {"single-copy"} & {a.name for a in model.axioms}
     return _against(cut_at(program, cuts), model, dropped, wanted, deadline, original) if cuts and dropped else None

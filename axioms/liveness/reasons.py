@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from axioms.encode.encoding import Encoding
 from axioms.events.encounters import WARP
 from axioms.events.event import Event, Misuse
+from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.liveness.blocking import Blocking, Stop, is_arrival
 from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sync.arrivals import EARLY
@@ -261,7 +262,7 @@ class Reasons:
         """What an iteration saw of mbarrier objects stays as it is."""
         stays = self.encoding.truth(stop.guard)
         made = self.giving.program.by_effect[stop.thread]
-        for event in (e for effect in stop.reads for e in made.get(effect, ()) if e.kind == "X"):
+        for event in (e for effect in stop.reads for e in made.get(effect, ()) if e.kind is MBARRIER_EVENT):
             if stays != FALSE:
                 self._sees_last(event, [-stays, -self.encoding.executed.literals[event.index]])
 
@@ -269,7 +270,12 @@ class Reasons:
         """No operation on the mbarrier object follows."""
         for operation in self.giving.program.events:
             effect = operation.effect
-            if operation.kind != "X" or effect is None or effect.kind is not MBARRIER or effect.operation == "wait":
+            if (
+                operation.kind is not MBARRIER_EVENT
+                or effect is None
+                or effect.kind is not MBARRIER
+                or effect.operation == "wait"
+            ):
                 continue
             follows = self.encoding.mbarriers.mbo.literal(wait.index, operation.index)
             if follows != FALSE:

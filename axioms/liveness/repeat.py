@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from axioms.cat.evaluate import Rows
 from axioms.cat.model import Model
+from axioms.events.event_kinds import READ, WRITE
 from axioms.liveness.graph import first_state, machine_of
 from axioms.program import Event, Program, Thread
 from axioms.witness.candidate import Candidate
@@ -118,7 +119,7 @@ class _Copies:
     def __init__(self, program: Program, model: Model, execution: Periodic, copies: int) -> None:
         self.program, self.execution, self.copies = program, execution, copies
         self.judge = Judge(program, fitted(model, program, frozenset()))
-        self.initial = {c: e.index for e in program.events if e.thread < 0 and e.kind == "W" for c in e.cells}
+        self.initial = {c: e.index for e in program.events if e.thread < 0 and e.kind is WRITE for c in e.cells}
         self.events: dict[Point, list[Event]] = {}
         for t, thread in enumerate(program.threads):
             done = [e for e in thread.execution.effects if e.kind in PLAIN and e.guard != 0]
@@ -131,7 +132,7 @@ class _Copies:
         for point, sources in self.execution.sources.items():
             for copy in range(self.copies if self._is_again(point) else 1):
                 for e in self.events[self._at(point, copy)]:
-                    if e.kind == "R":
+                    if e.kind is READ:
                         rf[e.index] = tuple(self._source(s, c, copy) for s, c in zip(sources, e.cells, strict=True))
         co: Rows = [0] * program.size
         for cell, points in self.execution.writes.items():
@@ -166,7 +167,7 @@ class _Copies:
         return [(p, 0) for p in points if not self._is_again(p)] + [(p, k) for k in range(self.copies) for p in again]
 
     def _write(self, point: Point, copy: int, cell: int) -> int:
-        return next(e.index for e in self.events[self._at(point, copy)] if e.kind == "W" and cell in e.cells)
+        return next(e.index for e in self.events[self._at(point, copy)] if e.kind is WRITE and cell in e.cells)
 
     def _source(self, source: Point, cell: int, copy: int) -> int:
         """The write that a read of a copy reads from."""

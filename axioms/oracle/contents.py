@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
+from axioms.events.event_kinds import READ
 from axioms.oracle.provenance import TooLarge
 from axioms.program import Program, build
 from ptxcore.values.terms import Term
@@ -19,7 +20,7 @@ def each(program: Program) -> Iterator[Program]:
     if not any(thing.open for thing in program.objects):
         yield program
         return
-    read = {c for e in program.events if e.kind == "R" for c in e.cells} | {c for c, _ in program.finals}
+    read = {c for e in program.events if e.kind is READ for c in e.cells} | {c for c, _ in program.finals}
     cells = [program.cells[c] for c in sorted(read) if type(program.cells[c].initial) is Term]
     bits = sum(cell.width for cell in cells)
     if bits > _MOST_BITS:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
+from axioms.events.event_kinds import READ, WRITE
 from axioms.oracle import mbarriers as mbarrier_orders
 from axioms.oracle.barriers import BarrierChoice
 from axioms.oracle.mbarriers import OperationOrder, Wrong
@@ -96,7 +97,7 @@ class Executions:
         when all is chosen."""
         program = self.program
         writes = _writes(program)
-        reads = [(e, c) for e in program.events if e.kind == "R" for c in e.cells]
+        reads = [(e, c) for e in program.events if e.kind is READ for c in e.cells]
         sources = [
             [w.index for w in writes[c] if w is not r.partner and _may_be(w.value_at(c), r.value_at(c))]
             for r, c in reads
@@ -194,7 +195,7 @@ def _writes(program: Program) -> dict[int, list[Event]]:
     """The writes of each cell, the initial one first."""
     found: dict[int, list[Event]] = {}
     for e in program.events:
-        if e.kind == "W":
+        if e.kind is WRITE:
             for c in e.cells:
                 found.setdefault(c, []).append(e)
     return found

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Model
+from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.events.launches import Streams
 from axioms.oracle import contents
 from axioms.oracle.budget import Budget
@@ -326,12 +327,12 @@ def _stays(program: Program, thread: int, way: ThreadEnd, candidate: Candidate, 
         _sees_last(program, event, candidate, chosen)
         for index in way.looks
         for event in program.by_effect[thread][index]
-        if event.kind in "RX"
+        if event.kind.observes
     )
 
 
 def _sees_last(program: Program, event: Event, candidate: Candidate, chosen: Sequence[ThreadEnd]) -> bool:
-    if event.kind == "X":
+    if event.kind is MBARRIER_EVENT:
         sequence = next(s for s in candidate.sequences if event.index in s)
         return all(_only_looks(program.events[i], chosen) for i in sequence[sequence.index(event.index) + 1 :])
     for cell, write in zip(event.cells, candidate.sources(event), strict=True):

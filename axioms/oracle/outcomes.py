@@ -176,7 +176,7 @@ class _Search:
         finals = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
         # One execution for each state is enough, but for races and barriers, whose misuse must be found wherever it is.
         asked = self.model.residual is not None and self.model.residual.raises
-        hasty = not finals and not self.model.flags and not asked and not any(e.kind in "BX" for e in program.events)
+        hasty = not finals and not self.model.flags and not asked and not any(e.kind.meets for e in program.events)
         if seen is None:
             hasty = False
         elif hasty and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:

@@ -14,6 +14,7 @@ from axioms.cat.model import Model
 from axioms.encode.inputs import samples
 from axioms.events.collectives import CollectiveMeetings, Sites
 from axioms.events.copied import moves
+from axioms.events.event_kinds import READ
 from axioms.oracle.mbarriers import Looks, ObjectContents
 from axioms.oracle.provenance import MAX_VALUES, Origins, ReadSource, TooLarge, number_of
 from axioms.program import Program, Thread
@@ -106,7 +107,7 @@ class ThreadRuns:
         return news
 
     def _is_read(self, cell: int) -> bool:
-        return any(cell in e.cells for e in self.program.events if e.kind == "R")
+        return any(cell in e.cells for e in self.program.events if e.kind is READ)
 
     def _covering(self, t: int, address: object, size: int) -> Sequence[int]:
         """The cells at an address of a concrete run; none where there is no memory."""

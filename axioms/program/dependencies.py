@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from axioms.events.event import Event
+from axioms.events.event_kinds import MBARRIER_EVENT, WRITE
 from axioms.program.program import Program
 from ptxcore.isa.effect_kinds import COLLECTIVE, ISSUE
 from ptxcore.machine.ir.effects import Dependencies, Effect
@@ -37,11 +38,11 @@ def dependency_pairs(program: Program, *, carrying: bool = False) -> dict[str, l
                 address, data = effect.values_from
             for e in made[effect.index]:
                 sources.depend(pairs["ctrl"], effect.control_dependencies, e)
-                if e.cells or e.kind == "X":
+                if e.cells or e.kind is MBARRIER_EVENT:
                     sources.depend(pairs["addr"], address, e)
-                if e.kind in ("W", "X") or "BA" in e.tags:
+                if e.kind.changes or "BA" in e.tags:
                     sources.depend(pairs["data"], data, e)
-                if e.kind == "W" and e.partner is not None:
+                if e.kind is WRITE and e.partner is not None:
                     _own_dependency(pairs, effect, e)
     if flows is not None:
         _decided_by_others(program, flows, pairs["ctrl"])
@@ -58,7 +59,7 @@ def _decided_by_others(program: Program, flows: Flows, pairs: list[tuple[int, in
         for index, made in program.by_effect[t].items():
             if index > effect.index:
                 for e in made:
-                    if e.kind in ("W", "X"):
+                    if e.kind.changes:
                         sources.depend(pairs, dependencies, e)
 
 
@@ -69,7 +70,7 @@ def _decided_before(program: Program, flows: Flows | None, pairs: list[tuple[int
         sources = _Sources(program, flows, thread)
         given = {source: terms.conj(holds, condition) for source, holds in dependencies.items()}
         for t in program.grids.kernels[k].threads:
-            for e in (e for made in program.by_effect[t].values() for e in made if e.kind in ("W", "X")):
+            for e in (e for made in program.by_effect[t].values() for e in made if e.kind.changes):
                 sources.depend(pairs, given, e)
 
 
@@ -156,5 +157,5 @@ class _Sources:
 
 def _depend(pairs: list[tuple[int, int, Value]], made: Sequence[Event], target: Event, condition: Value) -> None:
     for e in made:
-        if e.kind in ("R", "X") or "BW" in e.tags:
+        if e.kind.observes or "BW" in e.tags:
             pairs.append((e.index, target.index, condition))

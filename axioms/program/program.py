@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from axioms.events.event import Event, Thread, UndefinedBehaviour
+from axioms.events.event_kinds import READ, WRITE
 from axioms.events.memory import AddressSpace, Cell, CellLayout, GuardedLocation, Object
 from axioms.models.options import passes_off
 from axioms.program.source import Observable, ProgramSource, final_symbol
@@ -139,11 +140,13 @@ def _members_by_tag(program: Program) -> dict[str, int]:
     for tags, events in by_tags.items():
         for tag in tags:
             members[tag] = members.get(tag, 0) | events
-    torn = sum(1 << e.index for e in program.events if e.kind == "R" and len(e.cells) > 1)
+    torn = sum(1 << e.index for e in program.events if e.kind is READ and len(e.cells) > 1)
     if torn:
         members["TORN"] = torn
     cells = frozenset(c for c, _ in program.finals)
-    kept = sum(1 << e.index for e in program.events if e.kind == "W" and not cells.isdisjoint(e.cells)) if cells else 0
+    kept = (
+        sum(1 << e.index for e in program.events if e.kind is WRITE and not cells.isdisjoint(e.cells)) if cells else 0
+    )
     if kept:
         members["FINAL"] = kept
     return members

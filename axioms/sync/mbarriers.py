@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from axioms.cat.evaluate import bits, closure
 from axioms.events.barrier_events import COUNTED, early_no
 from axioms.events.event import Misuse
+from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.program import Program
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 from axioms.sat.relations import Executed, filled
@@ -117,7 +118,7 @@ def _needed(program: Program) -> set[Term]:
     found: set[Term] = set()
     for e in program.events:
         found |= terms.symbols_of(e.guard)
-        if e.kind != "X":
+        if e.kind is not MBARRIER_EVENT:
             found |= terms.symbols_of(e.value)
     for thread in program.threads:
         found |= terms.symbols_of(thread.execution.finishes) | terms.symbols_of(thread.execution.cut)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from axioms.cat.evaluate import Rows, bits
 from axioms.events.barrier_events import COUNTED, early_no
 from axioms.events.event import Event
+from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.program import Program
 from axioms.sync.mbarrier_states import START, next_state
 from ptxcore.isa.effect_kinds import BARRIER, MBARRIER
@@ -46,7 +47,7 @@ class Phases:
         missing = alive & ~self._in_sequence
         for i in bits(missing):
             e = program.events[i]
-            if e.kind == "X" and e.effect is not None and e.effect.kind is MBARRIER:
+            if e.kind is MBARRIER_EVENT and e.effect is not None and e.effect.kind is MBARRIER:
                 self.defects.append(f"the place of event {i} among the operations on its mbarrier object")
         self._clusters(alive)
         po = program.relations["po"]

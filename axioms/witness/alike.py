@@ -11,6 +11,7 @@ from functools import lru_cache
 from axioms.cat.model import Model
 from axioms.cat.shapes import RelationShape, shape
 from axioms.events.event import Event
+from axioms.events.event_kinds import READ
 from axioms.program import Program
 from axioms.witness.fitted import fitted
 from axioms.witness.races import wanted_flags
@@ -48,7 +49,7 @@ def _same(one: Program, other: Program) -> bool:
 
 def _bound(program: Program) -> tuple[object, ...]:
     """What options say of executions: the reads of several cells that may not be torn, and the passes that are left out."""
-    whole = [e.index for e in program.events if e.kind == "R" and len(e.cells) > 1 and not program.tears(e.width)]
+    whole = [e.index for e in program.events if e.kind is READ and len(e.cells) > 1 and not program.tears(e.width)]
     return tuple(whole), program.off
 
 

@@ -54,7 +54,7 @@ def _facts(candidate: Candidate) -> tuple[Facts, _Seen]:
     def value(index: int) -> int | None:
         event = program.events[index]
         return (
-            candidate.value(event) if event.kind in "RW" and candidate.executed[index] and not event.unstable else None
+            candidate.value(event) if event.kind.accesses and candidate.executed[index] and not event.unstable else None
         )
 
     def place(index: int) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.orders import immediate, is_strict_order, those_after
 from axioms.events.event import what_is_read
+from axioms.events.event_kinds import BARRIER_EVENT, MBARRIER_EVENT, READ
 from axioms.program import Event
 from axioms.witness.asked import displayed, within_identity
 from axioms.witness.execution import ExecutedEvent, Execution
@@ -109,7 +110,7 @@ class Candidate:
             claimed={
                 symbol: self.symbols[value]
                 for e in self.program.events
-                if e.kind == "R"
+                if e.kind is READ
                 for value, symbol in zip(e.values, self.program.events[where[e.index]].values, strict=True)
                 if type(value) is Term and value in self.symbols and type(symbol) is Term
             },
@@ -149,20 +150,20 @@ class Candidate:
         events = self.program.events
         symbols = self.symbols
         for e in events:
-            if e.kind == "R" and not self.executed[e.index]:
+            if e.kind is READ and not self.executed[e.index]:
                 for value in e.values:
                     if type(value) is Term:
                         symbols.setdefault(value, 0)
         # The reads of a concrete run know what they returned; `_broken_execution` compares it.
         waiting: list[tuple[Term, Value]] = []  # what is read, and what is written there
         for e in events:
-            if e.kind == "R" and self.executed[e.index] and type(e.value) is Term:
+            if e.kind is READ and self.executed[e.index] and type(e.value) is Term:
                 sources = self.sources(e) or (-1,) * len(e.cells)
                 for c, symbol, w in zip(e.cells, e.values, sources, strict=True):
                     assert type(symbol) is Term
                     symbols.pop(symbol, None)  # one access at several possible addresses shares its symbol
                     waiting.append((symbol, what_is_read(events[w], c, e.index) if w >= 0 else 0))
-            elif e.kind == "X" and type(e.value) is Term and not self.executed[e.index]:
+            elif e.kind is MBARRIER_EVENT and type(e.value) is Term and not self.executed[e.index]:
                 symbols.setdefault(e.value, 0)
         if self.sequences:
             from axioms.sync.phases import states_found
@@ -231,7 +232,7 @@ class Candidate:
             happens = e.guard if type(e.guard) is int else terms.evaluate(e.guard, self.symbols)
             if bool(happens) != executed[e.index]:
                 return [f"control flow at event {e.index}"]
-            if e.kind == "R" and executed[e.index]:
+            if e.kind is READ and executed[e.index]:
                 sources = self.sources(e)
                 if len(sources) != len(e.cells):
                     return [f"reads-from of event {e.index}"]
@@ -362,7 +363,9 @@ class Candidate:
     def _written(self) -> tuple[tuple[ExecutedEvent, ...], dict[str, tuple[tuple[int, int], ...]]]:
         """Events and relations as people see them, once for all the races of a candidate."""
         number = self.numbers()
-        drawn = [e for e in self.program.events if e.index in number and not (e.kind == "B" and "BW" in e.tags)]
+        drawn = [
+            e for e in self.program.events if e.index in number and not (e.kind is BARRIER_EVENT and "BW" in e.tags)
+        ]
         shown = tuple(self._shown(number[e.index], e) for e in drawn)
         relations = displayed(self, self._drawn())
         return shown, {
@@ -375,16 +378,16 @@ class Candidate:
         number: dict[int, int] = {}
         halves = [e for e in self.program.events if self.executed[e.index]]
         for e in halves:
-            if not (e.kind == "B" and "BW" in e.tags):
+            if not (e.kind is BARRIER_EVENT and "BW" in e.tags):
                 number[e.index] = len(number)
         for e in halves:
-            if e.kind == "B" and "BW" in e.tags:
+            if e.kind is BARRIER_EVENT and "BW" in e.tags:
                 number[e.index] = number[e.index - 1]
         return number
 
     def _shown(self, index: int, e: Event) -> ExecutedEvent:
         text, cell, line, whole, count = self.judge.names[e.index]
-        value = self.value(e) if e.kind in "RW" and not e.unstable else None
+        value = self.value(e) if e.kind.accesses and not e.unstable else None
         if e.effect is None:
             return ExecutedEvent(
                 index, -1, e.kind, text or f"{cell} = {value}", cell, value, e.width, e.tags, None, whole, count

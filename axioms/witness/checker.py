@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from axioms.cat.evaluate import bits
 from axioms.cat.names import BASE
+from axioms.events.event_kinds import WRITE
 
 if TYPE_CHECKING:
     from axioms.cat.evaluate import Evaluation, Rows
@@ -99,7 +100,7 @@ class Judged:
         number, events = self.number, self._candidate.program.events
         found: dict[int, list[int]] = {}
         for e in events:
-            if e.kind == "W" and e.index in number:
+            if e.kind is WRITE and e.index in number:
                 for c in e.cells:
                     found.setdefault(c, []).append(number[e.index])
         return found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
+from axioms.events.event_kinds import EventKind
 from ptxcore.places import Place
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _FEW = 8
 
 @dataclass(frozen=True, slots=True)
 class ExecutedEvent:
-    """An event that happened. `thread` is -1 for the initial writes; `kind` is R, W, F (fences) or B (barriers).
+    """An event that happened. `thread` is -1 for the initial writes; `kind` is one of `axioms.events.event_kinds`.
 
     An atomic is two events, R and W, related by `rmw`. `text` is the instruction as written; `line` its source line, or None.
     `location` is what people call the bytes that it accesses, which are so many `elements` of an `object`. `group` is the same
@@ -26,7 +27,7 @@ class ExecutedEvent:
 
     index: int
     thread: int
-    kind: str
+    kind: EventKind
     text: str
     location: str | None = None
     value: int | None = None

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from axioms.cat.evaluate import Evaluation, Rows
 from axioms.cat.model import Model, Node
 from axioms.cat.orders import immediate
+from axioms.events.event_kinds import WRITE
 from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
 
 
@@ -56,7 +57,7 @@ class Judge:
         self.carrying = self.dependencies if carries_all(program) else dependency_pairs(program, carrying=True)
         self.writes: dict[int, int] = {}  # of each cell
         for e in program.events:
-            if e.kind == "W":
+            if e.kind is WRITE:
                 for c in e.cells:
                     self.writes[c] = self.writes.get(c, 0) | 1 << e.index
         self._alive = -1

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from axioms.events.event import Event
+from axioms.events.event_kinds import MBARRIER_EVENT, READ
 from axioms.witness.candidate import Candidate
 from ptxcore.isa.effect_kinds import BARRIER, MBARRIER
 from ptxcore.isa.mbarrier import contents, outstanding
@@ -76,7 +77,7 @@ def _number(candidate: Candidate, effect: Effect) -> int | None:
 
 def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> MissingArrivals | None:
     """What the mbarrier object lacks that a thread waits for, by the effects of the iteration that goes round."""
-    wait = next((e for e in _events(candidate, thread, reads) if e.kind == "X"), None)
+    wait = next((e for e in _events(candidate, thread, reads) if e.kind is MBARRIER_EVENT), None)
     if wait is None:
         return None
     now = contents(terms.evaluate(wait.value, candidate.symbols))
@@ -85,7 +86,10 @@ def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> MissingArri
     others = {
         (e.thread, e.effect.instruction): None
         for e in candidate.program.events
-        if e.kind == "X" and e.effect is not None and e.effect.kind is MBARRIER and e.effect.operation in _GIVING
+        if e.kind is MBARRIER_EVENT
+        and e.effect is not None
+        and e.effect.kind is MBARRIER
+        and e.effect.operation in _GIVING
         if e.object == wait.object and e.thread != thread and not candidate.executed[e.index]
     }
     pending, expected, transactions = now.pending, now.expected, outstanding(now.transactions)
@@ -96,7 +100,7 @@ def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> MissingArri
 def awaited(candidate: Candidate, thread: int, reads: Sequence[int], forever: Value) -> Awaited | None:
     """What the first read of an iteration would have to return lest it goes round, where `forever` says that it does and all
     else is as it is. None where that is not easily said."""
-    read = next((e for e in _events(candidate, thread, reads) if e.kind == "R"), None)
+    read = next((e for e in _events(candidate, thread, reads) if e.kind is READ), None)
     if read is None or type(read.value) is not Term or read.value.op != "symbol":
         return None
     others = terms.symbols_of(forever) - {read.value}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from axioms.events.event_kinds import READ, WRITE
 from axioms.witness.candidate import Candidate
 from axioms.witness.execution import Execution
 from axioms.witness.missing_arrivals import Awaited, MissingArrivals
@@ -80,11 +81,11 @@ def repeated(candidate: Candidate, thread: int, effects: Iterable[int]) -> tuple
     made, numbers = candidate.program.by_effect[thread], candidate.numbers()
     found = []
     for index in effects:
-        events = [e for e in made.get(index, ()) if e.kind in ("R", "W") and candidate.executed[e.index]]
+        events = [e for e in made.get(index, ()) if e.kind.accesses and candidate.executed[e.index]]
         if not events or events[0].effect is None:
             continue
         values = {e.kind: None if e.unstable else candidate.value(e) for e in events}
         location = candidate.program.location_of(events[0]) or ""
         instruction = events[0].effect.instruction
-        found.append(Repeated(numbers[events[0].index], instruction, location, values.get("R"), values.get("W")))
+        found.append(Repeated(numbers[events[0].index], instruction, location, values.get(READ), values.get(WRITE)))
     return tuple(found)

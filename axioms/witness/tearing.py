@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable
 
 from axioms.cat.model import Model
 from axioms.events.event import Event
+from axioms.events.event_kinds import READ, WRITE
 from axioms.events.value_sets import Numbers
 from axioms.program import Program, cut_at, members_by_tag, numbers_written
 
@@ -36,7 +37,7 @@ def with_tearing(program: Program, model: Model) -> Program:
     """The program with its cells cut wherever a read may be torn under a model."""
     bound = any(axiom.name == _SINGLE_COPY for axiom in model.axioms)
     if not bound and _SINGLE_COPY not in model.without:
-        whole = all(len(e.cells) <= 1 for e in program.events if e.kind == "R")
+        whole = all(len(e.cells) <= 1 for e in program.events if e.kind is READ)
         return program if whole else cut_at(program, (), program.options | {"no-tearing"})
     cuts = torn_at(program, bound=bound)
     return cut_at(program, cuts) if cuts else program
@@ -75,10 +76,10 @@ def _suspects(program: Program, atomic: bool) -> dict[int, list[Event]]:
     writes: dict[int, list[Event]] = {}
     reads: dict[int, list[Event]] = {}
     for e in program.events:
-        if e.kind in ("R", "W"):
+        if e.kind.accesses:
             for c in e.cells:
                 if program.cells[c].size > 1:
-                    (writes if e.kind == "W" else reads).setdefault(c, []).append(e)
+                    (writes if e.kind is WRITE else reads).setdefault(c, []).append(e)
     finals = {c for c, _ in program.finals}
     crowded = {c: ws for c, ws in writes.items() if len(ws) > 1 and not _is_flat(program, c, ws)}
     if not crowded:

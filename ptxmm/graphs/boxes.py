@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, ISSUE_EVENT, KERNEL_EVENT, MBARRIER_EVENT, READ, WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.events import part_of
 
 from .columns import Column, agent_of
-from .figure import Box, Half
+from .figure import ATOMIC, INITIAL, Box, Half
 from .style import MARKS
 from .waiting import STAYS
 
 WRAP = 46  # characters of an instruction in one line
 
 #: The kinds of boxes, by those of events.
-_KINDS = {"R": "R", "W": "W", "F": "F", "B": "B", "X": "M", "I": "C", STAYS: "S"}
+_KINDS = {
+    READ: "R", WRITE: "W", FENCE_EVENT: "F", BARRIER_EVENT: "B", MBARRIER_EVENT: "M", ISSUE_EVENT: "C", STAYS: "S",
+}  # fmt: skip
 
 
 def wrap(text: str, limit: int = WRAP) -> tuple[str, ...]:
@@ -35,9 +38,9 @@ def wrap(text: str, limit: int = WRAP) -> tuple[str, ...]:
 
 def effect_of(event: ExecutedEvent) -> str:
     """What an event read or wrote: `R x = 1`; what a thread does that goes no further."""
-    if event.kind in (STAYS, "X"):
+    if event.kind in (STAYS, MBARRIER_EVENT):
         return event.location or ""
-    if event.kind not in ("R", "W"):
+    if not event.kind.accesses:
         return ""
     value = "" if event.value is None else f" = {event.number}"
     return f"{event.kind} {event.location or '?'}{value}"
@@ -56,7 +59,7 @@ def memberships(execution: Execution) -> dict[int, str]:
 def told_events(execution: Execution) -> set[int]:
     """The events that a verdict speaks of: those of a race or of a reason, and threads that go no further."""
     marked = {event for mark in MARKS for pair in execution.relations.get(mark, ()) for event in pair}
-    return marked | {event.index for event in execution.events if event.kind == STAYS}
+    return marked | {event.index for event in execution.events if event.kind is STAYS}
 
 
 def vectors(execution: Execution) -> dict[int, int]:
@@ -64,7 +67,7 @@ def vectors(execution: Execution) -> dict[int, int]:
     first: dict[tuple[int, int, str], int] = {}
     found = {}
     for event in sorted(execution.events, key=lambda e: e.index):
-        if event.group >= 0 and event.thread >= 0 and event.kind in ("R", "W"):
+        if event.group >= 0 and event.thread >= 0 and event.kind.accesses:
             leader = first.setdefault((event.thread, event.group, agent_of(event)), event.index)
             if leader != event.index:
                 found[event.index] = leader
@@ -99,10 +102,10 @@ class _Maker:
         ]
 
     def initial(self, event: ExecutedEvent) -> Box:
-        label = event.text if event.kind == "K" else f"{event.location or '?'} = {event.number}"
+        label = event.text if event.kind is KERNEL_EVENT else f"{event.location or '?'} = {event.number}"
         half = Half(event.index, (_joined(label, self.sets.get(event.index, "")),), name=self.names[event.index])
         half.says = f"{half.name}: initially {label}"
-        return Box("I", [half], told=event.index in self.told)
+        return Box(INITIAL, [half], told=event.index in self.told)
 
     def box(self, event: ExecutedEvent, elements: Sequence[ExecutedEvent]) -> Box:
         column = self.column[event.thread, agent_of(event)]
@@ -111,7 +114,7 @@ class _Maker:
         whole = [event, *elements]
         halves = [self.half(e, first=e is event) for e in whole]
         halves += [self.half(self.events[self.partner[e.index]], first=False) for e in whole if e.index in self.partner]
-        kind = "A" if event.index in self.partner else _kind(event)
+        kind = ATOMIC if event.index in self.partner else _kind(event)
         for half in halves:
             self.row[half.event] = row
         return Box(kind, halves, column, row, told=any(half.event in self.told for half in halves))
@@ -144,7 +147,7 @@ def make_boxes(execution: Execution, columns: Sequence[Column], names: dict[int,
 
 
 def _kind(event: ExecutedEvent) -> str:
-    if event.kind == "X" and not event.location:  # of a cluster's barrier, which is no object in memory
+    if event.kind is MBARRIER_EVENT and not event.location:  # of a cluster's barrier, which is no object in memory
         return "B"
     return _KINDS.get(event.kind, "F")
 

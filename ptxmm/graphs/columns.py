@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import LEVELS, Place
 
@@ -27,7 +28,7 @@ def agent_of(event: ExecutedEvent) -> str:
     """Who does what an event stands for, where it is not the thread itself: empty for what the thread does."""
     if "ASY" not in event.tags or event.thread < 0:
         return ""
-    if event.kind == "X":
+    if event.kind is MBARRIER_EVENT:
         return "completion"
     return next((agent for begin, agent in _AGENTS if event.text.startswith(begin)), "copy")
 

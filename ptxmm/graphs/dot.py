@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from axioms.witness.execution import Execution
 
-from .figure import Box, Edge, Frame, Layout
+from .figure import INITIAL, Box, Edge, Frame, Layout
 from .layout import layout
 from .style import BOXES, FRAMES, INK, MARKS, style_of
 from .svg import legal
@@ -171,7 +171,7 @@ def _ranks(graph: graphviz.Digraph, picture: Layout) -> None:
 def _node(graph: graphviz.Digraph, box: Box) -> None:
     fill, border = BOXES[box.kind]
     lines = [line for half in box.halves for line in (*half.lines, half.effect, half.note) if line]
-    style = "rounded,dashed" if box.kind == "I" else "filled,rounded"
+    style = "rounded,dashed" if box.kind == INITIAL else "filled,rounded"
     graph.node(_name(box), _quoted(lines), fillcolor=fill, color=border, fontcolor=INK, style=style)
 
 

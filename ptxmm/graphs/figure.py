@@ -9,6 +9,8 @@ from .geometry import Point, Rect
 from .selection import Bundle
 from .style import MARKS
 
+#: Kinds of boxes that look otherwise: an initial write, an atomic.
+INITIAL, ATOMIC = "I", "A"
 _NOWHERE = Rect(0, 0, 0, 0)
 
 

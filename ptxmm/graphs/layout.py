@@ -21,7 +21,7 @@ from axioms.witness.execution import Execution
 from .boxes import make_boxes
 from .columns import Column, columns, short_names, told_levels
 from .describing import described
-from .figure import Box, Frame, Heading, Layout, label_of
+from .figure import INITIAL, Box, Frame, Heading, Layout, label_of
 from .geometry import Point, Rect
 from .labels import place_labels
 from .legend import close
@@ -88,7 +88,7 @@ def _place_columns(execution: Execution, picture: Layout, shown: Sequence[Column
             rows[box.row] = max(rows[box.row], h)
     left_room, right_room, gaps = _rooms(picture, drawn, count)
 
-    initial = [(box, size) for box, size in zip(picture.boxes, sizes, strict=True) if box.kind == "I"]
+    initial = [(box, size) for box, size in zip(picture.boxes, sizes, strict=True) if box.kind == INITIAL]
     top = MARGIN + (TITLE + 14 if picture.title else 0)
     frames_top = top + (max(h for _, (_, h) in initial) + 40 if initial else 0)
 

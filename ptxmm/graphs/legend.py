@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .boxes import wrap
-from .figure import Entry, Layout
+from .figure import ATOMIC, Entry, Layout
 from .geometry import Point
 from .selection import Bundle
 from .style import BOXES, MARKS, SMALL, TEXT, TITLE, style_of, text_width
@@ -55,7 +55,7 @@ def _entries(picture: Layout, drawn: Sequence[Bundle], named: Mapping[str, str])
     """What the legend says: what a verdict speaks of first."""
     names = {name for bundle in drawn for name in bundle.relations}
     kinds = {box.kind for box in picture.boxes}
-    if "A" in kinds:
+    if ATOMIC in kinds:
         names.add("rmw")
     ranked = sorted(names, key=lambda n: (n not in MARKS, style_of(n).rank, n))
     found = [("halo", "", TOLD)] if any(box.told for box in picture.boxes) else []

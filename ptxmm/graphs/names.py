@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axioms.events.event_kinds import WRITE
 from axioms.witness.execution import Execution
 
 from .columns import short_names
@@ -19,7 +20,7 @@ def event_names(execution: Execution) -> dict[int, str]:
             thread = execution.threads[event.thread][0]
             owner = short.get(thread, thread)
         else:
-            owner = "init" if event.kind == "W" else "launch"
+            owner = "init" if event.kind is WRITE else "launch"
         number = counts.get(owner, 0)
         counts[owner] = number + 1
         name = f"{owner}:{event.location}" if owner == "init" and event.location else f"{owner}:{number}"

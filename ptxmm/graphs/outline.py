@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from axioms.events.event_kinds import FENCE_EVENT, KERNEL_EVENT, WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
 
 from .boxes import vectors
@@ -44,7 +45,7 @@ def outline(execution: Execution) -> Execution:
 
 
 def _is_between(event: ExecutedEvent) -> bool:
-    return (event.kind == "K" and event.thread < 0) or (event.kind == "F" and "ASY" in event.tags)
+    return (event.kind is KERNEL_EVENT and event.thread < 0) or (event.kind is FENCE_EVENT and "ASY" in event.tags)
 
 
 def _without(execution: Execution, hidden: set[int]) -> Execution:
@@ -87,7 +88,7 @@ def _with_few_threads(execution: Execution) -> Execution:
     if count <= _FEW_THREADS:
         return execution
     thread = {e.index: e.thread for e in execution.events}
-    chosen = dict.fromkeys([e.thread for e in execution.events if e.kind == STAYS][:_FEW_WHO_STAY])
+    chosen = dict.fromkeys([e.thread for e in execution.events if e.kind is STAYS][:_FEW_WHO_STAY])
     for names in _MATTERS:
         for a, b in (pair for name in names for pair in sorted(execution.relations.get(name, ()))):
             one, other = thread[a], thread[b]
@@ -111,7 +112,7 @@ def _with_few_threads(execution: Execution) -> Execution:
 
 
 def _with_few_writes(execution: Execution) -> Execution:
-    writes = [e for e in execution.events if e.thread < 0 and e.kind == "W"]
+    writes = [e for e in execution.events if e.thread < 0 and e.kind is WRITE]
     if len(writes) <= _FEW_WRITES:
         return execution
     groups: dict[str, list[ExecutedEvent]] = {}
@@ -128,7 +129,7 @@ def _with_few_writes(execution: Execution) -> Execution:
             unread |= {e.index for e in group}
         elif len(group) > 1:
             text = _values(e.number for e in group)
-            kept[first.index] = replace(first, kind="K", text=f"{name} = {text}", location=name, value=None)
+            kept[first.index] = replace(first, kind=KERNEL_EVENT, text=f"{name} = {text}", location=name, value=None)
     events = tuple(
         kept.get(e.index, e)
         for e in execution.events

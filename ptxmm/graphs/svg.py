@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 from axioms.witness.execution import Execution
 
 from .describing import edge_meaning
-from .figure import Box, Edge, Entry, Half, Layout
+from .figure import ATOMIC, INITIAL, Box, Edge, Entry, Half, Layout
 from .geometry import Point, Rect
 from .labels import label_anchor
 from .layout import LINE as LINE_HEIGHT
@@ -232,7 +232,7 @@ def _entry(entry: Entry) -> str:
 
 
 def _corners(kind: str) -> str:
-    return ' rx="4"' if kind != "I" else ' rx="9" stroke-dasharray="3 2"'
+    return ' rx="4"' if kind != INITIAL else ' rx="9" stroke-dasharray="3 2"'
 
 
 def _halo(rect: Rect, width: float) -> str:
@@ -242,7 +242,7 @@ def _halo(rect: Rect, width: float) -> str:
 def _box(box: Box) -> str:
     fill, stroke = BOXES[box.kind]
     parts = [_rectangle(box.rect, fill, stroke, _corners(box.kind))]
-    colour = style_of("rmw").colour if box.kind == "A" else stroke
+    colour = style_of("rmw").colour if box.kind == ATOMIC else stroke
     for half in box.halves[1:]:
         rect = half.rect
         parts.append(
@@ -260,7 +260,7 @@ def _half(half: Half, kind: str) -> str:
     rows = len(half.lines) + (1 if half.effect else 0)
     y = rect.y + (rect.height - rows * LINE_HEIGHT) / 2 + LINE_HEIGHT - 4
     parts = []
-    if kind == "I":
+    if kind == INITIAL:
         return _words(half.lines[0], Point(rect.centre.x, y), TEXT, anchor="middle", colour=FAINT)
     for line in half.lines:
         parts.append(_words(line, Point(rect.x + PADDING, y), TEXT))

@@ -11,7 +11,7 @@ from ptxmm.harmless import plain
 
 from .boxes import make_boxes, wrap
 from .columns import Column, columns, short_names, told_levels
-from .figure import Box, label_of
+from .figure import INITIAL, Box, label_of
 from .layout import LEVEL_NAMES
 from .names import event_names
 from .outline import outline
@@ -43,7 +43,7 @@ def text(execution: Execution, width: int = 100) -> str:
     used = max((len(line) for line in drawn), default=0)
     room = width - used - len(_GAP) - 1
     page = [execution.title] if execution.title else []
-    initial = [half.lines[0] for box in boxes if box.kind == "I" for half in box.halves]
+    initial = [half.lines[0] for box in boxes if box.kind == INITIAL for half in box.halves]
     page += _paragraph("initially ", ", ".join(initial), width) if initial else []
     if len(groups) == 1 and room >= _BESIDE:
         listed = [line for head, words in lists for line in ["", *_list(head, words, room)]]

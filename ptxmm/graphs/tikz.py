@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from axioms.witness.execution import Execution
 
-from .figure import Box, Edge, Entry, Half, Layout
+from .figure import ATOMIC, INITIAL, Box, Edge, Entry, Half, Layout
 from .geometry import Point, Rect
 from .labels import label_anchor
 from .layout import LINE, PADDING, layout
@@ -155,7 +155,7 @@ def _label(edge: Edge) -> list[str]:
 
 
 def _corners(kind: str) -> str:
-    return "rounded corners=3pt" if kind != "I" else "rounded corners=6pt,dash pattern=on 2.25pt off 1.5pt"
+    return "rounded corners=3pt" if kind != INITIAL else "rounded corners=6pt,dash pattern=on 2.25pt off 1.5pt"
 
 
 def _box(box: Box) -> list[str]:
@@ -163,7 +163,7 @@ def _box(box: Box) -> list[str]:
     parts = [_rectangle(box.rect, fill, stroke, _corners(box.kind))]
     for half in box.halves[1:]:
         left, right = Point(half.rect.x, half.rect.y), Point(half.rect.right, half.rect.y)
-        colour = style_of("rmw").colour if box.kind == "A" else stroke
+        colour = style_of("rmw").colour if box.kind == ATOMIC else stroke
         parts.append(
             f"\\draw[draw={_colour(colour)},line width=0.7pt,dash pattern=on 3pt off 2pt] {_at(left)} -- {_at(right)};"
         )
@@ -174,7 +174,7 @@ def _half(half: Half, kind: str) -> list[str]:
     rect = half.rect
     rows = len(half.lines) + (1 if half.effect else 0)
     y = rect.y + (rect.height - rows * LINE) / 2 + LINE - 4
-    if kind == "I":
+    if kind == INITIAL:
         return [_words(half.lines[0], Point(rect.centre.x, y), TEXT, FAINT, anchor="base")]
     parts = []
     for line in half.lines:

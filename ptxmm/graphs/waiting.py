@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from axioms.events.event_kinds import EventKind
 from axioms.witness.execution import ExecutedEvent, Execution
 
 #: The kind of the events that stand for it.
-STAYS = "stays"
+STAYS = EventKind("stays")
 
 
 class Stays(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
+from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, ISSUE_EVENT, KERNEL_EVENT, MBARRIER_EVENT, READ, WRITE
 from axioms.explain.claims import Claim, Ground, Reason, proxy_of
 from axioms.witness.execution import ExecutedEvent
 
@@ -31,8 +32,8 @@ class Told(NamedTuple):
 
 
 _OPERATIONS = (("MA", "arrival"), ("MW", "wait"), ("MBINIT", "initialisation"))
-_PARTS = {"R": "asynchronous read of", "W": "asynchronous write to", "X": "completion"}
-_KINDS = {"R": "load of", "W": "store to", "F": "fence", "B": "barrier"}
+_PARTS = {READ: "asynchronous read of", WRITE: "asynchronous write to", MBARRIER_EVENT: "completion"}
+_KINDS = {READ: "load of", WRITE: "store to", FENCE_EVENT: "fence", BARRIER_EVENT: "barrier"}
 #: How a step leads from `{a}` to `{b}`.
 _STEPS = {
     "po": "{a} comes before {b} in program order",
@@ -105,9 +106,9 @@ class Words:
 
     def _full(self, index: int) -> str:
         event = self.events[index]
-        if event.kind == "K":
+        if event.kind is KERNEL_EVENT:
             return event.text
-        joint = " on" if event.kind == "X" else ""
+        joint = " on" if event.kind is MBARRIER_EVENT else ""
         where = f"{joint} {event.location}" if event.location else ""
         if event.thread < 0:
             return f"the initial value of {event.location}"
@@ -118,9 +119,9 @@ class Words:
             return _PARTS.get(event.kind, "asynchronous operation")
         if event.index in self._rmw or event.index in self._halves:
             return "atomic on"
-        if event.kind == "I":
+        if event.kind is ISSUE_EVENT:
             return "asynchronous instruction"
-        if event.kind == "X":
+        if event.kind is MBARRIER_EVENT:
             return next((word for tag, word in _OPERATIONS if tag in event.tags), "operation on an mbarrier object")
         return _KINDS.get(event.kind, "operation")
 
@@ -283,7 +284,7 @@ def _returned(w: Words, c: Claim) -> str:
 
 
 def _serial(w: Words, c: Claim) -> str:
-    if any(e.kind == "R" for e in w.events):
+    if any(e.kind is READ for e in w.events):
         return "no read is out of date: each returns what was written last before it, in this order"
     return "memory keeps what was written last, in this order"
 
@@ -341,7 +342,7 @@ _SENTENCES: dict[str, Callable[[Words, Claim], str]] = {
     ),
     "no barrier": lambda w, c: "no barrier joins them in between",
     "unawaited": lambda w, c: (
-        f"nobody waits for the completion of this {'read' if w.events[c.events[0]].kind == 'R' else 'write'}"
+        f"nobody waits for the completion of this {'read' if w.events[c.events[0]].kind is READ else 'write'}"
     ),
     "awaited": _awaited,
     "awaited late": lambda w, c: f"only after {w.what(c.events[1])}",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from axioms.events.event import OPEN
+from axioms.events.event_kinds import FENCE_EVENT, WRITE
 from axioms.explain.account import Account
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.events import part_of
@@ -125,7 +126,11 @@ class Story:
         return found
 
     def _is_step(self, event: ExecutedEvent) -> bool:
-        return event.thread >= 0 and event.index not in self.halves and not (event.kind == "F" and "ASY" in event.tags)
+        return (
+            event.thread >= 0
+            and event.index not in self.halves
+            and not (event.kind is FENCE_EVENT and "ASY" in event.tags)
+        )
 
     def _ranks(self, told: list[list[int]], strange: set[int], concerned: set[int]) -> list[int]:
         """How much each of the steps tells: 0 for reads that are not what one expects and what they miss, 1 for what else is
@@ -161,10 +166,10 @@ class Story:
         return self.cast.place(event), f"  ({part})" if part else event.text, self._values(event)
 
     def _values(self, event: ExecutedEvent) -> str:
-        if event.kind not in ("R", "W") or event.location is None:
+        if not event.kind.accesses or event.location is None:
             return ""
         partner = self.rmw.get(event.index)
-        if event.kind == "W":
+        if event.kind is WRITE:
             return f"{event.location} = {event.number}"
         text = f"{event.location} is {event.number}"
         if partner is not None:

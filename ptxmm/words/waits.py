@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from axioms.events.event_kinds import READ
 from axioms.explain.claims import Claim, Ground, holds
 from axioms.witness.stalls import WAITS
 from ptxmm.result import where_of
@@ -99,7 +100,7 @@ class WaitWords:
         written = {r.location for w in stall.waits for r in w.again if r.written is not None}
         if not written.isdisjoint(r.location for r in first.again):
             return f" (again and again: {_repeated(first)})"
-        place = first.thread, line_of(first) or 0, "R"
+        place = first.thread, line_of(first) or 0, READ
         reads = [e for e in stall.execution.events if (e.thread, e.line, e.kind) == place]
         if not reads:
             return ""

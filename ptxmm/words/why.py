@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from axioms.events.event_kinds import KERNEL_EVENT
 from axioms.explain.claims import Claim
 from ptxmm.events import written
 
@@ -170,7 +171,7 @@ class Telling:
         return {**site, "kind": rest.kind, "instead": rest.instead, "outcome": outcome}
 
     def _named(self, event: ExecutedEvent) -> str:
-        if event.kind == "K":
+        if event.kind is KERNEL_EVENT:
             return event.text
         if event.thread < 0:
             return f"the initial value of {event.location}"

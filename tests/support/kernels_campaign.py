@@ -18,7 +18,6 @@ from pathlib import Path
 
 from agreement import STEPS
 from generated_kernels import kernel
-from ptxmm.kernels.kernel import Kernel
 from schedules import Runs, ends_with
 
 from axioms.cat.model import Model
@@ -32,6 +31,7 @@ from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.api import model_named
+from ptxmm.kernel import Kernel
 from ptxmm.kernels.question import Question
 
 #: Steps that brute force gets for each question.

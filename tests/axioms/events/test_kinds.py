@@ -12,8 +12,13 @@ from pathlib import Path
 
 import pytest
 
+import ptxmm
+from axioms.events.event_kinds import EVENT_KINDS, EventKind
 from axioms.events.kinds import HOMES
 from ptxcore.isa.effect_kinds import EFFECT_KINDS, EffectKind, kinds_with
+from ptxmm.pipeline import build
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("home", HOMES)
@@ -33,8 +38,8 @@ def test_accesses_to_memory_are_those_with_spans() -> None:
     assert spans - {"mbarrier"} == kinds_with("memory")  # an operation on an mbarrier object is no memory event
 
 
-@pytest.mark.parametrize("kind", EFFECT_KINDS.values())
-def test_copies_and_pickles_of_a_kind_are_that_kind(kind: EffectKind) -> None:
+@pytest.mark.parametrize("kind", [*EFFECT_KINDS.values(), *EVENT_KINDS.values()])
+def test_copies_and_pickles_of_a_kind_are_that_kind(kind: EffectKind | EventKind) -> None:
     assert pickle.loads(pickle.dumps(kind)) is kind and copy.deepcopy(kind) is kind
     assert json.dumps([kind]) == f'["{kind}"]' and {kind: 1}[str(kind)] == 1  # it is its word
 
@@ -42,12 +47,20 @@ def test_copies_and_pickles_of_a_kind_are_that_kind(kind: EffectKind) -> None:
 def test_a_trait_that_there_is_not_is_noticed() -> None:
     with pytest.raises(AssertionError, match="acceses"):
         EffectKind("mark", "acceses")
-    assert "mark" not in EFFECT_KINDS
+    with pytest.raises(AssertionError, match="acceses"):
+        EventKind("mark", "acceses")
+    assert "mark" not in EFFECT_KINDS and "mark" not in EVENT_KINDS
+
+
+def test_events_that_access_memory_have_cells_and_others_have_none() -> None:
+    for path in sorted((ROOT / "litmus/library").glob("asynchronous/*.litmus")):
+        events = build(ptxmm.load(path)).events
+        assert all(bool(e.cells) == e.kind.accesses for e in events), path
+        assert {e.kind for e in events} <= set(EVENT_KINDS.values())
 
 
 # Nobody else spells a kind. Words that are spelt alike are of other tables.
 
-ROOT = Path(__file__).resolve().parents[3]
 #: What has another `kind`, which may be spelt like one of an effect: a file, and what it calls it.
 OTHERS = {
     "axioms/dynamic/excluded.py event": "a write that a whole launch notes",
@@ -96,6 +109,45 @@ def test_nobody_spells_the_kind_of_an_effect() -> None:
         found += [(f"{file} {name}", line) for name, line in spelt(ast.parse(path.read_text(encoding="utf-8")))]
     assert [where for where in found if where[0] not in OTHERS] == []
     assert set(OTHERS) == {name for name, _ in found}
+
+
+#: What has kinds of accesses of its own: the runs that stand for all executions, which know no events.
+_OF_RUNS = "axioms/dynamic"
+
+
+def spelt_letters(tree: ast.Module) -> Iterator[int]:
+    """Where a file compares the kind of an event with a letter, or makes an event by one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            texts = [s for s in sides if _called(s) != "kind"] if any(_called(s) == "kind" for s in sides) else []
+        elif isinstance(node, ast.Call) and _called(node.func) in ("ExecutedEvent", "new", "access"):
+            texts = [argument for argument in node.args[:3] if isinstance(argument, ast.Constant)]
+        else:
+            continue
+        words = [n.value for text in texts for n in ast.walk(text) if isinstance(n, ast.Constant)]
+        if any(isinstance(word, str) and word and set(word) <= set(EVENT_KINDS) for word in words):
+            yield node.lineno
+
+
+def test_nobody_spells_the_kind_of_an_event() -> None:
+    files = [p for package in ("axioms", "ptxmm") for p in sorted((ROOT / package).rglob("*.py"))]
+    names = [(p, p.relative_to(ROOT).as_posix()) for p in files]
+    found = [
+        (name, line)
+        for path, name in names
+        if not name.startswith(_OF_RUNS)
+        for line in spelt_letters(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["e.kind == 'R'", "e.kind not in ('R', 'W')", "event.kind in 'RWF'", "kind != 'X'", "c.new(0, 'F', t, 1)"],
+)
+def test_a_letter_that_is_spelt_is_noticed(text: str) -> None:
+    assert [*spelt_letters(ast.parse(text))] == [1]
 
 
 #: How instructions are written. Whole launches (`axioms/dynamic`) execute the instructions themselves.

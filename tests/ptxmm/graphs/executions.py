@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, READ, WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import Place
 
@@ -13,14 +14,14 @@ Pairs = tuple[tuple[int, int], ...]
 def message_passing() -> Execution:
     """Message passing with fences, in two CTAs; everything visible."""
     events = (
-        ExecutedEvent(0, -1, "W", "", "x", 0),
-        ExecutedEvent(1, -1, "W", "", "f", 0),
-        ExecutedEvent(2, 0, "W", "st.weak.u32 [x], 1", "x", 1, line=5),
-        ExecutedEvent(3, 0, "F", "fence.acq_rel.gpu", line=6),
-        ExecutedEvent(4, 0, "W", "st.relaxed.gpu.u32 [f], 1", "f", 1, line=7),
-        ExecutedEvent(5, 1, "R", "ld.relaxed.gpu.u32 %r0, [f]", "f", 1, line=5),
-        ExecutedEvent(6, 1, "F", "fence.acq_rel.gpu", line=6),
-        ExecutedEvent(7, 1, "R", "ld.weak.u32 %r1, [x]", "x", 1, line=7),
+        ExecutedEvent(0, -1, WRITE, "", "x", 0),
+        ExecutedEvent(1, -1, WRITE, "", "f", 0),
+        ExecutedEvent(2, 0, WRITE, "st.weak.u32 [x], 1", "x", 1, line=5),
+        ExecutedEvent(3, 0, FENCE_EVENT, "fence.acq_rel.gpu", line=6),
+        ExecutedEvent(4, 0, WRITE, "st.relaxed.gpu.u32 [f], 1", "f", 1, line=7),
+        ExecutedEvent(5, 1, READ, "ld.relaxed.gpu.u32 %r0, [f]", "f", 1, line=5),
+        ExecutedEvent(6, 1, FENCE_EVENT, "fence.acq_rel.gpu", line=6),
+        ExecutedEvent(7, 1, READ, "ld.weak.u32 %r1, [x]", "x", 1, line=7),
     )
     relations: dict[str, Pairs] = {
         "po": ((2, 3), (3, 4), (5, 6), (6, 7)),
@@ -37,14 +38,14 @@ def message_passing() -> Execution:
 def three_in_two_ctas() -> Execution:
     """ISA2 with a barrier between the first two threads, which are in one CTA; the relations lead across."""
     events = (
-        ExecutedEvent(0, -1, "W", "", "x", 0),
-        ExecutedEvent(1, -1, "W", "", "f", 0),
-        ExecutedEvent(2, 0, "W", "st.weak.u32 [x], 1", "x", 1, line=5),
-        ExecutedEvent(3, 0, "B", "bar.sync 0", line=6),
-        ExecutedEvent(4, 1, "B", "bar.sync 0", line=5),
-        ExecutedEvent(5, 1, "W", "st.release.gpu.u32 [f], 1", "f", 1, line=6),
-        ExecutedEvent(6, 2, "R", "ld.acquire.gpu.u32 %r0, [f]", "f", 0, line=5),
-        ExecutedEvent(7, 2, "R", "ld.weak.u32 %r1, [x]", "x", 0, line=6),
+        ExecutedEvent(0, -1, WRITE, "", "x", 0),
+        ExecutedEvent(1, -1, WRITE, "", "f", 0),
+        ExecutedEvent(2, 0, WRITE, "st.weak.u32 [x], 1", "x", 1, line=5),
+        ExecutedEvent(3, 0, BARRIER_EVENT, "bar.sync 0", line=6),
+        ExecutedEvent(4, 1, BARRIER_EVENT, "bar.sync 0", line=5),
+        ExecutedEvent(5, 1, WRITE, "st.release.gpu.u32 [f], 1", "f", 1, line=6),
+        ExecutedEvent(6, 2, READ, "ld.acquire.gpu.u32 %r0, [f]", "f", 0, line=5),
+        ExecutedEvent(7, 2, READ, "ld.weak.u32 %r1, [x]", "x", 0, line=6),
     )
     relations: dict[str, Pairs] = {
         "po": ((2, 3), (4, 5), (6, 7)),
@@ -57,6 +58,10 @@ def three_in_two_ctas() -> Execution:
     return Execution(events, relations, places, {"2:r0": 0, "2:r1": 0}, "ISA2")
 
 
+#: Kinds of events that stand alone.
+_ONE = (READ, WRITE, FENCE_EVENT, BARRIER_EVENT)
+
+
 @st.composite
 def executions(draw: st.DrawFn) -> Execution:
     """Any events in any threads in any places, with any relations: a layout must take them all."""
@@ -67,19 +72,19 @@ def executions(draw: st.DrawFn) -> Execution:
         cluster = 2 * gpu + draw(st.integers(0, 1))
         cta = 2 * cluster + draw(st.integers(0, 1))
         places.append((f"P{t}", Place(draw(st.sampled_from([t, 100 + cta])), cta, cluster, gpu)))
-    events = [ExecutedEvent(i, -1, "W", "", name, 0) for i, name in enumerate("xyz"[: draw(st.integers(0, 3))])]
+    events = [ExecutedEvent(i, -1, WRITE, "", name, 0) for i, name in enumerate("xyz"[: draw(st.integers(0, 3))])]
     po, rmw = [], []
     for t in range(threads):
         before = None
         for _ in range(draw(st.integers(0, 4))):
-            kind = draw(st.sampled_from("RWFBA"))
+            kind = draw(st.sampled_from([*_ONE, None]))
             text = draw(st.text(st.characters(codec="utf-8"), max_size=60))
-            halves = "RW" if kind == "A" else kind
+            halves = (kind,) if kind else (READ, WRITE)  # an atomic has both
             for half in halves:
                 index = len(events)
                 events.append(ExecutedEvent(index, t, half, text, "x", draw(st.integers(0, 2**64)), line=index))
                 if before is not None:
-                    (rmw if half == "W" and kind == "A" else po).append((before, index))
+                    (rmw if half is WRITE and kind is None else po).append((before, index))
                 before = index
     relations: dict[str, Pairs] = {"po": tuple(po), "rmw": tuple(rmw)}
     if events:

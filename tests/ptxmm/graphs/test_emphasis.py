@@ -14,6 +14,7 @@ from executions import executions, message_passing
 from hypothesis import HealthCheck, given, settings
 
 import ptxmm
+from axioms.events.event_kinds import BARRIER_EVENT, MBARRIER_EVENT, WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import Place
 from ptxmm.graphs.layout import layout
@@ -67,7 +68,7 @@ def test_boxes_and_lines_say_which_events_and_relations_they_are(execution: Exec
 
 def test_names_stay_where_a_picture_leaves_out_threads() -> None:
     places = tuple((f"P{i}", Place(i, i, i, 0)) for i in range(40))
-    events = tuple(ExecutedEvent(i, i, "W", f"st.u32 [x], {i}", "x", i) for i in range(40))
+    events = tuple(ExecutedEvent(i, i, WRITE, f"st.u32 [x], {i}", "x", i) for i in range(40))
     text = svg(Execution(events, {"race": ((30, 35),)}, places, {}, "many"))
     assert 'data-event="P30:0"' in text and 'data-from="P30:0" data-to="P35:0"' in text
     assert "P31" not in text
@@ -172,7 +173,9 @@ def ladder(rows: int, monkeypatch: pytest.MonkeyPatch) -> int:
         counted.append(self)
 
     monkeypatch.setattr(Obstacles, "__init__", counting)
-    events = tuple(ExecutedEvent(t * rows + i, t, "W", "st.u32 [x], 1", "x", 1) for t in range(4) for i in range(rows))
+    events = tuple(
+        ExecutedEvent(t * rows + i, t, WRITE, "st.u32 [x], 1", "x", 1) for t in range(4) for i in range(rows)
+    )
     po: Pairs = tuple((e.index, e.index + 1) for e in events if (e.index + 1) % rows)
     rf: Pairs = tuple((i, (i + rows * (1 + i % 3) + 2) % len(events)) for i in range(0, len(events), 2))
     places = tuple((f"P{t}", Place(t, t // 2, t // 2, 0)) for t in range(4))
@@ -189,9 +192,9 @@ def test_the_work_for_a_picture_grows_with_its_lines(monkeypatch: pytest.MonkeyP
 
 def test_a_barrier_is_one_whatever_it_waits_for_and_an_mbarrier_is_an_object() -> None:
     events = (
-        ExecutedEvent(0, 0, "B", "bar.sync 0"),
-        ExecutedEvent(1, 0, "X", "barrier.cluster.arrive"),
-        ExecutedEvent(2, 0, "X", "mbarrier.init.shared.b64 [m], 1", "m"),
+        ExecutedEvent(0, 0, BARRIER_EVENT, "bar.sync 0"),
+        ExecutedEvent(1, 0, MBARRIER_EVENT, "barrier.cluster.arrive"),
+        ExecutedEvent(2, 0, MBARRIER_EVENT, "mbarrier.init.shared.b64 [m], 1", "m"),
     )
     picture = layout(Execution(events, {}, (("P0", Place(0, 0, 0, 0)),), {}))
     assert [box.kind for box in picture.boxes] == ["B", "B", "M"]

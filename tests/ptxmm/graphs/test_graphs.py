@@ -14,6 +14,7 @@ from executions import executions, message_passing, three_in_two_ctas
 from hypothesis import HealthCheck, given, settings
 from waiting import Clock
 
+from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, KERNEL_EVENT, READ, WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import Place
 from ptxmm import checker
@@ -116,7 +117,7 @@ def test_the_dot_program_keeps_threads_side_by_side_and_rows_below_each_other(ex
 @pytest.mark.skipif(shutil.which("dot") is None, reason="no 'dot' program")
 def test_text_means_nothing_to_the_dot_program() -> None:
     text = 'st [\\N "x"], <b>&amp;{a|b}'
-    event = ExecutedEvent(0, 0, "F", text, line=5)
+    event = ExecutedEvent(0, 0, FENCE_EVENT, text, line=5)
     shown = ElementTree.fromstring(dot_svg(replace(message_passing(), events=(event,), relations={})))
     assert text in "\n".join(shown.itertext()).replace("\xa0", " ")
 
@@ -198,9 +199,9 @@ def drawn(execution: Execution) -> list[str]:
 
 
 def test_many_initial_writes_of_an_object_are_one_and_those_that_nobody_reads_are_none() -> None:
-    first = [ExecutedEvent(i, -1, "W", "", f"b[{i}]@c0", i, object="b@c0") for i in range(5)]
-    rest = [ExecutedEvent(5 + i, -1, "W", "", name, 0, object=name[:3]) for i, name in enumerate(("x", "out[0]"))]
-    events = (*first, *rest, ExecutedEvent(7, 0, "R", "ld.u32 %r0, [b]", "b[2]@c0", 2))
+    first = [ExecutedEvent(i, -1, WRITE, "", f"b[{i}]@c0", i, object="b@c0") for i in range(5)]
+    rest = [ExecutedEvent(5 + i, -1, WRITE, "", name, 0, object=name[:3]) for i, name in enumerate(("x", "out[0]"))]
+    events = (*first, *rest, ExecutedEvent(7, 0, READ, "ld.u32 %r0, [b]", "b[2]@c0", 2))
     relations: dict[str, tuple[tuple[int, int], ...]] = {"rf": ((2, 7),), "co": ((5, 6),)}
     picture = drawn(Execution(events, relations, (("P0", Place(0, 0, 0, 0)),), {}))
     assert picture == ["b@c0 = {0, 1, 2, 3, ...}", "ld.u32 %r0, [b]"]
@@ -213,9 +214,9 @@ def test_few_initial_writes_stay_as_they_are() -> None:
 def test_the_order_of_kernels_is_drawn_through_their_ends() -> None:
     places = (("P0", Place(0, 0, 0, 0)), ("P1", Place(1, 1, 1, 0)))
     events = (
-        ExecutedEvent(0, 0, "W", "st.u32 [x], 1", "x", 1), ExecutedEvent(1, -1, "K", "the end of kernel a"),
-        ExecutedEvent(2, -1, "K", "the start of kernel b"), ExecutedEvent(3, 1, "R", "ld.u32 %r0, [x]", "x", 1),
-        ExecutedEvent(4, -1, "K", "the end of kernel b"),
+        ExecutedEvent(0, 0, WRITE, "st.u32 [x], 1", "x", 1), ExecutedEvent(1, -1, KERNEL_EVENT, "the end of kernel a"),
+        ExecutedEvent(2, -1, KERNEL_EVENT, "the start of kernel b"), ExecutedEvent(3, 1, READ, "ld.u32 %r0, [x]", "x", 1),
+        ExecutedEvent(4, -1, KERNEL_EVENT, "the end of kernel b"),
     )  # fmt: skip
     execution = Execution(events, {"api": ((0, 1), (1, 2), (2, 3), (3, 4))}, places, {})
     assert drawn(execution) == ["st.u32 [x], 1", "ld.u32 %r0, [x]"]
@@ -225,7 +226,7 @@ def test_the_order_of_kernels_is_drawn_through_their_ends() -> None:
 def test_of_many_threads_those_that_race_are_drawn() -> None:
     count = 40
     places = tuple((f"P{i}", Place(i, i, i, 0)) for i in range(count))
-    events = tuple(ExecutedEvent(i, i, "W", f"st.u32 [x], {i}", "x", i) for i in range(count))
+    events = tuple(ExecutedEvent(i, i, WRITE, f"st.u32 [x], {i}", "x", i) for i in range(count))
     picture = layout(Execution(events, {"race": ((30, 35),), "co": ((1, 2), (2, 3))}, places, {}, "many"))
     assert [heading.text for heading in picture.headings] == ["P1", "P2", "P3", "P30", "P35"]
     assert picture.title == "many  (5 of 40 threads)"
@@ -233,7 +234,7 @@ def test_of_many_threads_those_that_race_are_drawn() -> None:
 
 def test_of_many_that_meet_at_a_barrier_neighbours_are_joined() -> None:
     places = tuple((f"P{i}", Place(i, 0, 0, 0)) for i in range(4))
-    events = tuple(ExecutedEvent(i, i, "B", "bar.sync 0") for i in range(4))
+    events = tuple(ExecutedEvent(i, i, BARRIER_EVENT, "bar.sync 0") for i in range(4))
     pairs = tuple((i, j) for i in range(4) for j in range(4) if i != j)
     edges = layout(Execution(events, {"barrier": pairs}, places, {})).edges
     assert [(e.bundle.source, e.bundle.target, e.bundle.mutual) for e in edges] == [
@@ -245,7 +246,7 @@ def test_of_many_that_meet_at_a_barrier_neighbours_are_joined() -> None:
 
 def test_lines_between_places_far_apart_stay_in_the_picture() -> None:
     count = 40
-    events = tuple(ExecutedEvent(i, 0, "W", f"st.relaxed.gpu.u32 [x], {i}", "x", i, line=i) for i in range(count))
+    events = tuple(ExecutedEvent(i, 0, WRITE, f"st.relaxed.gpu.u32 [x], {i}", "x", i, line=i) for i in range(count))
     relations = {
         "po": tuple((i, i + 1) for i in range(count - 1)),
         "co": tuple((i, count - 1 - i) for i in range(8)),

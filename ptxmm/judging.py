@@ -97,11 +97,11 @@ def stall(
     Brute force schedules every thread fairly."""
     chosen = FAIR if progress is None else progress_named(progress)
     if engine == "enumerate":
-        from axioms.oracle import liveness as standstill
+        from axioms.oracle import liveness as by_brute_force
 
         if not (chosen.is_fair and resident is None) and set(ABORTS).isdisjoint(kinds):
             raise UnsupportedProgram("brute force schedules every thread fairly: progress and resident need the solver")
-        by_force = partial(standstill.find, model=model, kinds=kinds, deadline=deadline)
+        by_force = partial(by_brute_force.find, model=model, kinds=kinds, deadline=deadline)
         found = with_any_numbers(program, by_force, by_solver=False)
         return Bounded() if found is None else found  # what bounds cut off, outcomes tell
     solved = partial(

@@ -266,8 +266,8 @@ def _loops_cut(program: Program, path: str) -> list[Loop]:
     for thread in program.threads:
         for cut in thread.execution.cuts:
             line = cut.instruction.span.line if cut.instruction else 0
-            threads.setdefault((cut.label, line, cut.turns), {})[thread.name] = None
+            threads.setdefault((cut.label, line, cut.iterations), {})[thread.name] = None
     return [
-        Loop("bounded", Spot(path, line), None, label, turns, tuple(names))
-        for (label, line, turns), names in threads.items()
+        Loop("bounded", Spot(path, line), None, label, iterations, tuple(names))
+        for (label, line, iterations), names in threads.items()
     ]

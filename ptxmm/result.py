@@ -140,7 +140,7 @@ class Refusal(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop that was not followed to its end. `kind`: `bounded`, cut after `turns` iterations; or `waiting`, a spin loop
+    """A loop that was not followed to its end. `kind`: `bounded`, cut after so many `iterations`; or `waiting`, a spin loop
     reduced to its last iteration, which changes no outcome. `spot` is in the PTX or the litmus test, `source` in what that was
     compiled from. `label` may be empty; `threads` are the names of the threads that run it."""
 
@@ -148,7 +148,7 @@ class Loop(NamedTuple):
     spot: Spot
     source: Spot | None
     label: str
-    turns: int
+    iterations: int
     threads: tuple[str, ...]
     look: Spot | None = None
 

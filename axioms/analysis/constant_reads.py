@@ -60,13 +60,13 @@ def follows_causality(model: Model) -> bool:
 
 class Settlement(NamedTuple):
     """`values` says what reads return; `sources` from which write each takes it (None: the initial one); `before` which of two
-    writes to the same bytes comes before the other in coherence. `gone` and `behind`: what is left out, see `dropped`;
-    `resolved` is for whoever looks behind it."""
+    writes to the same bytes comes before the other in coherence. `sliced` and `behind`: what is left out, see
+    `axioms.analysis.slicing`; `resolved` is for whoever looks behind it."""
 
     values: Mapping[Term, Value]
     sources: Mapping[Key, Key | None]
     before: Callable[[Event, Event], bool]
-    gone: frozenset[Key]
+    sliced: frozenset[Key]
     behind: Mapping[Key, Mapping[Key, Value]]
     resolved: dict[Key, dict[Key, Value]]
 
@@ -106,7 +106,7 @@ class Settling:
         self.sources: dict[Key, Key | None] = {}
         self.order = BarrierOrder(threads)
         #: Of operations that are exchanged: which of them, and in what order.
-        self._turns: dict[Key, tuple[int, int]] = {}
+        self._updates_in_chain: dict[Key, tuple[int, int]] = {}
         self._chains = 0
         while self._pass():
             definitions = Definitions(self.values)
@@ -179,9 +179,9 @@ class Settling:
     def _settle(self, read: PlacedAccess, place: Bytes, accesses: Sequence[PlacedAccess]) -> None:
         """Finds the only write that a read may take its value from, if it is the only one."""
         guard, here = self._defined(read.guard), read.reading
-        turn = self._turns.get(read.key)
-        if turn is not None and turn[1] > 0:
-            (source,) = (a for a in accesses if self._turns.get(a.key) == (turn[0], turn[1] - 1))
+        at = self._updates_in_chain.get(read.key)
+        if at is not None and at[1] > 0:
+            (source,) = (a for a in accesses if self._updates_in_chain.get(a.key) == (at[0], at[1] - 1))
             self._take(read, source)
             return
         possible, before = [], []
@@ -210,14 +210,14 @@ class Settling:
             self.values[read.effect.result], self.sources[read.key] = self._defined(write.value), write.key
 
     def _before(self, a: GuardedEffect, b: GuardedEffect) -> bool:
-        one, other = self._turns.get((a.thread, a.effect)), self._turns.get((b.thread, b.effect))
+        one, other = self._updates_in_chain.get((a.thread, a.effect)), self._updates_in_chain.get((b.thread, b.effect))
         if one is not None and other is not None and one[0] == other[0]:
             return one[1] < other[1]
         return self.order.before(a, b)
 
     def is_exchanged(self, a: PlacedAccess) -> bool:
         """Whether it is one of those whose order is fixed."""
-        return a.key in self._turns
+        return a.key in self._updates_in_chain
 
     def are_apart(self, write: PlacedAccess, other: PlacedAccess) -> bool:
         """Whether a write and another access to its bytes are ordered, or never both executed."""
@@ -240,7 +240,7 @@ class Settling:
         """Puts operations on the same bytes in an order, where nobody can tell in which they are done."""
         if self._ends_matter:
             return
-        updates = [a for a in accesses if a.key not in self._turns and self._may_be_exchanged(a)]
+        updates = [a for a in accesses if a.key not in self._updates_in_chain and self._may_be_exchanged(a)]
         alike: dict[object, list[PlacedAccess]] = {}
         for a in updates if len(updates) > 1 else ():
             behind = frozenset(x.key for x in accesses if x not in updates and self._before(a.writing, x.reading))
@@ -249,7 +249,7 @@ class Settling:
             if len(group) > 1 and self._stands_apart(group, accesses) and self._nobody_synchronises(group):
                 self._chains += 1
                 group.sort(key=lambda a: (self.order.depth(a.reading), a.key))
-                self._turns |= {a.key: (self._chains, i) for i, a in enumerate(group)}
+                self._updates_in_chain |= {a.key: (self._chains, i) for i, a in enumerate(group)}
 
     def _may_be_exchanged(self, a: PlacedAccess) -> bool:
         """Whether it is an operation that always happens, may be exchanged with others, and gives nobody anything."""

@@ -37,17 +37,17 @@ from ptxcore.values.terms import Value
 Behind = Mapping[Key, Mapping[Key, Value]]
 
 
-class Dropped(NamedTuple):
+class Sliced(NamedTuple):
     """The effects that are left out, and what those depend on who depend on their results."""
 
     effects: frozenset[Key]
     behind: Behind
 
 
-def dropped(settling: Settling, space: AddressSpace, finals: Iterable[tuple[int, int, int]]) -> Dropped:
+def sliced(settling: Settling, space: AddressSpace, finals: Iterable[tuple[int, int, int]]) -> Sliced:
     """What can be left out. `finals`: bytes (object, first, end) whose final values count."""
     if _wait_for_others(settling.threads):
-        return Dropped(frozenset(), {})
+        return Sliced(frozenset(), {})
     asked = list(finals)
     accesses = [
         access
@@ -56,9 +56,9 @@ def dropped(settling: Settling, space: AddressSpace, finals: Iterable[tuple[int,
         and _is_over(settling, space, place, some)
         for access in some
     ]
-    gone = {a.key for a in accesses}
+    left_out = {a.key for a in accesses}
     behind = _behind(settling, [a for a in accesses if a.effect.result is not None])
-    return Dropped(frozenset(gone | _idle_barriers(settling.threads, settling.order, gone)), behind)
+    return Sliced(frozenset(left_out | _idle_barriers(settling.threads, settling.order, left_out)), behind)
 
 
 def without(threads: Sequence[Thread], effects: frozenset[Key]) -> list[Thread]:
@@ -125,7 +125,7 @@ def _behind(settling: Settling, reads: Sequence[PlacedAccess]) -> Behind:
     return found
 
 
-def _idle_barriers(threads: Sequence[Thread], order: BarrierOrder, gone: set[Key]) -> set[Key]:
+def _idle_barriers(threads: Sequence[Thread], order: BarrierOrder, left_out: set[Key]) -> set[Key]:
     """The arrivals of instances that order nothing that others do not."""
     before: dict[Instance, dict[int, Instance]] = {}
     members: dict[Instance, list[Key]] = {}
@@ -133,7 +133,7 @@ def _idle_barriers(threads: Sequence[Thread], order: BarrierOrder, gone: set[Key
         last: tuple[Instance, Value] | None = None
         stops = order.stops(t)
         for e in thread.execution.effects:
-            if (t, e.index) in gone or not e.kind.event or e.guard == 0:
+            if (t, e.index) in left_out or not e.kind.event or e.guard == 0:
                 continue
             instance = stops.get(e.index)
             if instance is None or e.barrier != "sync" or e.result is not None or e.complete != 1:

@@ -89,16 +89,16 @@ class Definitions:
             stuck=self._waiting(execution.stuck),
             repeating=self._waiting(execution.repeating),
             control=self._anywhere(execution.control),
-            turns=[*map(self._turn, execution.turns)],
+            iterations=[*map(self._iteration, execution.iterations)],
         )
 
-    def _turn(self, turn: Iteration) -> Iteration:
-        memory = None if turn.memory is None else turn.memory.mapped(self)
-        values = tuple([(self(value), self(defined)) for value, defined in turn.values])
-        return turn._replace(guard=self(turn.guard), values=values, memory=memory)
+    def _iteration(self, iteration: Iteration) -> Iteration:
+        memory = None if iteration.memory is None else iteration.memory.mapped(self)
+        values = tuple([(self(value), self(defined)) for value, defined in iteration.values])
+        return iteration._replace(guard=self(iteration.guard), values=values, memory=memory)
 
-    def _waiting(self, turns: Sequence[Stuck]) -> list[Stuck]:
-        return [s._replace(guard=self(s.guard), forever=self(s.forever)) for s in turns]
+    def _waiting(self, stuck: Sequence[Stuck]) -> list[Stuck]:
+        return [s._replace(guard=self(s.guard), forever=self(s.forever)) for s in stuck]
 
 
 _KNOWN = frozenset((int, str, bool, type(None)))

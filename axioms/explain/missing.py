@@ -2,8 +2,8 @@
 
 News of an event may come to another thread in several ways: a write and a read of it, an arrival on an mbarrier object or a
 cluster barrier and a wait for its phase, a barrier, the completion of an asynchronous operation, the order of kernels. What
-the model makes of them (`sync`, `bars`, `api` ...) orders events already. Of the other ways, the one that lacks least is
-the likeliest intention: what it lacks is the reason. The search only proposes; each claim is evaluated, and those that do not
+the model makes of them (`sync`, `bars`, `api` ...) orders events already. Of the other ways, the one with the least missing is
+the likeliest intention: what is missing is the reason. The search only proposes; each claim is evaluated, and those that do not
 hold of this execution and this model are left out.
 """
 
@@ -39,7 +39,7 @@ _ORDERING = ("sync", "sync-some", "sc", "bars")
 
 
 class MissingAt(NamedTuple):
-    """An event that lacks something."""
+    """An event at which something is missing."""
 
     event: int
     claim: Claim
@@ -55,10 +55,10 @@ class Leap(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """How news of one event may have come to another: the leaps, and what they lack."""
+    """How news of one event may have come to another: the leaps, and what is missing there."""
 
     leaps: tuple[Leap, ...]
-    lacks: tuple[MissingAt, ...]
+    missing: tuple[MissingAt, ...]
 
 
 class Missing:
@@ -106,8 +106,8 @@ class Missing:
         if way is None:
             said = self._unlinked(a, b)
         else:
-            lacks = way.lacks or (*self._through(a, b), *self._ignored(way, before, after))
-            said = _of(lacks, tuple(i for leap in way.leaps for i in (leap.before, leap.after)))
+            missing = way.missing or (*self._through(a, b), *self._ignored(way, before, after))
+            said = _of(missing, tuple(i for leap in way.leaps for i in (leap.before, leap.after)))
         head = Claim("unordered", (before, after), (self.ground.orders(before, after, racing=racing),))
         return self._kept(said._replace(head=head, involved=(before, after, *said.involved)))
 
@@ -125,10 +125,10 @@ class Missing:
             return None
         never = [Claim("never strong", (one, other), (how,)) for how in DIFFERENCES]
         never = [claim for claim in never if holds(claim, self.ground)][:1]
-        lacks = [lack for lack in self.reach(a, b) if holds(lack.claim, self.ground)]
-        if not never and not lacks:
+        missing = [one for one in self.reach(a, b) if holds(one.claim, self.ground)]
+        if not never and not missing:
             return None
-        return self._in_no_order(a, b, _of(lacks)._replace(claims=(*never, *(lack.claim for lack in lacks))))
+        return self._in_no_order(a, b, _of(missing)._replace(claims=(*never, *(one.claim for one in missing))))
 
     def _in_no_order(self, a: ExecutedEvent, b: ExecutedEvent, said: Reason) -> Reason | None:
         head = Claim("no order", (a.index, b.index), (self.ground.orders(a.index, b.index, racing=True),))
@@ -151,15 +151,15 @@ class Missing:
         a, b = self.events[before], self.events[after]
         way = self.way(before, after)
         if way is not None:
-            return (0, len(way.lacks), len(way.leaps), before)
+            return (0, len(way.missing), len(way.leaps), before)
         missed = self._missed(a, b) is not None
         return (1, "ASY" not in a.tags, not missed, a.kind is not WRITE, before)
 
     # Ways from one event to another.
 
     def way(self, before: int, after: int, *, everything: bool = False) -> Connection | None:
-        """How news of one event may have come to another: what lacks least, and of that the shortest. With `everything`, as
-        though the completion of an asynchronous operation published what its thread did before."""
+        """How news of one event may have come to another: with the least missing, and of that the shortest. With `everything`,
+        as though the completion of an asynchronous operation published what its thread did before."""
         queue: list[tuple[int, int, int, tuple[Leap, ...]]] = [(0, 0, before, ())]
         seen: set[int] = set()
         pair = self.instructions(before, after)
@@ -167,7 +167,7 @@ class Missing:
             cost, length, at, leaps = heappop(queue)
             if at == after:
                 return (
-                    Connection(leaps, tuple(self._lacks(before, leaps, after)))
+                    Connection(leaps, tuple(self._missing_on(before, leaps, after)))
                     if self._tells(before, leaps, after)
                     else None
                 )
@@ -203,8 +203,8 @@ class Missing:
             weak = "WEAK" in self.events[at].tags or "WEAK" in self.events[b].tags
             yield (_WEAK if weak else 1), Leap(at, "read", b)
 
-    def _lacks(self, before: int, leaps: Sequence[Leap], after: int) -> Iterator[MissingAt]:
-        """What a way lacks. Where an atomic operation hands on what it read, the leaps to it and from it are one."""
+    def _missing_on(self, before: int, leaps: Sequence[Leap], after: int) -> Iterator[MissingAt]:
+        """What is missing on a way. Where an atomic operation hands on what it read, the leaps to it and from it are one."""
         merged: list[list[Leap]] = []
         for leap in leaps:
             last = merged[-1][-1] if merged else None
@@ -223,30 +223,30 @@ class Missing:
         w, r = self.events[chain[0].before], self.events[chain[-1].after]
         if "WEAK" in w.tags and "WEAK" in r.tags:
             return [MissingAt(w.index, Claim("weak link", (w.index, r.index)))]
-        lacks: list[MissingAt] = []
+        missing: list[MissingAt] = []
         observed = first and w.index == start.index  # whoever reads the event itself follows it
         released = w if observed else self._released(start, w, first)
         acquired = r if observed else self._acquired(r, end)
         names = (chain[0].kind,)
         if released is None and "WEAK" not in w.tags:
             from_ = start.index if first or start.index != w.index else w.index
-            lacks.append(MissingAt(w.index, Claim("no release", (from_, w.index), names)))
+            missing.append(MissingAt(w.index, Claim("no release", (from_, w.index), names)))
         if acquired is None and "WEAK" not in r.tags:
-            lacks.append(MissingAt(r.index, Claim("no acquire", (r.index, self._limit(end)), names)))
-            lacks += [MissingAt(r.index, Claim("reduction", (r.index,)))] if "RED" in r.tags else []
+            missing.append(MissingAt(r.index, Claim("no acquire", (r.index, self._limit(end)), names)))
+            missing += [MissingAt(r.index, Claim("reduction", (r.index,)))] if "RED" in r.tags else []
         for leap in chain:
             x, y = self.events[leap.before], self.events[leap.after]
-            lacks += [*self._out_of_reach(x, y), *self._out_of_reach(y, x)]
+            missing += [*self._out_of_reach(x, y), *self._out_of_reach(y, x)]
         for end_of_pattern, itself, other in ((released, w, r), (acquired, r, w)):
             if end_of_pattern is not None and end_of_pattern is not itself:
-                lacks += self._out_of_reach(end_of_pattern, other)
-        if released and acquired and not lacks:
+                missing += self._out_of_reach(end_of_pattern, other)
+        if released and acquired and not missing:
             fences = [f.index for f in (released, acquired) if "RESTRICT" in f.tags]
-            lacks += [MissingAt(f, Claim("restricted", (f, of.index))) for f in fences for of in (start, w, r, end)]
+            missing += [MissingAt(f, Claim("restricted", (f, of.index))) for f in fences for of in (start, w, r, end)]
             unlike = [Claim("unlike", (leap.before, leap.after), (how,)) for leap in chain for how in DIFFERENCES]
-            lacks += [MissingAt(claim.events[1], claim) for claim in unlike]
-            lacks = [lack for lack in lacks if holds(lack.claim, self.ground)][:1]
-        return lacks
+            missing += [MissingAt(claim.events[1], claim) for claim in unlike]
+            missing = [one for one in missing if holds(one.claim, self.ground)][:1]
+        return missing
 
     def _released(self, start: ExecutedEvent, w: ExecutedEvent, first: bool) -> ExecutedEvent | None:
         """What makes a write or an arrival a release for an event before it: where a release pattern begins that ends with it;
@@ -334,12 +334,12 @@ class Missing:
         missed = self._missed(a, b)
         if missed is not None:
             w, r = missed
-            lacks = self.reach(w, r)
+            missing = self.reach(w, r)
             claim = Claim("returned", (r.index, w.index))
-            culprits = [(lack.event, lack.claim) for lack in lacks] or [(r.index, claim)]
-            return Reason(claim, (claim, *(lack.claim for lack in lacks)), tuple(culprits), (w.index, r.index))
+            culprits = [(one.event, one.claim) for one in missing] or [(r.index, claim)]
+            return Reason(claim, (claim, *(one.claim for one in missing)), tuple(culprits), (w.index, r.index))
         way = self.way(a.index, b.index, everything=True)
-        if way is not None and not way.lacks:
+        if way is not None and not way.missing:
             first = next((leap.after for leap in way.leaps if "ASY" in self.events[leap.after].tags), None)
             if first is not None:
                 claim = Claim("publishes itself", (a.index, first, b.index))
@@ -367,17 +367,17 @@ class Missing:
         crossed = Claim("crossed", (a.index, read.index, write.index, b.index))
         fences = [self._full(a, read), self._full(write, b)]
         there = [(fence, other) for fence, other in zip(fences, (b, a), strict=True) if fence is not None]
-        lacks = [lack for fence, other in there for lack in self._out_of_reach(fence, other)]
+        missing = [one for fence, other in there for one in self._out_of_reach(fence, other)]
         spans = zip(((a, read), (write, b)), fences, strict=True)
         bare = [
             MissingAt(late.index, Claim("no sc fence", (early.index, late.index)))
             for (early, late), f in spans
             if not f
         ]
-        every = [*bare, *lacks]
-        culprits = tuple((lack.event, lack.claim) for lack in every)
+        every = [*bare, *missing]
+        culprits = tuple((one.event, one.claim) for one in every)
         would = (Claim("ruled out", crossed.events),) if bare else ()
-        claims = (crossed, *would, *(lack.claim for lack in every))
+        claims = (crossed, *would, *(one.claim for one in every))
         return Reason(crossed, claims, culprits, (read.index, write.index))
 
     def _full(self, one: ExecutedEvent, other: ExecutedEvent) -> ExecutedEvent | None:
@@ -433,9 +433,9 @@ class Missing:
         for found in readers.values():
             for one, other in pairwise(found):
                 a, b = self.events[one], self.events[other]
-                lacks = [lack for lack in self.reach(a, b) if holds(lack.claim, self.ground)]
-                if a.thread != b.thread and lacks:
-                    return self._kept(_of(lacks, (one, other))._replace(head=Claim("both read", (one, other))))
+                missing = [one for one in self.reach(a, b) if holds(one.claim, self.ground)]
+                if a.thread != b.thread and missing:
+                    return self._kept(_of(missing, (one, other))._replace(head=Claim("both read", (one, other))))
         return None
 
     def torn(self) -> Reason | None:
@@ -462,7 +462,7 @@ class Missing:
         return found
 
 
-def _of(lacks: Sequence[MissingAt], involved: tuple[int, ...] = ()) -> Reason:
-    """A reason without a head: what is lacking."""
-    claims = tuple(lack.claim for lack in lacks)
-    return Reason(Claim("serial"), claims, tuple((lack.event, lack.claim) for lack in lacks), involved)
+def _of(missing: Sequence[MissingAt], involved: tuple[int, ...] = ()) -> Reason:
+    """A reason without a head: what is missing."""
+    claims = tuple(one.claim for one in missing)
+    return Reason(Claim("serial"), claims, tuple((one.event, one.claim) for one in missing), involved)

@@ -122,8 +122,8 @@ class Blocking:
         if self.launching is not None and execution.effects:
             for symbol in (*self.launching.begins, *self.launching.ended):
                 chosen(symbol, execution.effects[0].instruction)
-        turns = _turns(execution) if self._rounds else []
-        begins = sorted([t for t in turns if not t[0].cut], key=lambda t: t[0].start)
+        iterations = _iterations(execution) if self._rounds else []
+        begins = sorted([t for t in iterations if not t[0].cut], key=lambda t: t[0].start)
         count = len(execution.effects) + 1 if self._stops and execution.effects else 0
         comes = [terms.symbol(("comes", number, i), 1) for i in range(count)]
         self.alive.append(comes)
@@ -160,9 +160,9 @@ class Blocking:
             through = terms.conj(through, comes[-1])
         self._in_loops(number, execution, through)
         repeating = terms.negate(terms.any_of(s.forever for s in execution.repeating))
-        for turn, others in turns:
-            if turn.cut:
-                self._go_round(number, turn, others, terms.all_of((turn.guard, repeating, through)))
+        for iteration, others in iterations:
+            if iteration.cut:
+                self._go_round(number, iteration, others, terms.all_of((iteration.guard, repeating, through)))
         ends = terms.conj(execution.finishes, through)
         self.ends.append(ends)
         mine = [s.guard for s in self.stops if s.thread == number]
@@ -182,7 +182,7 @@ class Blocking:
             else [r._replace(guard=terms.conj(r.guard, behind[r.place])) for r in execution.requirements],
             stuck=[],
             repeating=[],
-            turns=[],
+            iterations=[],
             cuts=[],
         )
         return thread._replace(execution=new, source=thread.source if self._alike else None)
@@ -219,28 +219,28 @@ class Blocking:
             self.stops.append(Stop(kind, number, guard, where, reads=stuck.reads, rounds=(Round(stuck.reads, 1),)))
 
     def _goes_on(
-        self, number: int, turn: Iteration, others: list[Iteration], through: Value, chosen: Callable[[Value, Instruction],
+        self, number: int, iteration: Iteration, others: list[Iteration], through: Value, chosen: Callable[[Value, Instruction],
         None], instruction: Instruction,
     ) -> Value:  # fmt: skip
         """An iteration before which a thread may block: the truth value of "it does not"."""
-        choice = terms.symbol(("round", number, *turn.loop, turn.number), 1)
+        choice = terms.symbol(("round", number, *iteration.loop, iteration.number), 1)
         self._own[number].append(choice)
         chosen(choice, instruction)
-        guard = terms.conj(turn.guard, choice)
-        self._go_round(number, turn, others, terms.conj(guard, through))
+        guard = terms.conj(iteration.guard, choice)
+        self._go_round(number, iteration, others, terms.conj(guard, through))
         return terms.negate(guard)
 
-    def _go_round(self, number: int, turn: Iteration, others: list[Iteration], guard: Value) -> None:
+    def _go_round(self, number: int, iteration: Iteration, others: list[Iteration], guard: Value) -> None:
         """Blocks where an iteration begins, to do again and again what was done since another one began."""
         if self.alive[number]:
             guard = terms.conj(guard, self.alive[number][-1])
         effects = self._whole[number].execution.effects
-        last = max((e.index for e in effects[: turn.start] if _stops_rounds(e, turn)), default=-1)
-        rounds = [Round(range(o.start, turn.start), turn.same(o)) for o in others if o.start > last]
+        last = max((e.index for e in effects[: iteration.start] if _stops_rounds(e, iteration)), default=-1)
+        rounds = [Round(range(o.start, iteration.start), iteration.same(o)) for o in others if o.start > last]
         rounds = [r for r in rounds if r.same != 0]
         guard = terms.conj(guard, terms.any_of([r.same for r in rounds]))
         if guard != 0:
-            self.stops.append(Stop("livelock", number, guard, turn.instruction, rounds=tuple(rounds)))
+            self.stops.append(Stop("livelock", number, guard, iteration.instruction, rounds=tuple(rounds)))
 
     def _passing(self, thread: int, effect: Effect) -> Value:
         """The truth value of "a wait at a barrier is over": for those who must have a reason to block, one for all who
@@ -266,20 +266,20 @@ class Blocking:
         return Alike(self._own, self.ends, said)
 
 
-def _stops_rounds(effect: Effect, turn: Iteration) -> bool:
+def _stops_rounds(effect: Effect, iteration: Iteration) -> bool:
     """Whether an effect is certainly executed by who comes to an iteration, and cannot be done again and again."""
-    return effect.kind not in REPEATABLE and terms.implies(turn.guard, effect.guard)
+    return effect.kind not in REPEATABLE and terms.implies(iteration.guard, effect.guard)
 
 
-def _turns(execution: ThreadExecution) -> list[tuple[Iteration, list[Iteration]]]:
+def _iterations(execution: ThreadExecution) -> list[tuple[Iteration, list[Iteration]]]:
     """The iterations of loops that a bound may stop, by where they begin, each with those before it; but for first ones."""
-    cut = {t.loop for t in execution.turns if t.cut}
+    cut = {t.loop for t in execution.iterations if t.cut}
     found = []
-    for turn in execution.turns:
-        if turn.loop in cut:
-            before = [t for t in execution.turns if t.loop == turn.loop and t.number < turn.number]
+    for iteration in execution.iterations:
+        if iteration.loop in cut:
+            before = [t for t in execution.iterations if t.loop == iteration.loop and t.number < iteration.number]
             if before:
-                found.append((turn, before))
+                found.append((iteration, before))
     return found
 
 

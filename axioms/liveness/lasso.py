@@ -21,7 +21,7 @@ followed at all is seen by all but finitely many reads ("Making weak memory mode
 three times over (`axioms.liveness.repeat`), and an axiom that is broken then says so.
 
 Completeness, within the bound: every execution without an end whose accesses fall into such copies and whose P and S
-have few enough turns. What threads do in S besides accesses and fences is not looked at: then the answer is `Bounded`.
+have few enough iterations. What threads do in S besides accesses and fences is not looked at: then the answer is `Bounded`.
 """
 
 from __future__ import annotations

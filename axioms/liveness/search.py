@@ -48,7 +48,7 @@ from axioms.witness.asked import refuse
 from axioms.witness.candidate import Candidate
 from axioms.witness.fitted import fitted
 from axioms.witness.judge import Judge
-from axioms.witness.missing_arrivals import absent, awaited, lack
+from axioms.witness.missing_arrivals import absent, awaited, missing_from_phase
 from axioms.witness.stalls import ABORTS, Bounded, Stall, Wait, abort_of, repeated
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
@@ -268,7 +268,7 @@ class _Search:
             unended = [k for k in before if not true(self.encoding.truth(launching.ended[k]))]
             return wait._replace(unended=tuple(launching.streams.kernels[k].name for k in unended))
         if stop.kind == "mbarrier":
-            return wait._replace(lack=lack(candidate, stop.thread, stop.reads))
+            return wait._replace(missing=missing_from_phase(candidate, stop.thread, stop.reads))
         if stop.kind == "loop":
             return wait._replace(awaits=awaited(candidate, stop.thread, stop.reads, stop.guard))
         if stop.kind == "livelock" and self.lasso is not None:

@@ -2,7 +2,7 @@
 
 all ways of each thread: to its end; to where it waits, or traps; to where an iteration goes round, or a bound stops it
 for each choice of one way a thread, such that kernels begin when they may:
-    for each play of their barriers, and for each that ends with the misuse of one:
+    for each schedule of their barriers, and for each that ends with the misuse of one:
         for each consistent execution: is it undefined, does it race?
 """
 
@@ -19,7 +19,7 @@ from axioms.oracle.barriers import BarrierChoice
 from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
 from axioms.oracle.liveness import BlockedSearch, ThreadEnd, ways_of
-from axioms.oracle.schedules import Plays
+from axioms.oracle.schedules import BarrierSchedules
 from axioms.program import Event, Program
 from axioms.witness.fitted import fitted
 from axioms.witness.races import BY_THE_END, Seen, add_races, flags_of_beginnings, undefined
@@ -78,9 +78,9 @@ class _Search(BlockedSearch):
                     self.seen.add(candidate, partial(self._has_ended, chosen))
 
     def _arranged(self, program: Program, chosen: Sequence[ThreadEnd]) -> Iterator[BarrierChoice]:
-        plays = Plays(self.program.threads, [way.part for way in chosen], False, self.spend)
-        yield from (play.choice(program) for play in plays)
-        yield from (replace(play.choice(program), misuse=_MISUSE) for play in plays.misused)
+        schedules = BarrierSchedules(self.program.threads, [way.part for way in chosen], False, self.spend)
+        yield from (schedule.choice(program) for schedule in schedules)
+        yield from (replace(schedule.choice(program), misuse=_MISUSE) for schedule in schedules.misused)
 
     def _has_ended(self, chosen: Sequence[ThreadEnd], flag: str, event: Event, _: Event) -> int:
         """The truth value of "an end has come by which nobody did what the flag is raised for"."""

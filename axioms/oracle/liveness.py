@@ -3,7 +3,7 @@
     all ways of each thread: to its end; to a barrier, where it waits; to an iteration of a waiting loop that goes round;
                              to a trap; to a wait for kernels; not even to its beginning
     for each choice of one way a thread, such that kernels begin when they may:
-        for each play of their barriers in which those who wait still do when nobody can go on:
+        for each schedule of their barriers in which those who wait still do when nobody can go on:
             for each consistent execution:
                 who goes round in a loop must see what it sees for ever: nothing comes after what the iteration reads
 
@@ -26,7 +26,7 @@ from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
 from axioms.oracle.provenance import TooLarge
 from axioms.oracle.runs import ThreadRuns
-from axioms.oracle.schedules import Play, Plays, ThreadPrefix
+from axioms.oracle.schedules import BarrierSchedule, BarrierSchedules, ThreadPrefix
 from axioms.program import Event, Program
 from axioms.witness.asked import refuse
 from axioms.witness.candidate import Candidate
@@ -46,13 +46,13 @@ _UNSEEN = frozenset((LOAD, FENCE, PROXY_FENCE, INPUT, COLLECTIVE))
 
 
 class ThreadEnd(NamedTuple):
-    """How far a thread comes: `kind` is `end`, a kind of `Wait`, or `on` for a thread that is somewhere. `looks` are the
+    """How far a thread comes: `kind` is `end`, a kind of `Wait`, or `on` for a thread that is somewhere. `observes` are the
     effects by which an iteration that goes round sees the world."""
 
     kind: str
     trace: Trace
     instruction: Instruction | None = None
-    looks: tuple[int, ...] = ()
+    observes: tuple[int, ...] = ()
     says: str = ""
     #: The kernels for which it waits before what comes next.
     awaits: tuple[int, ...] = ()
@@ -100,9 +100,11 @@ class BlockedSearch:
                 continue
             if not self.go_together(chosen):
                 continue
-            plays = list(Plays(self.program.threads, [w.part for w in chosen], not self.aborts, self.spend))
-            if plays:
-                execution = next(self._standing(chosen, plays), None)
+            schedules = list(
+                BarrierSchedules(self.program.threads, [w.part for w in chosen], not self.aborts, self.spend)
+            )
+            if schedules:
+                execution = next(self._standing(chosen, schedules), None)
                 if execution is not None:
                     at = {t: way.trace.effects[-1] for t, way in enumerate(chosen) if way.kind == "barrier"}
                     away = absent(execution, at)
@@ -164,7 +166,7 @@ class BlockedSearch:
         """The program in which each thread has gone one way."""
         return assembled(self.program, [self._with_launches(t, way.trace) for t, way in enumerate(chosen)])
 
-    def _standing(self, chosen: Sequence[ThreadEnd], plays: Iterable[Play]) -> Iterator[Candidate]:
+    def _standing(self, chosen: Sequence[ThreadEnd], schedules: Iterable[BarrierSchedule]) -> Iterator[Candidate]:
         """The consistent executions in which threads come so far and no further."""
         program = self.assembled(chosen)
         if program.troubles:
@@ -172,7 +174,7 @@ class BlockedSearch:
         model = fitted(self.model, program, frozenset())
         stages = StagedEvaluation.stages_of(model)
         executions = Executions(program, model, stages, self.runs.contents.wrong, self.spend)
-        for barrier, orders in executions.arrangements(play.choice(program) for play in plays):
+        for barrier, orders in executions.arrangements(schedule.choice(program) for schedule in schedules):
             if barrier.misuse is None:
                 for candidate in executions.of(barrier, orders, finals=False):
                     if self.aborts or all(_stays(program, t, way, candidate, chosen) for t, way in enumerate(chosen)):
@@ -257,10 +259,10 @@ def ways_of(traces: Sequence[Trace], aborts: bool) -> list[ThreadEnd]:
         if last is not None and last.kind is STOP and aborts:
             kind = "trap" if last.operation in ("trap", "brkpt") else "assertion"
             note(ThreadEnd(kind, trace, last.instruction, says=last.operation if kind == "assertion" else ""))
-        if trace.turn >= 0 and not aborts and _goes_on_for_ever(trace, traces):
-            looked = [trace.effects[i] for i in trace.looks]
+        if trace.iteration >= 0 and not aborts and _goes_on_for_ever(trace, traces):
+            looked = [trace.effects[i] for i in trace.observes]
             kind = "mbarrier" if any(e.kind is MBARRIER for e in looked) else "loop"
-            note(ThreadEnd(kind, trace, looked[0].instruction if looked else trace.goes_round, trace.looks))
+            note(ThreadEnd(kind, trace, looked[0].instruction if looked else trace.goes_round, trace.observes))
         for i, effect in enumerate(trace.effects):
             if aborts:
                 if effect.kind not in _UNSEEN or _waits(effect):
@@ -301,10 +303,10 @@ def _told(way: ThreadEnd) -> Trace:
 
 def _goes_on_for_ever(trace: Trace, traces: Sequence[Trace]) -> bool:
     """Whether an iteration that goes round would do so whatever clocks say, and although no wait says no for no reason."""
-    turn = trace.effects[trace.turn :]
-    if any(e.operation == "try_wait" and e.kind is INPUT and not e.answer for e in turn):
+    iteration = trace.effects[trace.iteration :]
+    if any(e.operation == "try_wait" and e.kind is INPUT and not e.answer for e in iteration):
         return False
-    clocks = {e.index for e in turn if e.kind is INPUT and e.operation != "try_wait"}
+    clocks = {e.index for e in iteration if e.kind is INPUT and e.operation != "try_wait"}
     return not clocks or not any(_leaves(other, trace, clocks) for other in traces)
 
 
@@ -325,7 +327,7 @@ def _stays(program: Program, thread: int, way: ThreadEnd, candidate: Candidate, 
     """Whether nothing comes after what an iteration sees that goes round."""
     return all(
         _sees_last(program, event, candidate, chosen)
-        for index in way.looks
+        for index in way.observes
         for event in program.by_effect[thread][index]
         if event.kind.observes
     )
@@ -346,4 +348,4 @@ def _only_looks(event: Event, chosen: Sequence[ThreadEnd]) -> bool:
     """Whether it is part of an iteration that goes round, so that it leaves what it found; or a wait."""
     assert event.effect is not None
     waits = event.effect.kind is MBARRIER and event.effect.operation == "wait"
-    return waits or event.effect.index in chosen[event.thread].looks
+    return waits or event.effect.index in chosen[event.thread].observes

@@ -23,7 +23,7 @@ from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
 from axioms.oracle.provenance import TooLarge, number_of
 from axioms.oracle.runs import ThreadRuns
-from axioms.oracle.schedules import Plays, ThreadPrefix, may_circle
+from axioms.oracle.schedules import BarrierSchedules, ThreadPrefix, may_circle
 from axioms.program import Program
 from axioms.witness.candidate import Candidate
 from axioms.witness.concrete import assembled
@@ -153,9 +153,9 @@ class _Search:
             yield from choices
             return
         parts = [ThreadPrefix(thread.execution.effects, waits=False, ends=True) for thread in program.threads]
-        plays = Plays(program.threads, parts, False, self.spend)
-        ways = {frozenset(play.choice(program).pairs) for play in plays}
-        broken = {frozenset(play.choice(program).pairs) for play in plays.broken}
+        schedules = BarrierSchedules(program.threads, parts, False, self.spend)
+        ways = {frozenset(schedule.choice(program).pairs) for schedule in schedules}
+        broken = {frozenset(schedule.choice(program).pairs) for schedule in schedules.broken}
         for choice in choices:
             pairs = frozenset(choice.pairs)
             if pairs in ways if choice.misuse is None else any(pairs >= some for some in broken):

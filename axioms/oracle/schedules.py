@@ -63,7 +63,7 @@ class _Round(NamedTuple):
 
 
 @dataclass(slots=True)
-class Play:
+class BarrierSchedule:
     """One way through the barriers: the instances that were over, in their order, and arrivals with the next ones of threads
     that had arrived with them but did not wait."""
 
@@ -130,9 +130,9 @@ def _names(arrivals: Sequence[_Arrival]) -> frozenset[tuple[int, int]]:
     return frozenset((a.thread, a.effect.index) for a in arrivals)
 
 
-class Plays:
-    """All plays of some parts. With `strict`, who is said to wait must still wait at the end. Ways in which somebody misuses a
-    barrier are left out. `tick` is called now and then, so that a caller can stop."""
+class BarrierSchedules:
+    """All schedules of some parts. With `strict`, who is said to wait must still wait at the end. Ways in which somebody
+    misuses a barrier are left out. `tick` is called now and then, so that a caller can stop."""
 
     def __init__(
         self, threads: Sequence[Thread], parts: Sequence[ThreadPrefix], strict: bool, tick: Callable[[], None]
@@ -140,12 +140,12 @@ class Plays:
         self.threads, self.parts, self.strict, self.tick = threads, parts, strict, tick
         self.steps = [[e for e in part.effects if _stops(e)] for part in parts]
         #: The ways to where everybody is where he should be but one, whose next step, the last one, misuses a barrier.
-        self.misused: list[Play] = []
+        self.misused: list[BarrierSchedule] = []
         #: The ways to where somebody misuses a barrier, wherever the others are.
-        self.broken: list[Play] = []
+        self.broken: list[BarrierSchedule] = []
         self.keys = [_keys(threads[t], steps) for t, steps in enumerate(self.steps)]
 
-    def __iter__(self) -> Iterator[Play]:
+    def __iter__(self) -> Iterator[BarrierSchedule]:
         state: _State | None = _State((0,) * len(self.parts), {}, frozenset(), {}, (), ())
         waiting, seen = [state], set[Hashable]()
         while waiting:
@@ -164,7 +164,7 @@ class Plays:
                     if after is not None:
                         waiting.append(after)
             if not moved and all(self._is_where_it_should_be(state, t) for t in range(len(self.parts))):
-                yield Play(state.rounds, state.again)
+                yield BarrierSchedule(state.rounds, state.again)
 
     def _can_move(self, state: _State, t: int) -> bool:
         position = state.positions[t]
@@ -214,10 +214,10 @@ class Plays:
 
     def _misuses(self, state: _State, t: int) -> None:
         """Notes that the next step of a thread misuses a barrier, and the way where it is the last one of all."""
-        self.broken.append(Play(state.rounds, state.again))
+        self.broken.append(BarrierSchedule(state.rounds, state.again))
         others = (u for u in range(len(self.parts)) if u != t)
         if self._stays(t, state.positions[t]) and all(self._is_where_it_should_be(state, u) for u in others):
-            self.misused.append(Play(state.rounds, state.again))
+            self.misused.append(BarrierSchedule(state.rounds, state.again))
 
     def _settled(self, state: _State) -> _State | None:
         """The state after every round that has all whom it waits for is over."""
@@ -357,10 +357,10 @@ def _lanes(threads: Sequence[Thread], mates: Sequence[int]) -> dict[int, int]:
     return {t: lane_of(threads[t]) if "laneid" in threads[t].code.special else number for number, t in enumerate(mates)}
 
 
-def _reduces(plays: Plays, state: _State, arrivals: Sequence[_Arrival]) -> bool:
+def _reduces(schedules: BarrierSchedules, state: _State, arrivals: Sequence[_Arrival]) -> bool:
     """Whether each `bar.red` returned what the predicates of its round reduce to, to those who go on."""
     for thread, effect in arrivals:
-        if effect.barrier == "red" and not plays._stays(thread, state.positions[thread] - 1):
+        if effect.barrier == "red" and not schedules._stays(thread, state.positions[thread] - 1):
             votes = [a.effect.operand for a in arrivals]
             if effect.answer != REDUCTIONS[effect.operator]([v for v in votes if type(v) is int]):
                 return False

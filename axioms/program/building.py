@@ -121,10 +121,10 @@ def _defined(source: ProgramSource, kinds: frozenset[EffectKind]) -> tuple[_Body
         body = body.with_definitions(Definitions(numbers))
     if source.settlement is not None:
         body = body.with_definitions(Definitions(source.settlement.values))
-        if source.settlement.gone:
+        if source.settlement.sliced:
             from axioms.analysis.slicing import without
 
-            body = body._replace(threads=tuple(without(body.threads, source.settlement.gone)))
+            body = body._replace(threads=tuple(without(body.threads, source.settlement.sliced)))
     if any(e.barrier == "red" for t in body.threads for e in t.execution.effects):
         from axioms.events.meeting_results import reduced_together
 

@@ -58,10 +58,10 @@ def settled(program: Program, *, slices: bool = True) -> Program:
     if not found.sources:
         return program
     if slices and program.size > _LARGE and not ends_matter:
-        from axioms.analysis.slicing import dropped
+        from axioms.analysis.slicing import sliced
 
         asked = finals_in(AskedValues(program.observed, program.condition, program.filter))
         finals = ((number, first, first + size) for number, first, size in map(bytes_of, asked))
-        left_out = dropped(settling, program.space, finals)
-        found = found._replace(gone=left_out.effects, behind=left_out.behind)
+        left_out = sliced(settling, program.space, finals)
+        found = found._replace(sliced=left_out.effects, behind=left_out.behind)
     return build(replace(program.source, layout=None, settlement=found))

@@ -75,7 +75,7 @@ def _number(candidate: Candidate, effect: Effect) -> int | None:
     return terms.evaluate(identity, candidate.symbols)
 
 
-def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> MissingArrivals | None:
+def missing_from_phase(candidate: Candidate, thread: int, reads: Sequence[int]) -> MissingArrivals | None:
     """What the mbarrier object lacks that a thread waits for, by the effects of the iteration that goes round."""
     wait = next((e for e in _events(candidate, thread, reads) if e.kind is MBARRIER_EVENT), None)
     if wait is None:

@@ -35,17 +35,17 @@ class Wait(NamedTuple):
     """Where a thread waits, goes round, or ends the launch. `kind`: `barrier`; `mbarrier` or `loop` (that waits for
     such an object, or for something else); `livelock`: a loop that writes; `kernel`: an instruction that waits for the
     ends of kernels; `launch`: the thread's kernel never begins; or one of `ABORTS`. `says`: what the assertion says that
-    failed; `absent`: of a wait at a numbered barrier of a CTA, those of its threads that are not there; `lack`: of a wait for
-    an mbarrier object, what that lacks; `awaits`: of another loop, what would end it, where that is easily said; `again`: of a
-    livelock what it does again and again, in the order of the thread; `unended`: of a wait for kernels, and of a kernel that
-    never begins, those that have to end first, by name."""
+    failed; `absent`: of a wait at a numbered barrier of a CTA, those of its threads that are not there; `missing`: of a wait
+    for an mbarrier object, what that lacks; `awaits`: of another loop, what would end it, where that is easily said;
+    `again`: of a livelock what it does again and again, in the order of the thread; `unended`: of a wait for kernels, and
+    of a kernel that never begins, those that have to end first, by name."""
 
     kind: str
     thread: int
     instruction: Instruction | None
     says: str = ""
     absent: tuple[int, ...] = ()
-    lack: MissingArrivals | None = None
+    missing: MissingArrivals | None = None
     awaits: Awaited | None = None
     again: tuple[Repeated, ...] = ()
     unended: tuple[str, ...] = ()

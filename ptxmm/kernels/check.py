@@ -373,5 +373,5 @@ def _loops(question: Question) -> list[Loop]:
         spot = question.places.launch_spot(note.launch, note.line)
         threads = tuple(map(question.cast.name, note.threads))
         look = question.places.look(note.launch, note.line, source)
-        found.append(Loop(note.kind, spot, source, note.label, note.turns, threads, look))
+        found.append(Loop(note.kind, spot, source, note.label, note.iterations, threads, look))
     return found

@@ -54,7 +54,7 @@ class ThreadInfo(NamedTuple):
 class LoopNote(NamedTuple):
     """A loop that was not followed to its end, or was reduced to its last iteration.
 
-    `kind`: `bounded` (cut after `turns` iterations), `waiting` (all but the last were left out, which changes no outcome).
+    `kind`: `bounded` (cut after so many `iterations`), `waiting` (all but the last were left out, which changes no outcome).
     `label` is where it begins, `line` the line of the PTX, `source` file and line of the source where the module has them.
     `threads` are the numbers of those threads to which it happened.
     """
@@ -64,7 +64,7 @@ class LoopNote(NamedTuple):
     label: str
     line: int
     source: tuple[str, int] | None
-    turns: int
+    iterations: int
     threads: tuple[int, ...]
 
 
@@ -233,12 +233,14 @@ class Explored:
         for t, (info, thread) in enumerate(zip(self.info, self.threads, strict=True)):
             execution = thread.execution
             for cut in execution.cuts:
-                found.setdefault(("bounded", info.launch, cut.label, _line(cut.instruction), cut.turns), []).append(t)
+                found.setdefault(
+                    ("bounded", info.launch, cut.label, _line(cut.instruction), cut.iterations), []
+                ).append(t)
             for stuck in execution.stuck:
                 found.setdefault(("waiting", info.launch, stuck.label, _line(stuck.instruction), 1), []).append(t)
         return [
-            LoopNote(kind, number, label, line, self.lines[number].get(line), turns, tuple(dict.fromkeys(names)))
-            for (kind, number, label, line, turns), names in found.items()
+            LoopNote(kind, number, label, line, self.lines[number].get(line), iterations, tuple(dict.fromkeys(names)))
+            for (kind, number, label, line, iterations), names in found.items()
         ]
 
 

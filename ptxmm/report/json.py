@@ -132,7 +132,7 @@ def _race_event(event: RaceEvent) -> dict[str, Any]:
 def _loop(loop: Loop) -> dict[str, Any]:
     source = loop.source and {"file": loop.source.path, "line": loop.source.line}
     place = {"file": loop.spot.path, "line": loop.spot.line, "label": loop.label}
-    return {"kind": loop.kind, **place, "source": source, "turns": loop.turns, "threads": list(loop.threads)}
+    return {"kind": loop.kind, **place, "source": source, "turns": loop.iterations, "threads": list(loop.threads)}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def followed(loop: Loop) -> str:
         where = f"{loop.source} (PTX {loop.spot.line}{f', {loop.label}' * bool(loop.label)})"
     if loop.kind == "waiting":
         return f"the loop at {where} is a spin loop: its last iteration stands for all"
-    return f"the loop at {where} was unrolled at most {loop.turns} time{'s' * (loop.turns != 1)}"
+    return f"the loop at {where} was unrolled at most {loop.iterations} time{'s' * (loop.iterations != 1)}"
 
 
 #: Of a kernel with claims about its execution only.

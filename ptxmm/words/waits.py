@@ -90,7 +90,7 @@ class WaitWords:
         if first.kind == "livelock":
             return f" (again and again: {_repeated(first)}{', ...' if len(first.again) > _MOST_OTHERS else ''})"
         if first.kind == "mbarrier":
-            return f" ({self._of_phase(first.lack)})" if first.lack else " (the phase never completes)"
+            return f" ({self._of_phase(first.missing)})" if first.missing else " (the phase never completes)"
         away = first.absent
         return f" ({self._names(away)} {'is' if len(away) == 1 else 'are'} not there)" if away else ""
 
@@ -109,18 +109,18 @@ class WaitWords:
         wanted = f"; it waits for {_numbers_awaited(first.awaits)}" if first.awaits else ""
         return f" ({reads[-1].location} is {reads[-1].number}{more}{wanted})"
 
-    def _of_phase(self, lack: MissingArrivals) -> str:
+    def _of_phase(self, missing: MissingArrivals) -> str:
         """What a phase lacks, and who did not come to give it."""
         lacking = []
-        if lack.arrivals:
-            lacking.append(f"{lack.arrivals} of {lack.expected} arrival{'s' * (lack.expected != 1)}")
-        if lack.transactions > 0:
-            lacking.append(f"{lack.transactions} byte{'s' * (lack.transactions != 1)}")
+        if missing.arrivals:
+            lacking.append(f"{missing.arrivals} of {missing.expected} arrival{'s' * (missing.expected != 1)}")
+        if missing.transactions > 0:
+            lacking.append(f"{missing.transactions} byte{'s' * (missing.transactions != 1)}")
         found = f"the phase lacks {' and '.join(lacking)}" if lacking else "the phase never completes"
-        if lack.transactions < 0:
-            found += f", and {-lack.transactions} bytes more have come than were expected"
+        if missing.transactions < 0:
+            found += f", and {-missing.transactions} bytes more have come than were expected"
         places: dict[int, tuple[str, list[int]]] = {}
-        for thread, instruction in lack.others:
+        for thread, instruction in missing.others:
             text = f"line {instruction.span.line}: {' '.join(instruction.text.split())}"
             places.setdefault(instruction.span.line, (text, []))[1].append(thread)
         who = [

@@ -165,7 +165,7 @@ M: atom.inc.u32 %r4, [%d2], 9; setp.ne.u32 %p2, %r4, 3; @%p2 bra M;"""
     made = build([launch(body, grid=2, before='.file 1 "a.cu"\n', unroll=3, loops={"M": 2})])
     (waiting, bounded) = sorted(made.loops, key=lambda n: n.kind, reverse=True)
     assert (waiting.kind, waiting.label, waiting.source) == ("waiting", "L", ("a.cu", 5))
-    assert (bounded.kind, bounded.label, bounded.turns, bounded.source) == ("bounded", "M", 2, ("a.cu", 6))
+    assert (bounded.kind, bounded.label, bounded.iterations, bounded.source) == ("bounded", "M", 2, ("a.cu", 6))
     assert bounded.threads == (0, 1)
     assert made.lines[0][bounded.line] == ("a.cu", 6)
 

@@ -19,8 +19,8 @@ class Trace:
 
     `status`: `finished`; `cut`, where the loop bound stopped it; `waits`, where a loop went round without having done
     anything, so that another choice of what it reads is the execution that counts. Then, and where the iteration that was
-    cut may be done again and again, `turn` is the first effect of that iteration, and `looks` are those of its effects that
-    saw what others did; `goes_round` is an instruction of the loop.
+    cut may be done again and again, `iteration` is its first effect, and `observes` are those of its effects that saw what
+    others did; `goes_round` is an instruction of the loop.
     """
 
     effects: list[Effect]
@@ -28,8 +28,8 @@ class Trace:
     status: str
     requirements: list[Requirement] = field(default_factory=list)
     control: Dependencies = field(default_factory=dict)
-    turn: int = -1
-    looks: tuple[int, ...] = ()
+    iteration: int = -1
+    observes: tuple[int, ...] = ()
     goes_round: Instruction | None = None
 
 
@@ -52,7 +52,7 @@ def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DE
     thread.run()
     status = "finished" if thread.finishes else "cut" if thread.cut else "waits"
     trace = Trace(thread.effects, thread.registers, status, thread.requirements, thread.control)
-    turns = {"waits": thread.stuck, "cut": thread.repeating}.get(status)
-    if turns:
-        trace.turn, trace.looks, trace.goes_round = turns[-1].start, turns[-1].reads, turns[-1].instruction
+    rounds = {"waits": thread.stuck, "cut": thread.repeating}.get(status)
+    if rounds:
+        trace.iteration, trace.observes, trace.goes_round = rounds[-1].start, rounds[-1].reads, rounds[-1].instruction
     return trace

@@ -50,7 +50,7 @@ class Exploration(Stepping):
         self.cuts: list[Cut] = []
         self.stuck: list[Stuck] = []
         self.repeating: list[Stuck] = []
-        self.turns: list[Iteration] = []
+        self.iterations: list[Iteration] = []
         self.counting = Counting()
         #: Addresses at which a read-modify-write that writes what it has read counts as a look, with the numbers that may
         #: stand there: whoever explores has to see to it that nobody can tell the difference.
@@ -74,7 +74,7 @@ class Exploration(Stepping):
         first = (0,) * len(blocks[0].loops)
         pending: dict[tuple[int, ...], tuple[int, tuple[int, ...], list[State]]] = {}
         queue: list[tuple[int, ...]] = []
-        turns: dict[tuple[int, ...], Ongoing] = {}
+        ongoing: dict[tuple[int, ...], Ongoing] = {}
         edges: list[tuple[int, State]] = []
         key = _key(blocks[0], first)
         pending[key] = (0, first, [state])
@@ -92,18 +92,18 @@ class Exploration(Stepping):
             self.node = key
             for depth in range(len(iterations)):
                 begun = key[: 2 * depth + 2]
-                if begun not in turns:
-                    turns[begun] = self._begun_turn(block, depth, state, self._counted(begun, turns))
+                if begun not in ongoing:
+                    ongoing[begun] = self._begun_iteration(block, depth, state, self._counted(begun, ongoing))
             self._block(block, state, edges)
             for depth, loop in enumerate(block.loops):
                 if any(following not in loop.body for following, _ in edges):
-                    turns[key[: 2 * depth + 2]].is_left = True
+                    ongoing[key[: 2 * depth + 2]].is_left = True
             for following, arriving in edges:
                 to = blocks[following]
                 context: tuple[int, ...] = ()
                 if block.loops or to.loops:
                     others = pending if len(edges) == 1 else (key,)
-                    entered = self._enter(block, to, following, iterations, key, turns, arriving, others)
+                    entered = self._enter(block, to, following, iterations, key, ongoing, arriving, others)
                     if entered is None:
                         continue
                     context = entered
@@ -129,9 +129,9 @@ class Exploration(Stepping):
             _merge(state, states.pop(), self.code, live, ending)
         return state
 
-    def _counted(self, key: tuple[int, ...], turns: dict[tuple[int, ...], Ongoing]) -> int:
+    def _counted(self, key: tuple[int, ...], ongoing: dict[tuple[int, ...], Ongoing]) -> int:
         """How many iterations of a loop count before the one that begins."""
-        before = turns.get((*key[:-1], key[-1] - 1)) if key[-1] else None
+        before = ongoing.get((*key[:-1], key[-1] - 1)) if key[-1] else None
         return 0 if before is None else before.counted + (not before.forced)
 
     def _enter(
@@ -141,7 +141,7 @@ class Exploration(Stepping):
         following: int,
         iterations: tuple[int, ...],
         key: tuple[int, ...],
-        turns: dict[tuple[int, ...], Ongoing],
+        ongoing: dict[tuple[int, ...], Ongoing],
         arriving: State,
         others: Iterable[tuple[int, ...]],
     ) -> tuple[int, ...] | None:
@@ -155,47 +155,47 @@ class Exploration(Stepping):
         if common and common == len(there) and there[-1].header == following:  # back to the header of the loop
             level = common - 1
             begun = key[: 2 * level + 2]
-            turn = turns[begun]
+            iteration = ongoing[begun]
             if to.waits[level]:
                 # An iteration that did nothing but look can be left out: only those that had side effects go on.
-                guard, noops = self._side_effects(turn.start, arriving.guard)
+                guard, noops = self._side_effects(iteration.start, arriving.guard)
                 looked = conj(arriving.guard, negate(guard))
-                if looked == 0 or self.counting.omits(begun, following, turn, arriving, looked):
+                if looked == 0 or self.counting.omits(begun, following, iteration, arriving, looked):
                     for effect in noops:
                         effect.writes = conj(effect.writes, negate(looked))
                     if looked != 0:
-                        self.stuck.append(self._stuck(looked, to, following, turn.start))
+                        self.stuck.append(self._stuck(looked, to, following, iteration.start))
                     if guard == 0:
                         return None
                     arriving.guard = guard
             bound = self._bound(following)
-            if self.code.private is not None and self.counting.forces(begun, turn, arriving, others):
-                turn.forced = True
-            elif turn.counted + 1 >= bound:
+            if self.code.private is not None and self.counting.forces(begun, iteration, arriving, others):
+                iteration.forced = True
+            elif iteration.counted + 1 >= bound:
                 self.cut = disj(self.cut, arriving.guard)
                 self.cuts.append(Cut(arriving.guard, _first_label(to), self._first(to, following), bound))
-                self._repeats(turn, arriving, to, following)
-                if turn.before is not None and to.live is not None:
-                    self.turns.append(
+                self._repeats(iteration, arriving, to, following)
+                if iteration.before is not None and to.live is not None:
+                    self.iterations.append(
                         self._noted(to, following, begun[:-1], begun[-1] + 1, arriving, to.live, cut=True)
                     )
                 return None
             context = (*context[:level], iterations[level] + 1)
         return context
 
-    def _begun_turn(self, block: Block, depth: int, state: State, counted: int) -> Ongoing:
+    def _begun_iteration(self, block: Block, depth: int, state: State, counted: int) -> Ongoing:
         """An iteration of the loop at this depth around a block, with what its end will be compared with."""
-        turn = Ongoing(len(self.effects), state.guard, counted)
+        iteration = Ongoing(len(self.effects), state.guard, counted)
         loop = block.loops[depth]
         if state.memory is not None and block.waits[depth]:
-            turn.mark = state.memory.mark()
+            iteration.mark = state.memory.mark()
         if block.live is not None and loop.single_entry:
             if counted + 1 >= self._bound(loop.header):
-                turn.before = state.copy(state.guard)
+                iteration.before = state.copy(state.guard)
             begun = self.node[: 2 * depth + 2]
             if begun[-1] < _MOST_NOTED:
-                self.turns.append(self._noted(block, loop.header, begun[:-1], begun[-1], state, block.live))
-        return turn
+                self.iterations.append(self._noted(block, loop.header, begun[:-1], begun[-1], state, block.live))
+        return iteration
 
     def _noted(
         self, header: Block, number: int, loop: tuple[int, ...], count: int, state: State, live: Iterable[int],
@@ -212,18 +212,18 @@ class Exploration(Stepping):
     def _bound(self, header: int) -> int:
         return self.code.bounds.get(header, self.unroll)
 
-    def _repeats(self, turn: Ongoing, end: State, header: Block, number: int) -> None:
+    def _repeats(self, iteration: Ongoing, end: State, header: Block, number: int) -> None:
         """Notes where a bound has stopped an iteration that may be done again and again: it has written nothing but what it
         had read, and ends with what it began with, in registers that matter and in memory of the thread's own."""
-        before = turn.before
+        before = iteration.before
         if before is None or any(end.defined[r] != before.defined[r] for r in header.live or ()):
             return
         same = [eq(end.values[r], before.values[r]) for r in header.live or ()]
         if before.memory is not None and end.memory is not None:
             same.append(end.memory.same(before.memory))
-        guard = all_of((end.guard, *same, *[negate(_changes(e, True)) for e in self.effects[turn.start :]]))
+        guard = all_of((end.guard, *same, *[negate(_changes(e, True)) for e in self.effects[iteration.start :]]))
         if guard != 0:
-            self.repeating.append(self._stuck(guard, header, number, turn.start))
+            self.repeating.append(self._stuck(guard, header, number, iteration.start))
 
     def _first(self, block: Block, number: int) -> Instruction | None:
         """The first instruction of a block or, where it has none, of the one behind it."""

@@ -72,11 +72,11 @@ class Explorable:
         """The same with bounds for single loops, by a label, a line of the PTX, or `FILE:LINE` of the source. Raises KeyError
         with what names no loop."""
         found: dict[int, int] = {}
-        for name, turns in bounds.items():
+        for name, iterations in bounds.items():
             headers = self._loops_at(name)
             if not headers:
                 raise KeyError(name)
-            found |= dict.fromkeys(headers, turns)
+            found |= dict.fromkeys(headers, iterations)
         return Explorable(self.code._replace(bounds=found), self.special, self.lines)
 
     def _loops_at(self, name: str) -> set[int]:

@@ -61,7 +61,7 @@ def executed(begin: Callable[[], Exploration]) -> ThreadExecution:
         observed |= found
     return ThreadExecution(
         thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck,
-        thread.control, thread.repeating, thread.turns if thread.cuts else [], thread.counting.found,
+        thread.control, thread.repeating, thread.iterations if thread.cuts else [], thread.counting.found,
     )  # fmt: skip
 
 

@@ -177,13 +177,13 @@ class Requirement(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A loop whose bound stopped the thread, under `guard`, after `turns` iterations. `label` is where the loop begins (""
+    """A loop whose bound stopped the thread, under `guard`, after so many `iterations`. `label` is where the loop begins (""
     where no label stands there), `instruction` its first instruction (None in a loop without any)."""
 
     guard: Value
     label: str
     instruction: Instruction | None
-    turns: int
+    iterations: int
 
 
 class Stuck(NamedTuple):
@@ -202,7 +202,7 @@ class Stuck(NamedTuple):
     #: The condition under which the next iteration goes round as well, and so for ever: as `guard`, but a wait that may say no
     #: for no reason does not always do so; and no loop that looks at a clock goes on for ever.
     forever: Value
-    #: The first effect of the turn.
+    #: The first effect of the iteration.
     start: int
 
 
@@ -248,8 +248,8 @@ class ThreadExecution:
     `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They exclude
     each other; where neither holds, the thread waits in a loop that was reduced to its last iteration (some other choice of
     what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
-    `repeating` are iterations that a bound stopped, where the next would do the same, and so for ever. `turns` are those of
-    loops that a bound may stop, and of others that have one way in. `uncounted` is that of `ThreadCode`.
+    `repeating` are iterations that a bound stopped, where the next would do the same, and so for ever. `iterations` are those
+    of loops that a bound may stop, and of others that have one way in. `uncounted` is that of `ThreadCode`.
     `control` are the reads that decided how the thread came to its end, for which others may wait at barriers."""
 
     effects: list[Effect]
@@ -261,5 +261,5 @@ class ThreadExecution:
     stuck: list[Stuck] = field(default_factory=list)
     control: Dependencies = field(default_factory=dict)
     repeating: list[Stuck] = field(default_factory=list)
-    turns: list[Iteration] = field(default_factory=list)
+    iterations: list[Iteration] = field(default_factory=list)
     uncounted: Uncounted = NONE_UNCOUNTED

@@ -87,7 +87,7 @@ def test_a_loop_with_side_effects_is_cut_at_its_bound_and_says_so() -> None:
     x = one(kernel("L: atom.exch.b32 %r1, [%d1], 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L; ret;"), unroll=3)
     assert [e.kind for e in x.effects] == ["atom"] * 3
     (cut,) = x.cuts
-    assert (cut.label, cut.turns) == ("L", 3) and cut.guard is x.cut
+    assert (cut.label, cut.iterations) == ("L", 3) and cut.guard is x.cut
     assert cut.instruction is not None and cut.instruction.opcode == "atom"
 
 
@@ -104,9 +104,9 @@ def test_a_loop_over_known_numbers_needs_no_bound() -> None:
 
 def test_bounds_of_single_loops() -> None:
     made = kernel(COUNTED.format(UNTIL))
-    assert one(made, unroll=2).cuts[0].turns == 2
+    assert one(made, unroll=2).cuts[0].iterations == 2
     for name in ("L", "11"):
-        assert one(made.bounded({name: 5}), unroll=2).cuts[0].turns == 5
+        assert one(made.bounded({name: 5}), unroll=2).cuts[0].iterations == 5
     for name in ("M", "1000", "k.cu:3"):
         with pytest.raises(KeyError):
             made.bounded({name: 5})
@@ -115,7 +115,7 @@ def test_bounds_of_single_loops() -> None:
 def test_bounds_by_lines_of_the_source() -> None:
     made = kernel(".loc 1 3 1\n" + COUNTED.format(UNTIL), before='.file 1 "/home/me/lock.cu"')
     assert set(made.lines.values()) == {("/home/me/lock.cu", 3)}
-    assert one(made.bounded({"lock.cu:3": 6}), unroll=2).cuts[0].turns == 6
+    assert one(made.bounded({"lock.cu:3": 6}), unroll=2).cuts[0].iterations == 6
 
 
 # Memory of the thread's own.

@@ -94,7 +94,7 @@ def test_a_turned_loop_that_counts_still_counts() -> None:
     """
     x = one(kernel(body), unroll=2)
     assert [e.kind for e in x.effects] == ["load", "store", "load", "store", "load"]
-    assert len(x.cuts) == 1 and x.cuts[0].turns == 2
+    assert len(x.cuts) == 1 and x.cuts[0].iterations == 2
 
 
 def test_turns_of_a_loop_that_does_more_than_wait_are_counted_as_they_stand() -> None:
@@ -115,7 +115,7 @@ def test_turns_of_a_loop_that_does_more_than_wait_are_counted_as_they_stand() ->
 def test_labels_of_blocks_that_became_one_still_name_their_loop() -> None:
     body = "A: B: atom.exch.b32 %r1, [%d1], 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra A; ret;"
     made = kernel(body)
-    assert [one(made.bounded({name: 6})).cuts[0].turns for name in "AB"] == [6, 6]
+    assert [one(made.bounded({name: 6})).cuts[0].iterations for name in "AB"] == [6, 6]
 
 
 def in_turns(count: int, wait: str = "") -> str:

@@ -101,9 +101,13 @@ def _take_share(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a campaign, or a long test, with many parameters one in so many, where only a share of them is asked for; and of all
     tests that hypothesis draws examples for."""
     seen, left, out = Counter[tuple[str, str]](), list[pytest.Item](), list[pytest.Item]()
+    passed_over = campaigns.passed_over(items)
     shares = {"campaign": campaigns.SHARE, "long": campaigns.SHARE_OF_LONG, "mutation": campaigns.SHARE_OF_MISTAKES}
     for item in items:
         mark = next((mark for mark in shares if item.get_closest_marker(mark) is not None), "")
+        if mark == "long" and item.nodeid.partition("[")[0] in passed_over:
+            out.append(item)
+            continue
         drawn = mark == "long" and is_hypothesis_test(
             getattr(item, "obj", None)
         )  # these are one test of many examples, each

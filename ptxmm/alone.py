@@ -12,8 +12,6 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
-from ptxmm.endings import how_ended
-
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -52,6 +50,8 @@ def alone(task: Callable[[Item], Answer], item: Item, lost: Callable[[Item, str]
     try:
         found: Answer = pickle.loads(told)
     except Exception:  # it died on the way
+        from ptxmm.endings import how_ended
+
         return lost(item, how_ended(os.waitstatus_to_exitcode(status)))
     return found
 

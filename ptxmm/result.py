@@ -83,7 +83,7 @@ class Step(NamedTuple):
     rank: int
 
 
-class Steps(NamedTuple):
+class ToldSteps(NamedTuple):
     """The steps of an execution, a line each, with the `events` that it tells; one more says how many are `left` out."""
 
     lines: list[str]
@@ -189,7 +189,7 @@ class Checked:
     steps: list[Step] = field(default_factory=list)
     left: int = 0
 
-    def tell(self, steps: Steps, reasons: Iterable[str] = ()) -> None:
+    def tell(self, steps: ToldSteps, reasons: Iterable[str] = ()) -> None:
         """The story is these steps, and these reasons for them."""
         self.story, self.steps, self.left = [*steps.lines, *reasons], steps.steps, steps.left
 

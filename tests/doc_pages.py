@@ -65,10 +65,10 @@ def needing(axiom: str) -> Needed:
     fewest threads, and of these the shortest."""
     from litmus.test import Test
     from ptxmm.comparing.comparison import columns_for
-    from ptxmm.comparing.finding import Search, library
+    from ptxmm.comparing.finding import DifferenceSearch, library
     from ptxmm.comparing.reasons import reasons
 
-    search = Search(columns_for((MODEL, f"{MODEL}/-{axiom}")), library(), most=10**6)
+    search = DifferenceSearch(columns_for((MODEL, f"{MODEL}/-{axiom}")), library(), most=10**6)
     best: tuple[tuple[int, int], Needed] | None = None
     for found in search:
         case, test = found.row.case, found.row.case.load()

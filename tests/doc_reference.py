@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ptxmm.cli.outline import Argument, Command
+    from ptxmm.cli.outline import Command, OutlinedArgument
 
 _CODE = re.compile(r"(`[^`]*`)")
 
@@ -46,7 +46,7 @@ def _command(command: Command) -> Iterator[str]:
         )
 
 
-def _alone(argument: Argument) -> str:
+def _alone(argument: OutlinedArgument) -> str:
     """How what is no option stands in a line."""
     if argument.names:
         return ""
@@ -54,7 +54,7 @@ def _alone(argument: Argument) -> str:
     return shown if argument.needed else f"[{shown}]"
 
 
-def _row(argument: Argument) -> str:
+def _row(argument: OutlinedArgument) -> str:
     shown = [f"{name} {argument.metavar}".strip() for name in argument.names] or [argument.metavar]
     named = ", ".join(f"`{name}`" for name in shown)
     cells = (named, prose(argument.what))

@@ -6,8 +6,8 @@ import functools
 
 from axioms.cat.nodes import RELATION, SET
 from axioms.cat.reader import read_expression
-from axioms.cat.residual import Carried, Facts, Residual
-from axioms.cat.statements import Compiler
+from axioms.cat.residual import Carried, ExecutionFacts, Residual
+from axioms.cat.statements import ModelCompiler
 from axioms.cat.values import (
     EMPTY,
     UNIVERSE,
@@ -32,11 +32,11 @@ class Names:
 
     def __init__(self, sources: tuple[tuple[str, str], ...], options: frozenset[str]) -> None:
         (path, text), *others = sources
-        self.compiler = Compiler(path, options, dict(others).get)
+        self.compiler = ModelCompiler(path, options, dict(others).get)
         self.compiler.read(text, path)
         self.compiler.finished()
 
-    def value(self, text: str, facts: Facts) -> Known:
+    def value(self, text: str, facts: ExecutionFacts) -> Known:
         """The set or the relation that an expression is in an execution. Where the model chooses (`with x from S`), it is that
         of the first choice for which the model's tests hold. Raises InputError, with the place in the expression, for one that
         is neither, or has no meaning."""

@@ -44,7 +44,7 @@ NOWHERE = SourceFile("", "")
 _NOTHING = frozenset({"0", "emptyset", "{}"})
 
 
-class Scope:
+class NameScope:
     """What names mean, and what they meant: a name may be defined again, and functions keep what they were defined with."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Scope:
         return self._meanings
 
 
-class Expressions(Builder, Evaluator):
+class ExpressionCompiler(Builder, Evaluator):
     """Evaluates expressions to nodes. What only an execution says raises NeedsExecution."""
 
     def __init__(self, name: str, options: frozenset[str]) -> None:
@@ -80,7 +80,7 @@ class Expressions(Builder, Evaluator):
         self.algebra = self
         self.model = Model(name)
         self.options = options
-        self.scope = Scope()
+        self.scope = NameScope()
         self.enums: dict[str, tuple[Tag, ...]] = {}
         self.tag_of: dict[str, Tag] = {}
         self.left = MOST_WORK
@@ -428,4 +428,4 @@ def _shape(body: Expression, names: Binders) -> str | None:
     return " ".join(words)
 
 
-__all__ = ["MOST_WORK", "NOWHERE", "Expressions", "Include", "Scope", "known_function", "parameters"]
+__all__ = ["MOST_WORK", "NOWHERE", "ExpressionCompiler", "Include", "NameScope", "known_function", "parameters"]

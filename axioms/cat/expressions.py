@@ -20,7 +20,7 @@ _APPLICABLE = frozenset(("name", "call", "apply"))
 _DEEPEST = 60
 
 
-class Cursor:
+class TokenCursor:
     """A place among the words of a file, and what may stand there."""
 
     def __init__(self, tokens: list[Token]) -> None:
@@ -79,7 +79,7 @@ def names_of(parts: list[Token], what: str) -> Binders:
     return tuple(None if p.text == "_" else p.text for p in parts)
 
 
-class Expressions(Cursor):
+class Expressions(TokenCursor):
     """Reads expressions and bindings."""
 
     def parameters(self, what: str = "a parameter") -> list[Token]:

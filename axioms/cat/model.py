@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from axioms.cat.compile import MOST_WORK, Include
 from axioms.cat.compiled import Axiom, Model, completed
 from axioms.cat.nodes import Facts, Node
-from axioms.cat.statements import Compiler
+from axioms.cat.statements import ModelCompiler
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 
 
@@ -35,7 +35,7 @@ def compile_model(
             sources.append((path, found))
         return found
 
-    compiler = Compiler(name, frozenset(options), noted)
+    compiler = ModelCompiler(name, frozenset(options), noted)
     try:
         compiler.read(text, name)
     except InputError as error:

@@ -16,7 +16,20 @@ from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.expand import Evaluator, matching, parameters, placed
 from axioms.cat.nodes import RELATION, SET, Node
 from axioms.cat.primitives import PRIMITIVES, simple
-from axioms.cat.syntax import Axiom, Binders, Binding, Call, Expression, Forall, If, Item, Let, Match, Procedure, With
+from axioms.cat.syntax import (
+    AxiomStatement,
+    Binders,
+    Binding,
+    Expression,
+    Forall,
+    If,
+    Item,
+    Let,
+    Match,
+    Procedure,
+    ProcedureCall,
+    With,
+)
 from axioms.cat.values import (
     EMPTY,
     CatEvent,
@@ -41,7 +54,7 @@ from axioms.cat.values import (
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
 
 if TYPE_CHECKING:
-    from axioms.cat.statements import Compiler
+    from axioms.cat.statements import ModelCompiler
 
 #: Operations that one execution may cost.
 _MOST_WORK = 2_000_000
@@ -61,7 +74,7 @@ class Unit(NamedTuple):
     number: int
 
 
-class Facts(NamedTuple):
+class ExecutionFacts(NamedTuple):
     """One execution: `base` has the base sets and relations, `read` the value that an event reads or writes (None for one
     without), `place` the name of what it accesses."""
 
@@ -81,7 +94,7 @@ class CarriedOut(NamedTuple):
 class Residual:
     """The statements of a model that each execution is asked. `forbids` says whether one of them can forbid any."""
 
-    def __init__(self, compiler: Compiler, units: Sequence[Unit]) -> None:
+    def __init__(self, compiler: ModelCompiler, units: Sequence[Unit]) -> None:
         self.compiler, self.units = compiler, tuple(units)
         self.forbids = any(_forbids(u.item) for u in units)
         self.raises = any(_raises(u.item) for u in units)
@@ -97,18 +110,18 @@ class Residual:
     @property
     def name(self) -> str:
         """What the tests among them are called."""
-        found = [u.item.name for u in self.units if isinstance(u.item, Axiom) and u.item.name]
+        found = [u.item.name for u in self.units if isinstance(u.item, AxiomStatement) and u.item.name]
         return found[0] if len(found) == 1 else "what the model asks of each execution"
 
-    def answers(self, facts: Facts) -> Iterator[CarriedOut]:
+    def answers(self, facts: ExecutionFacts) -> Iterator[CarriedOut]:
         """Every way in which all tests hold. Raises InputError for what has no meaning in this execution."""
         yield from Carried(self, facts).answers()
 
-    def allows(self, facts: Facts) -> bool:
+    def allows(self, facts: ExecutionFacts) -> bool:
         """Whether there is one."""
         return next(self.answers(facts), None) is not None
 
-    def flags(self, facts: Facts) -> dict[str, Rows]:
+    def flags(self, facts: ExecutionFacts) -> dict[str, Rows]:
         """The pairs of each flag, of all ways together."""
         found: dict[str, Rows] = {}
         for answer in self.answers(facts):
@@ -119,26 +132,26 @@ class Residual:
 
 
 def _forbids(item: Item) -> bool:
-    if isinstance(item, Axiom):
+    if isinstance(item, AxiomStatement):
         return not item.flag and not item.demanded
     return (
         isinstance(item, With)
         or (isinstance(item, Forall) and any(_forbids(i) for i in item.items))
-        or isinstance(item, Call)
+        or isinstance(item, ProcedureCall)
     )
 
 
 def _raises(item: Item) -> bool:
-    if isinstance(item, Axiom):
+    if isinstance(item, AxiomStatement):
         return item.flag or item.demanded
-    return isinstance(item, Call) or (isinstance(item, Forall) and any(_raises(i) for i in item.items))
+    return isinstance(item, ProcedureCall) or (isinstance(item, Forall) and any(_raises(i) for i in item.items))
 
 
 def _undefines(item: Item) -> bool:
     """Whether a statement may tell of what makes programs undefined; the name of a flag says that."""
-    if isinstance(item, Axiom):
+    if isinstance(item, AxiomStatement):
         return item.demanded or (item.flag and item.name in _UNDEFINED)
-    return isinstance(item, Call) or (isinstance(item, Forall) and any(_undefines(i) for i in item.items))
+    return isinstance(item, ProcedureCall) or (isinstance(item, Forall) and any(_undefines(i) for i in item.items))
 
 
 class Carried(Evaluator):
@@ -146,7 +159,7 @@ class Carried(Evaluator):
 
     algebra: Concrete
 
-    def __init__(self, residual: Residual, facts: Facts) -> None:
+    def __init__(self, residual: Residual, facts: ExecutionFacts) -> None:
         super().__init__()
         self.size = facts.size
         self.compiler, self.residual, self.facts = residual.compiler, residual, facts
@@ -213,7 +226,7 @@ class Carried(Evaluator):
 
     def _item(self, item: Item, frame: list[Env]) -> Iterator[None]:
         env = frame[0]
-        if isinstance(item, Axiom):
+        if isinstance(item, AxiomStatement):
             if self._test(item, env):
                 yield
         elif isinstance(item, Forall):
@@ -222,7 +235,7 @@ class Carried(Evaluator):
             for value in self.members(item.source, env):
                 frame[0] = env.with_({item.name: value})
                 yield
-        elif isinstance(item, Call):
+        elif isinstance(item, ProcedureCall):
             routine = self.compiler.meaning(item.name, env)
             if not isinstance(routine, Routine):
                 raise placed(fail(item.span, f"'{item.name}' is no procedure"), env)
@@ -263,7 +276,7 @@ class Carried(Evaluator):
         for _ in self._items(item.items, [env.with_({item.name: values[0]})]):
             yield from self._forall(item, values[1:], env)
 
-    def _test(self, item: Axiom, env: Env) -> bool:
+    def _test(self, item: AxiomStatement, env: Env) -> bool:
         value = self.value(item.body, env)
         rows_ = self._related(value, item)
         on_it = [row & 1 << i for i, row in enumerate(rows_)]
@@ -284,7 +297,7 @@ class Carried(Evaluator):
             self.flags[name] = [a | b for a, b in zip(before, told, strict=True)]
         return True
 
-    def _related(self, value: CatValue, item: Axiom) -> Rows:
+    def _related(self, value: CatValue, item: AxiomStatement) -> Rows:
         """What a test is about, as rows; a relation between sets is one between their numbers."""
         if isinstance(value, ClassRelation):
             numbers = {c: i for i, c in enumerate(dict.fromkeys(c for pair in value.pairs for c in pair))}
@@ -496,4 +509,4 @@ def _inverse_row(reached: Rows, i: int, step: Rows) -> int:
     return sum(1 << j for j in bits(step[i]) if j == i or reached[j] >> i & 1)
 
 
-__all__ = ["CarriedOut", "Facts", "NeedsExecution", "Residual", "Unit"]
+__all__ = ["CarriedOut", "ExecutionFacts", "NeedsExecution", "Residual", "Unit"]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from axioms.cat.compile import NOWHERE, Expressions, Include, known_function
+from axioms.cat.compile import NOWHERE, ExpressionCompiler, Include, known_function
 from axioms.cat.compiled import Axiom, Model
 from axioms.cat.expand import matching, parameters, placed
 from axioms.cat.library import FILES, FUNCTIONS
@@ -17,11 +17,10 @@ from axioms.cat.nodes import RELATION, SET, Node, signed
 from axioms.cat.reader import read
 from axioms.cat.residual import Residual, Unit
 from axioms.cat.syntax import (
-    Axiom as Test,
+    AxiomStatement as Test,
 )
 from axioms.cat.syntax import (
     Binding,
-    Call,
     Debug,
     Enum,
     Expression,
@@ -31,6 +30,7 @@ from axioms.cat.syntax import (
     Let,
     Match,
     Procedure,
+    ProcedureCall,
     Show,
     With,
 )
@@ -67,10 +67,10 @@ _COMMENT = re.compile(r"\(\*.*?\*\)|(?://|#)[^\n]*", re.DOTALL)
 ALWAYS_SHOWN = frozenset({"po", "rf", "co", "fr", "rmw"})
 
 
-class Frame:
+class CallFrame:
     """Where statements stand: at the top of a file, whose definitions everybody sees that follows, or in a body."""
 
-    def __init__(self, compiler: Compiler, env: Env, top: bool, included: bool = False) -> None:
+    def __init__(self, compiler: ModelCompiler, env: Env, top: bool, included: bool = False) -> None:
         self.compiler, self.top, self.included, self._env = compiler, top, included, env
 
     @property
@@ -88,12 +88,12 @@ class Frame:
         if isinstance(value, Node):
             self.compiler.model.names[name] = value
 
-    def inner(self, more: dict[str, CatValue]) -> Frame:
+    def inner(self, more: dict[str, CatValue]) -> CallFrame:
         """A body that sees more."""
-        return Frame(self.compiler, self.env.with_(more), False, self.included)
+        return CallFrame(self.compiler, self.env.with_(more), False, self.included)
 
 
-class Compiler(Expressions):
+class ModelCompiler(ExpressionCompiler):
     """Compiles one model, with what it includes."""
 
     def __init__(self, name: str, options: frozenset[str], include: Include) -> None:
@@ -112,7 +112,7 @@ class Compiler(Expressions):
         self.spend(2 * len(text))
         title, items = read(text)
         self.model.title = self.model.title or title
-        frame = Frame(self, Env({}, 0, SourceFile(path, text)), True, bool(self.including))
+        frame = CallFrame(self, Env({}, 0, SourceFile(path, text)), True, bool(self.including))
         for item in items:
             self.execute(item, frame)
 
@@ -121,7 +121,7 @@ class Compiler(Expressions):
         herd has it, that is a mistake of the one who asks. Raises InputError."""
         text = f"show {words}"
         source = SourceFile("<show>", text)
-        frame = Frame(self, Env({}, 0, source), True)
+        frame = CallFrame(self, Env({}, 0, source), True)
         try:
             _, items = read(text)
             if len(items) != 1 or not isinstance(items[0], Show):
@@ -145,19 +145,19 @@ class Compiler(Expressions):
             self.model.residual = Residual(self, self.units)
         return self.model
 
-    def execute(self, item: Item, frame: Frame) -> None:
+    def execute(self, item: Item, frame: CallFrame) -> None:
         """Compiles a statement."""
         try:
             _STATEMENTS[type(item)](self, item, frame)
         except InputError as error:
             raise placed(error, frame.env) from None
 
-    def run(self, items: Sequence[Item], frame: Frame) -> None:
+    def run(self, items: Sequence[Item], frame: CallFrame) -> None:
         """Compiles statements one after another."""
         for item in items:
             self.execute(item, frame)
 
-    def keep(self, item: Item, frame: Frame, number: int = 0) -> None:
+    def keep(self, item: Item, frame: CallFrame, number: int = 0) -> None:
         """Leaves a statement to be asked of each execution."""
         self.note_orders(item, frame.env)
         self.units.append(Unit(item, frame.env, number))
@@ -170,7 +170,7 @@ class Compiler(Expressions):
 
     # Definitions.
 
-    def let(self, item: Let, frame: Frame) -> None:
+    def let(self, item: Let, frame: CallFrame) -> None:
         if item.recursive:
             self.let_rec(item, frame)
             return
@@ -182,7 +182,7 @@ class Compiler(Expressions):
         for name, value in found:
             frame.define(name, value)
 
-    def bound(self, b: Binding, env: Env, frame: Frame) -> list[tuple[str, CatValue]]:
+    def bound(self, b: Binding, env: Env, frame: CallFrame) -> list[tuple[str, CatValue]]:
         """What one binding defines."""
         try:
             if b.parameters is not None:
@@ -204,7 +204,7 @@ class Compiler(Expressions):
             placed(error, env)
             return [(n, Failed(error)) for n in (b.name, *b.parts) if n]
 
-    def let_rec(self, item: Let, frame: Frame) -> None:
+    def let_rec(self, item: Let, frame: CallFrame) -> None:
         env = frame.env
         try:
             found = self.recursive(item.bindings, env)
@@ -219,17 +219,17 @@ class Compiler(Expressions):
 
     def library_function(self, name: str) -> CatValue:
         (item,) = read(FUNCTIONS[name])[1]
-        frame = Frame(self, Env({}, 0, NOWHERE), False)
+        frame = CallFrame(self, Env({}, 0, NOWHERE), False)
         self.execute(item, frame)
         return frame.env.local[name]
 
-    def enum(self, item: Enum, frame: Frame) -> None:
+    def enum(self, item: Enum, frame: CallFrame) -> None:
         tags = tuple(Tag(item.name, t) for t in dict.fromkeys(item.tags))
         self.enums[item.name] = tags
         self.tag_of |= {t.name: t for t in tags}
         frame.define(item.name, Collection(tags))
 
-    def procedure(self, item: Procedure, frame: Frame) -> None:
+    def procedure(self, item: Procedure, frame: CallFrame) -> None:
         routine = Routine(item.name, item.parameters, item.items, frame.env)
         if item.recursive:
             routine.env = frame.env.with_({item.name: routine})
@@ -237,7 +237,7 @@ class Compiler(Expressions):
 
     # Statements.
 
-    def call(self, item: Call, frame: Frame) -> None:
+    def call(self, item: ProcedureCall, frame: CallFrame) -> None:
         routine = self.meaning(item.name, frame.env)
         if isinstance(routine, Failed):
             raise routine.error
@@ -254,10 +254,10 @@ class Compiler(Expressions):
                 n: Later(frame.env, item.argument, (), "" if single else i) for i, n in enumerate(routine.names) if n
             }
         self.called_now += 1
-        self.run(routine.items, Frame(self, routine.env.with_(bound), False, frame.included))
+        self.run(routine.items, CallFrame(self, routine.env.with_(bound), False, frame.included))
         self.called_now -= 1
 
-    def forall(self, item: Forall, frame: Frame) -> None:
+    def forall(self, item: Forall, frame: CallFrame) -> None:
         try:
             value = self.value(item.over, frame.env)
             if isinstance(value, (Node, Orders)) or (not isinstance(value, (Collection, Tag)) and value is not EMPTY):
@@ -270,7 +270,7 @@ class Compiler(Expressions):
         for v in value.items if isinstance(value, Collection) else (value,) if isinstance(value, Tag) else ():
             self.run(item.items, frame.inner({item.name: v}))
 
-    def with_(self, item: With, frame: Frame) -> None:
+    def with_(self, item: With, frame: CallFrame) -> None:
         """`with x from S`. The first order of all writes that is asked for is the coherence of the engine."""
         try:
             value = self.value(item.source, frame.env)
@@ -305,7 +305,7 @@ class Compiler(Expressions):
             self.model.axioms.append(Axiom("empty", False, wanted, "co", why))
         self.total = True
 
-    def match(self, item: Match, frame: Frame) -> None:
+    def match(self, item: Match, frame: CallFrame) -> None:
         try:
             value = self.value(item.subject, frame.env)
         except NeedsExecution:
@@ -314,10 +314,10 @@ class Compiler(Expressions):
             ) from None
         self.run(matching(item.subject, item.clauses, value).items, frame)
 
-    def if_(self, item: If, frame: Frame) -> None:
+    def if_(self, item: If, frame: CallFrame) -> None:
         self.run(item.then if self.is_option(item.option) else item.otherwise, frame)
 
-    def show(self, item: Show, frame: Frame) -> None:
+    def show(self, item: Show, frame: CallFrame) -> None:
         for e, name in item.shown:
             if not name:
                 raise fail(e.span, "what is shown needs a name: 'show ... as NAME'")
@@ -341,7 +341,7 @@ class Compiler(Expressions):
             elif isinstance(value, Later):
                 self.model.shown[name] = value
 
-    def included(self, item: Included, frame: Frame) -> None:
+    def included(self, item: Included, frame: CallFrame) -> None:
         try:
             text = self.include(item.path)
         except (OSError, ValueError) as error:
@@ -368,7 +368,7 @@ class Compiler(Expressions):
 
     # Tests.
 
-    def test(self, item: Test, frame: Frame) -> None:
+    def test(self, item: Test, frame: CallFrame) -> None:
         try:
             value = self.value(item.body, frame.env)
         except NeedsExecution:
@@ -428,22 +428,22 @@ def _nowhere(path: str) -> None:
     """No file: everything is read."""
 
 
-def _nothing(compiler: Compiler, item: Debug, frame: Frame) -> None:
+def _nothing(compiler: ModelCompiler, item: Debug, frame: CallFrame) -> None:
     return None
 
 
 _STATEMENTS: dict[type, Any] = {
-    Let: Compiler.let,
-    Test: Compiler.test,
-    Included: Compiler.included,
-    Show: Compiler.show,
-    Enum: Compiler.enum,
-    Procedure: Compiler.procedure,
-    Call: Compiler.call,
-    Forall: Compiler.forall,
-    With: Compiler.with_,
-    Match: Compiler.match,
-    If: Compiler.if_,
+    Let: ModelCompiler.let,
+    Test: ModelCompiler.test,
+    Included: ModelCompiler.included,
+    Show: ModelCompiler.show,
+    Enum: ModelCompiler.enum,
+    Procedure: ModelCompiler.procedure,
+    ProcedureCall: ModelCompiler.call,
+    Forall: ModelCompiler.forall,
+    With: ModelCompiler.with_,
+    Match: ModelCompiler.match,
+    If: ModelCompiler.if_,
     Debug: _nothing,
 }
 
@@ -456,4 +456,4 @@ def _statement(lines: Sequence[str], item: Test) -> str:
     return ("~" if item.negated else "") + " ".join(_COMMENT.sub(" ", "\n".join(written)).split())
 
 
-__all__ = ["Compiler", "Expression", "Known"]
+__all__ = ["Expression", "Known", "ModelCompiler"]

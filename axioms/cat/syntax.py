@@ -50,7 +50,7 @@ class Binding(NamedTuple):
     parts: Binders = ()
 
 
-class Axiom(NamedTuple):
+class AxiomStatement(NamedTuple):
     """`kind` is acyclic, irreflexive or empty. A `flag` forbids nothing: it tells of executions; `demanded` ones
     (`undefined_unless`) tell of executions that break them."""
 
@@ -67,7 +67,7 @@ class Axiom(NamedTuple):
 class Let(NamedTuple):
     bindings: tuple[Binding, ...]
     recursive: bool
-    when: Axiom | None = None
+    when: AxiomStatement | None = None
 
 
 class Include(NamedTuple):
@@ -97,7 +97,7 @@ class Procedure(NamedTuple):
     span: Span
 
 
-class Call(NamedTuple):
+class ProcedureCall(NamedTuple):
     name: str
     argument: Expression
     span: Span
@@ -135,13 +135,12 @@ class Debug(NamedTuple):
     span: Span
 
 
-Item = Let | Axiom | Include | Show | Enum | Procedure | Call | Forall | With | Match | If | Debug
+Item = Let | AxiomStatement | Include | Show | Enum | Procedure | ProcedureCall | Forall | With | Match | If | Debug
 
 __all__ = [
-    "Axiom",
+    "AxiomStatement",
     "Binders",
     "Binding",
-    "Call",
     "Clause",
     "Debug",
     "Enum",
@@ -153,6 +152,7 @@ __all__ = [
     "Let",
     "Match",
     "Procedure",
+    "ProcedureCall",
     "Show",
     "With",
 ]  # fmt: skip

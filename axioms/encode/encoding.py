@@ -18,9 +18,9 @@ from axioms.cat.model import Model
 from axioms.encode.bounds import Bounds
 from axioms.encode.inputs import inputs, samples
 from axioms.encode.races import Flags
-from axioms.encode.symmetry import Alike, Class, classes
+from axioms.encode.symmetry import AlikeThreads, Class, classes
 from axioms.encode.termination import executed_literals, forced_values
-from axioms.events.event import Event, Misuse, what_is_read
+from axioms.events.event import BarrierMisuse, Event, what_is_read
 from axioms.events.value_sets import Numbers
 from axioms.program import Program, carries_all
 from axioms.sat import relations
@@ -53,7 +53,7 @@ class Encoding:
         *,
         finite: bool = True,
         ended: bool = True,
-        alike: Alike | None = None,
+        alike: AlikeThreads | None = None,
         deadline: float | None = None,
     ) -> None:
         """Raises TooManyValues when some value ranges over too many numbers. With `finite=False` values are left to a theory
@@ -89,7 +89,7 @@ class Encoding:
         self.troubles = self._troubles()
         self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
 
-    def note_misuse(self, more: Sequence[Misuse]) -> None:
+    def note_misuse(self, more: Sequence[BarrierMisuse]) -> None:
         """Misuse of barriers that only the caller knows of."""
         if more:
             self.misuse = [*self.misuse, *more]
@@ -240,7 +240,7 @@ class Encoding:
         """The literal of "every thread reaches its end"."""
         return self.formula.conj_all((self.truth(t.execution.finishes) for t in self.program.threads), BOTH)
 
-    def _break_symmetry(self, alike: Alike | None) -> list[Class]:
+    def _break_symmetry(self, alike: AlikeThreads | None) -> list[Class]:
         """Fixes the order in which interchangeable threads write."""
         if "symmetry" in self.program.off or self.model.residual is not None:
             return []

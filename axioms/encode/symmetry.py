@@ -13,7 +13,7 @@ did come first, in the order of those writes, and the others behind them:
 
     w2 is executed  =>  w1 is executed and co(w1, w2)
 
-Threads choose to stop there; exchanging two of them exchanges their choices, too (`Alike`).
+Threads choose to stop there; exchanging two of them exchanges their choices, too (`AlikeThreads`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Class(NamedTuple):
     writes: tuple[int, ...]
 
 
-class Alike(NamedTuple):
+class AlikeThreads(NamedTuple):
     """Threads that may stop on their way: of each its own choices, in order; the truth value of "it comes to its end"; and
     truth values that go over into those of the other one when two threads are exchanged."""
 
@@ -55,7 +55,9 @@ class Alike(NamedTuple):
     said: Sequence[Sequence[Value]]
 
 
-def classes(program: Program, model: Model, ordered: set[tuple[int, int]], alike: Alike | None = None) -> list[Class]:
+def classes(
+    program: Program, model: Model, ordered: set[tuple[int, int]], alike: AlikeThreads | None = None
+) -> list[Class]:
     """The classes of interchangeable threads that have writes to order. `ordered` are the pairs of writes
     that coherence relates whenever both are executed."""
     ends = [t.execution.finishes for t in program.threads] if alike is None else alike.ends
@@ -84,7 +86,7 @@ def _runs(
     members: list[int],
     by_thread: dict[int, list[Event]],
     levels: Sequence[str],
-    alike: Alike | None,
+    alike: AlikeThreads | None,
 ) -> Iterator[tuple[list[int], list[Swap]]]:
     """Maximal runs of members in which neighbours can be exchanged."""
     run, swaps = [members[0]], list[Swap]()
@@ -142,7 +144,12 @@ _PLACED = frozenset(("SUR", "TEX", "CON", "ASYNC", "TMAP", "ALIAS", "ONEWAY", "R
 
 
 def _swap(
-    program: Program, a: int, b: int, by_thread: dict[int, list[Event]], levels: Sequence[str], alike: Alike | None
+    program: Program,
+    a: int,
+    b: int,
+    by_thread: dict[int, list[Event]],
+    levels: Sequence[str],
+    alike: AlikeThreads | None,
 ) -> Swap | None:
     """The exchange of two threads with the same source, if nothing tells them apart."""
     if any(_placed_apart(program, a, b, level) for level in levels):
@@ -195,7 +202,7 @@ def _exchange(mine: Sequence[Event], yours: Sequence[Event]) -> dict[Term, Value
     return exchange
 
 
-def _choose_alike(alike: Alike, a: int, b: int, exchange: dict[Term, Value]) -> bool:
+def _choose_alike(alike: AlikeThreads, a: int, b: int, exchange: dict[Term, Value]) -> bool:
     """Whether two threads may stop in the same places; adds their choices to what is exchanged."""
     if len(alike.choices[a]) != len(alike.choices[b]) or len(alike.said[a]) != len(alike.said[b]):
         return False

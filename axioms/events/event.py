@@ -122,7 +122,7 @@ class UndefinedBehaviour(NamedTuple):
     address: int | None = None
 
 
-class Misuse(NamedTuple):
+class BarrierMisuse(NamedTuple):
     """Events that misuse a barrier or an mbarrier object where a literal of the formula holds, and the rule that they break."""
 
     literal: int

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.encode.symmetry import Alike
+from axioms.encode.symmetry import AlikeThreads
 from axioms.events.definitions import Definitions
 from axioms.program import Program, Thread, with_threads
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
@@ -256,14 +256,14 @@ class Blocking:
         self._own[thread].append(passes)
         return passes
 
-    def alike(self) -> Alike | None:
+    def alike(self) -> AlikeThreads | None:
         """What exchanging two threads exchanges; None where more tells them apart than what they execute."""
         if not self._alike:
             return None
         said: list[list[Value]] = [[] for _ in self.ends]
         for stop in self.stops:
             said[stop.thread] += [stop.guard, *[r.same for r in stop.rounds]]
-        return Alike(self._own, self.ends, said)
+        return AlikeThreads(self._own, self.ends, said)
 
 
 def _stops_rounds(effect: Effect, iteration: Iteration) -> bool:

@@ -53,7 +53,7 @@ class AccessStep(NamedTuple):
     written: int | None
 
 
-class Round(NamedTuple):
+class InterleavedLasso(NamedTuple):
     """An execution that does not end: the steps up to where it goes round, and those that it does again and again.
     `stays` are the threads that have not ended and do nothing in it, `late` those whose kernel never begins, each with the
     kernels that it waits for."""
@@ -104,7 +104,7 @@ def decided_by_one(program: Program, model: Model, deadline: float | None) -> De
     )  # fmt: skip
 
 
-def _stall(program: Program, model: Model, found: Round) -> Stall | Literal[False]:
+def _stall(program: Program, model: Model, found: InterleavedLasso) -> Stall | Literal[False]:
     """What is found, written out and evaluated."""
     if any(step.access is None for step in (*found.before, *found.again)):
         return False
@@ -124,7 +124,7 @@ def _stall(program: Program, model: Model, found: Round) -> Stall | Literal[Fals
     return Stall(tuple(waits), candidate.execution({}), unscheduled=found.stays)
 
 
-def periodic(program: Program, found: Round) -> Periodic | None:
+def periodic(program: Program, found: InterleavedLasso) -> Periodic | None:
     """An interleaving as an execution: who reads from whom, and the orders. Fences are where their threads come to them."""
     said: list[list[int | None]] = [[] for _ in program.threads]
     sources: dict[Point, tuple[Point, ...]] = {}
@@ -213,19 +213,19 @@ class Interleavings:
             if to in inside
         )
 
-    def find(self, progress: Progress) -> Round | None:
+    def find(self, progress: Progress) -> InterleavedLasso | None:
         """An execution without end, if there is any."""
         for inside, state, moving in self._parts:
             if self.schedule.allows(progress, *self._status(state[0]), moving):
                 return self._round(self.first, state, inside, moving)
         return None
 
-    def ending(self) -> Round | None:
+    def ending(self) -> InterleavedLasso | None:
         """An execution in which all threads end, if there is any."""
         if all(any(node != END for node in nodes) for nodes, _ in self.states):
             return None
         steps, _ = self._way(self.first, lambda state, _: all(node == END for node in state[0]), None)
-        return Round(tuple(steps), ())
+        return InterleavedLasso(tuple(steps), ())
 
     def _held(self, memory: tuple[int, ...], at: int) -> int:
         return memory[at] if at < len(memory) else self.initial[at]
@@ -354,7 +354,9 @@ class Interleavings:
 
     # The way there, and the way round.
 
-    def _round(self, first: ThreadsState, into: ThreadsState, inside: set[ThreadsState], moving: set[int]) -> Round:
+    def _round(
+        self, first: ThreadsState, into: ThreadsState, inside: set[ThreadsState], moving: set[int]
+    ) -> InterleavedLasso:
         before, at = self._way(first, lambda s, _: s in inside, None)
         again: list[AccessStep] = []
         begin = at
@@ -368,7 +370,7 @@ class Interleavings:
         late = {t: self.schedule.waiting_for(t, ended) for t, gone in enumerate(ended) if not gone}
         stays = [t for t, some in late.items() if not some and t not in moving]
         names = tuple((t, self._kernels_of(some)) for t, some in late.items() if some)
-        return Round(tuple(before), (*again, *steps), tuple(stays), names)
+        return InterleavedLasso(tuple(before), (*again, *steps), tuple(stays), names)
 
     def _kernels_of(self, threads: Sequence[int]) -> tuple[str, ...]:
         return tuple(k.name for k in self.program.kernels if not k.threads.isdisjoint(threads))

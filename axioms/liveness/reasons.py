@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from axioms.encode.encoding import Encoding
 from axioms.events.encounters import WARP
-from axioms.events.event import Event, Misuse
+from axioms.events.event import BarrierMisuse, Event
 from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.liveness.blocking import Blocking, Stop, is_arrival
 from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sync.arrivals import EARLY
-from axioms.sync.numbered_barriers import Instances
+from axioms.sync.numbered_barriers import BarrierInstances
 from axioms.sync.rounds import RoundPart, Rounds
 from ptxcore.isa.effect_kinds import MBARRIER
 from ptxcore.machine.ir.effects import Effect
@@ -26,7 +26,7 @@ class Reasons:
         self.ends = [encoding.truth(e) for e in giving.ends]
         self._known: dict[tuple[int, int, int], int] = {}
         #: Who arrives again at a barrier before it is complete, where that is looked at.
-        self.early: list[Misuse] = []
+        self.early: list[BarrierMisuse] = []
         self.stopped: dict[tuple[int, int], int] = {
             (s.thread, s.effect): encoding.truth(s.guard) for s in giving.stops if s.kind == "barrier"
         }
@@ -135,7 +135,7 @@ class Reasons:
         self.formula.add([-begins, over, came])
         early = self.formula.conj_all([begins, -over, came], BOTH)
         if early != FALSE:
-            self.early.append(Misuse(early, EARLY, (arrival,)))
+            self.early.append(BarrierMisuse(early, EARLY, (arrival,)))
 
     def _over(self, rounds: Rounds, k: int) -> int:
         """The literal of "whoever must arrive in round k has, and the others have ended"."""
@@ -186,7 +186,7 @@ class Reasons:
                     there = [self.formula.disj([-missing.get(t, FALSE), self.ends[t]], BOTH) for t in mates]
                     self._with_warp(part.event, here, there, reasons)
 
-    def _arrivals_at_instances(self, instances: Instances, reasons: bool) -> None:
+    def _arrivals_at_instances(self, instances: BarrierInstances, reasons: bool) -> None:
         for x, member in enumerate(instances.members):
             mates = self.giving.warp_mates[member.arrive.thread]
             if mates and is_arrival(member.effect):
@@ -201,7 +201,7 @@ class Reasons:
         if reasons and stop != FALSE:
             self.formula.add([-here, -stop, -whole])
 
-    def _at_instances(self, instances: Instances) -> None:
+    def _at_instances(self, instances: BarrierInstances) -> None:
         for x, member in enumerate(instances.members):
             if member.wait is None:
                 continue
@@ -210,7 +210,7 @@ class Reasons:
                 if stop != FALSE:
                     self.formula.add([-stop, -self._complete(instances, x, k)])
 
-    def _one_after_another(self, instances: Instances) -> None:
+    def _one_after_another(self, instances: BarrierInstances) -> None:
         """An instance begins when the one before it is complete."""
         members = range(len(instances.members))
         for k in range(instances.bound - 1):
@@ -226,7 +226,7 @@ class Reasons:
                         came = instances.arrived(arrival.thread, x, k)
                         self._comes_again(arrival, together, self._complete(instances, x, k), came)
 
-    def _complete(self, instances: Instances, x: int, k: int) -> int:
+    def _complete(self, instances: BarrierInstances, x: int, k: int) -> int:
         """The literal of "the instance in which member x is number k has all its arrivals"."""
         key = id(instances), -1 if _is_one(instances) else x, k
         known = self._known.get(key)
@@ -234,7 +234,7 @@ class Reasons:
             known = self._known[key] = self._new_complete(instances, x, k)
         return known
 
-    def _new_complete(self, instances: Instances, x: int, k: int) -> int:
+    def _new_complete(self, instances: BarrierInstances, x: int, k: int) -> int:
         formula = self.formula
         effect = instances.members[x].effect
         arrived = {t: instances.arrived(t, x, k) for t in instances.threads}
@@ -282,7 +282,7 @@ class Reasons:
                 self.formula.add([*unless, -self.encoding.executed.literals[operation.index], -follows])
 
 
-def _is_one(instances: Instances) -> bool:
+def _is_one(instances: BarrierInstances) -> bool:
     """Whether all members are certainly at one barrier, of one number of threads."""
     first = instances.same[0]
     same = all(row is first for row in instances.same) and set(first) == {TRUE}

@@ -52,7 +52,7 @@ from axioms.witness.missing_arrivals import absent, awaited, missing_from_phase
 from axioms.witness.stalls import ABORTS, Bounded, Stall, Wait, abort_of, repeated
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
-from ptxcore.machine.ir.effects import Cut
+from ptxcore.machine.ir.effects import CutLoop
 from ptxcore.machine.ir.steps import may_abort, may_wait
 
 if TYPE_CHECKING:
@@ -145,9 +145,9 @@ def _matters(program: Program, kinds: Sequence[str]) -> bool:
     return any(map(matters, steps))
 
 
-def _loops(program: Program) -> tuple[tuple[Cut, tuple[int, ...]], ...]:
+def _loops(program: Program) -> tuple[tuple[CutLoop, tuple[int, ...]], ...]:
     """The loops that bounds may have cut, each with its threads."""
-    found: dict[tuple[str, int], tuple[Cut, list[int]]] = {}
+    found: dict[tuple[str, int], tuple[CutLoop, list[int]]] = {}
     for t, thread in enumerate(program.threads):
         for cut in thread.execution.cuts:
             line = cut.instruction.span.line if cut.instruction else 0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from axioms.errors import UnsupportedProgram
 from ptxcore.values.floats import to_integer
-from ptxcore.values.ieee import FORMATS, Format
+from ptxcore.values.ieee import FORMATS, FloatFormat
 from ptxcore.values.terms import Term
 
 _ROUNDING = {"rn": "RNE", "rna": "RNA", "rz": "RTZ", "rm": "RTN", "rp": "RTP"}
@@ -32,7 +32,7 @@ def _shown(formats: Sequence[object]) -> str:
     return ", ".join(f".{f}" for f in formats if isinstance(f, str))
 
 
-def _sort(form: Format) -> str:
+def _sort(form: FloatFormat) -> str:
     return f"{form.exponent} {form.fraction + 1}"
 
 
@@ -40,14 +40,14 @@ def _bits(value: int, width: int) -> str:
     return f"(_ bv{value} {width})"
 
 
-def _number(form: Format, bits: str) -> str:
+def _number(form: FloatFormat, bits: str) -> str:
     """Bits as a number of the theory."""
     if form.padding:
         bits = f"((_ extract {form.width - 1} {form.padding}) {bits})"
     return f"((_ to_fp {_sort(form)}) {bits})"
 
 
-def _back(form: Format, number: str, nan: str | None = None) -> str:
+def _back(form: FloatFormat, number: str, nan: str | None = None) -> str:
     """A number of the theory as bits; NaN as `nan`, canonical unless that is given."""
     written = "(fp.to_ieee_bv r!)"
     if form.padding:
@@ -55,7 +55,7 @@ def _back(form: Format, number: str, nan: str | None = None) -> str:
     return f"(let ((r! {number})) (ite (fp.isNaN r!) {nan or _bits(form.nan, form.width)} {written}))"
 
 
-def _quiet(form: Format, operands: Sequence[str]) -> str:
+def _quiet(form: FloatFormat, operands: Sequence[str]) -> str:
     """The NaN that an operation gives: as `ptxcore.values.ieee.quiet`."""
     result = _bits(form.nan, form.width)
     if form.name == "f64":
@@ -148,13 +148,13 @@ def _to_integer(signed: bool) -> Callable[[Term, str, Sequence[str]], str]:
     return write
 
 
-def _real(form: Format, value: int) -> str:
+def _real(form: FloatFormat, value: int) -> str:
     """An integer as a number of a format; beyond its range, infinity."""
     real = f"{abs(value)}.0"
     return f"((_ to_fp {_sort(form)}) RNE {f'(- {real})' if value < 0 else real})"
 
 
-def _nan_as_integer(form: Format, width: int, signed: bool) -> int:
+def _nan_as_integer(form: FloatFormat, width: int, signed: bool) -> int:
     """What NaN becomes as an integer: what `ptxcore.values.floats` says."""
     value = to_integer(form.name, form.nan, width, signed)
     assert type(value) is int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.events.encounters import WARP
-from axioms.events.event import Event, Misuse
+from axioms.events.event import BarrierMisuse, Event
 from axioms.program import Program, ends_by
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 from axioms.sat.relations import Executed
@@ -71,9 +71,9 @@ class Gathered:
         self.together: dict[tuple[int, int], int] = {}
         self.at_once: dict[int, int] = {}
         self.reductions: list[tuple[Arrival, list[Arrival]]] = []
-        self.misuse: list[Misuse] = []
+        self.misuse: list[BarrierMisuse] = []
         self.odd: dict[int, list[int]] = {}  # arrivals with the literals of "its numbers are wrong"
-        self.early: list[Misuse] = []  # misuse that excuses nobody from waiting
+        self.early: list[BarrierMisuse] = []  # misuse that excuses nobody from waiting
         self.absences: list[
             tuple[int, int]
         ] = []  # threads that never arrive where somebody passes, each with the literal
@@ -148,7 +148,7 @@ class Gathered:
             ):
                 literal = self.formula.conj(m.executed, self.lowering.condition(wrong), BOTH)
                 if literal != FALSE:
-                    self.misuse.append(Misuse(literal, reason, (m.arrive,)))
+                    self.misuse.append(BarrierMisuse(literal, reason, (m.arrive,)))
                     self.odd.setdefault(m.arrive.index, []).append(literal)
 
     def reduce(self, members: list[Arrival]) -> None:

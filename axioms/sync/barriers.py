@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from axioms.cat.evaluate import bits
 from axioms.errors import UnsupportedProgram
 from axioms.events.encounters import BarrierMeeting, meeting_at
-from axioms.events.event import Event, Misuse
+from axioms.events.event import BarrierMisuse, Event
 from axioms.program import Program
 from axioms.sat.acyclicity import cycles, edges
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
@@ -34,7 +34,7 @@ from axioms.sat.relations import Executed, Relation, filled, merged, union
 from axioms.sat.values import Lowering
 from axioms.sync.arrivals import DIVERGENT, EARLY, Arrival, Gathered, LiteralRows, mixed
 from axioms.sync.named_barriers import NamedBarriers
-from axioms.sync.numbered_barriers import Instances
+from axioms.sync.numbered_barriers import BarrierInstances
 from axioms.sync.rounds import RoundPart, Rounds
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
@@ -57,7 +57,7 @@ class Barriers(Gathered):
         self._cluster_order: LiteralRows = {}
         self._barriers = 0
         self.meetings: list[Rounds] = []
-        self.counted: list[Instances] = []
+        self.counted: list[BarrierInstances] = []
         self.named: list[NamedBarriers] = []
         self._find()
         size = program.size
@@ -143,7 +143,7 @@ class Barriers(Gathered):
         meeting = [t for lane, t in enumerate(mates) if mask >> lane & 1]
         reason = "bar.warp.sync by a thread that its member mask does not name"
         strange = [m for m in members if m.arrive.thread not in meeting and m.executed != FALSE]
-        self.misuse += [Misuse(m.executed, reason, (m.arrive,)) for m in strange]
+        self.misuse += [BarrierMisuse(m.executed, reason, (m.arrive,)) for m in strange]
         named = [m for m in members if m.arrive.thread in meeting]
         if named:
             self._meet(BarrierMeeting(tuple(meeting)), named, meeting)
@@ -225,7 +225,7 @@ class Barriers(Gathered):
                         self.relate(self.renewed, other.event, b.event, self.formula.conj(both, z, BOTH))
                     early = self.formula.conj(both, missing, BOTH)
                     if early != FALSE:
-                        self.early.append(Misuse(early, EARLY, (a.event, b.event)))
+                        self.early.append(BarrierMisuse(early, EARLY, (a.event, b.event)))
 
     def _divergent(self, arrivals: list[tuple[RoundPart, int]]) -> None:
         """Threads of one warp come to an aligned barrier by one instruction."""
@@ -239,7 +239,7 @@ class Barriers(Gathered):
                 if self.diverge(a.event, b.event):
                     both = self.formula.conj(x, y, BOTH)
                     if both != FALSE:
-                        self.misuse.append(Misuse(both, DIVERGENT, (a.event, b.event)))
+                        self.misuse.append(BarrierMisuse(both, DIVERGENT, (a.event, b.event)))
 
     def _mixed(self, arrivals: list[tuple[Arrival, int]]) -> None:
         """`red` and others, or `red` of different operations, in one round: undefined."""
@@ -249,7 +249,7 @@ class Barriers(Gathered):
             why = mixed(a.effect, b.effect)
             both = self.formula.conj(x, y, BOTH) if why else FALSE
             if both != FALSE:
-                self.misuse.append(Misuse(both, why, (a.arrive, b.arrive)))
+                self.misuse.append(BarrierMisuse(both, why, (a.arrive, b.arrive)))
 
     def _of_cluster(self, threads: list[int], parts: list[RoundPart]) -> None:
         self._barriers += 1
@@ -290,7 +290,7 @@ class Barriers(Gathered):
     def _numbered(self, threads: list[int], members: list[Arrival]) -> None:
         identities = {m.effect.identity for m in members}
         self._barriers += len(identities) + any(type(i) is Term for i in identities)
-        self.counted.append(Instances(self, threads, members))
+        self.counted.append(BarrierInstances(self, threads, members))
 
     def _no_deadlock(self) -> None:
         """Program order, instances, waiting for arrivals and for exits form no cycle, unless behind the misuse of a barrier."""

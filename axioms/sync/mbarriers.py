@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from axioms.cat.evaluate import bits, closure
 from axioms.events.barrier_events import COUNTED, early_no
-from axioms.events.event import Misuse
+from axioms.events.event import BarrierMisuse
 from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.program import Program
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
@@ -56,7 +56,7 @@ class Mbarriers:
         waits on each object."""
         self.program, self.executed, self.lowering, self.formula, self.tick = program, executed, lowering, formula, tick
         self.flows: list[tuple[int, Term, Value]] = []
-        self.misuse: list[Misuse] = []
+        self.misuse: list[BarrierMisuse] = []
         self.objects: list[_Object] = []
         order, source, denied = LiteralRows(), LiteralRows(), LiteralRows()
         #: What anything looks at of what operations return: no number where an operation can be nowhere.
@@ -316,7 +316,7 @@ class _Object:
                         self._flow(step, here, literal, state.content)
             self._wreck(step, wrecked)
             for reason, literals in reasons.items():
-                self.whole.misuse.append(Misuse(self.formula.disj(literals, BOTH), reason, (step.event,)))
+                self.whole.misuse.append(BarrierMisuse(self.formula.disj(literals, BOTH), reason, (step.event,)))
 
     def _placed(self) -> Iterator[tuple[Transition, list[int], StateLiterals]]:
         """Operations and waits with their positions, and the states that they can find there."""
@@ -427,7 +427,7 @@ class _Object:
                     ]
                     unseen = self.formula.conj_all([literal, *[-l for l in earlier]], BOTH)
                     if unseen != FALSE:
-                        self.whole.misuse.append(Misuse(unseen, UNSEEN, (step.event,)))
+                        self.whole.misuse.append(BarrierMisuse(unseen, UNSEEN, (step.event,)))
 
     def denials(self, rows: LiteralRows) -> None:
         """Which operations ended the phase that a wait asks for, where it says no although the phase is over."""

@@ -11,7 +11,7 @@ from ptxcore.values.terms import Term, Value
 if TYPE_CHECKING:
     from axioms.sync.arrivals import Arrival
     from axioms.sync.named_barriers import NamedBarriers
-    from axioms.sync.numbered_barriers import Instances
+    from axioms.sync.numbered_barriers import BarrierInstances
     from axioms.sync.rounds import Rounds
 
 
@@ -21,7 +21,7 @@ class NoBarriers:
     misuse: tuple[tuple[int, str], ...] = ()
     reductions: tuple[tuple[Arrival, list[Arrival]], ...] = ()
     absences: tuple[tuple[int, int], ...] = ()
-    counted: tuple[Instances, ...] = ()
+    counted: tuple[BarrierInstances, ...] = ()
     meetings: tuple[Rounds, ...] = ()
     named: tuple[NamedBarriers, ...] = ()
 

@@ -10,14 +10,14 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from axioms.events.encounters import WARP
-from axioms.events.event import Misuse
+from axioms.events.event import BarrierMisuse
 from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sync.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, Arrival, Gathered, mixed
 from ptxcore.values import terms
 from ptxcore.values.terms import Term
 
 
-class Instances:
+class BarrierInstances:
     """Barriers of one CTA, by counting: `number[x][k]` is the literal of "member x is in instance k of its barrier"."""
 
     def __init__(self, whole: Gathered, threads: list[int], members: list[Arrival]) -> None:
@@ -220,7 +220,7 @@ class Instances:
                 self._disagree_early(x, y, k, wrong)
             elif wrong != FALSE:
                 reason = mixed(b.effect, m.effect) or DIFFERENT_COUNTS
-                self.whole.misuse.append(Misuse(wrong, reason, (b.arrive, m.arrive)))
+                self.whole.misuse.append(BarrierMisuse(wrong, reason, (b.arrive, m.arrive)))
                 found.append((x, wrong))
         return found
 
@@ -239,7 +239,7 @@ class Instances:
                 whole.relate(whole.order, self.members[a].arrive, self.members[b].arrive, order)
         wrong = formula.conj(together, formula.disj([first, second], BOTH), BOTH)
         if wrong != FALSE:
-            whole.early.append(Misuse(wrong, DIFFERENT_COUNTS, (self.members[x].arrive, self.members[y].arrive)))
+            whole.early.append(BarrierMisuse(wrong, DIFFERENT_COUNTS, (self.members[x].arrive, self.members[y].arrive)))
             self.disagreed.setdefault(k, []).append((x, wrong))
 
     def _has_room(self, x: int, k: int) -> int:
@@ -302,7 +302,7 @@ class Instances:
                     self.formula.conj_all([self.number[x][k], self.number[y][k], self.same[x][y]], BOTH)
                     for k in range(self.bound)
                 ]
-                self.whole.misuse.append(Misuse(self.formula.disj(meet, BOTH), DIVERGENT, (a.arrive, b.arrive)))
+                self.whole.misuse.append(BarrierMisuse(self.formula.disj(meet, BOTH), DIVERGENT, (a.arrive, b.arrive)))
 
     def _renew(self) -> None:
         """Who arrives again without having waited must know in another way that everybody has come, and they must have."""
@@ -328,4 +328,4 @@ class Instances:
             enough = at_least[count // WARP] if count // WARP < len(at_least) else FALSE
             early = formula.conj_all([both, holds, -enough], BOTH)
             if early != FALSE:
-                whole.early.append(Misuse(early, EARLY, (self.members[x].arrive, b.arrive)))
+                whole.early.append(BarrierMisuse(early, EARLY, (self.members[x].arrive, b.arrive)))

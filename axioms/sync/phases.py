@@ -29,7 +29,7 @@ def states_found(program: Program, sequences: Sequence[Sequence[int]]) -> Iterat
                 content = event.effect.value
 
 
-class Phases:
+class MbarrierPhases:
     """`mbo`, `mbrf` and `denied` of an execution, and what is wrong with it. `sequences` are the operations and waits of each
     mbarrier object in their order."""
 

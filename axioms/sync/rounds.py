@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from axioms.events.encounters import BarrierMeeting
-from axioms.events.event import Event, Misuse
+from axioms.events.event import BarrierMisuse, Event
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 
 
@@ -49,7 +49,7 @@ class Rounds:
         self.apart = all(part.arrive is None or part.wait is None for part in parts)
         self.arrivals: list[list[tuple[RoundPart, int]]] = []
         self.waits: list[list[tuple[RoundPart, int]]] = []
-        self.unpaired: list[Misuse] = []  # a wait without an arrival, an arrival before the wait
+        self.unpaired: list[BarrierMisuse] = []  # a wait without an arrival, an arrival before the wait
         by_thread: dict[int, list[RoundPart]] = {}
         for part in self.parts:
             by_thread.setdefault(part.thread, []).append(part)
@@ -89,7 +89,7 @@ class Rounds:
                 if what == "arrives"
                 else "barrier.cluster.wait by a thread that has not arrived"
             )
-            self.unpaired.append(Misuse(wrong, reason, (event,)))
+            self.unpaired.append(BarrierMisuse(wrong, reason, (event,)))
 
     @staticmethod
     def _add(rounds: list[list[tuple[RoundPart, int]]], k: int, part: RoundPart, literal: int) -> None:

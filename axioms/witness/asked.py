@@ -11,7 +11,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.program import Program
 
 if TYPE_CHECKING:
-    from axioms.cat.residual import Facts
+    from axioms.cat.residual import ExecutionFacts
     from axioms.witness.candidate import Candidate
 
 
@@ -46,8 +46,8 @@ def refuse(program: Program, model: Model) -> None:
         )
 
 
-def _facts(candidate: Candidate) -> tuple[Facts, _Seen]:
-    from axioms.cat.residual import Facts
+def _facts(candidate: Candidate) -> tuple[ExecutionFacts, _Seen]:
+    from axioms.cat.residual import ExecutionFacts
 
     program = candidate.program
 
@@ -61,7 +61,7 @@ def _facts(candidate: Candidate) -> tuple[Facts, _Seen]:
         return program.location_of(program.events[index])
 
     seen = _Seen(candidate.base())
-    return Facts(program.size, seen, value, place), seen
+    return ExecutionFacts(program.size, seen, value, place), seen
 
 
 def allowed(candidate: Candidate) -> bool:

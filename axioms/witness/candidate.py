@@ -24,7 +24,7 @@ from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
     from axioms.cat.nodes import Node
-    from axioms.sync.phases import Phases
+    from axioms.sync.phases import MbarrierPhases
     from axioms.witness.checker import Judged
 
 #: Definitions of a model that are shown in witnesses where it has them, and under which name.
@@ -274,13 +274,13 @@ class Candidate:
         return []
 
     @functools.cached_property
-    def phases(self) -> Phases | None:
+    def phases(self) -> MbarrierPhases | None:
         """None for a program without barriers, whose phases are nothing."""
         if self.program.kinds.isdisjoint(("barrier", "mbarrier")):
             return None
-        from axioms.sync.phases import Phases
+        from axioms.sync.phases import MbarrierPhases
 
-        return Phases(self.program, self.alive, self.sequences, self.symbols)
+        return MbarrierPhases(self.program, self.alive, self.sequences, self.symbols)
 
     @property
     def evaluation(self) -> Evaluation:

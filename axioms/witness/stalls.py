@@ -11,7 +11,7 @@ from axioms.witness.execution import Execution
 from axioms.witness.missing_arrivals import Awaited, MissingArrivals
 from axioms.witness.result import Undefined
 from ptxcore.isa.effect_kinds import STOP
-from ptxcore.machine.ir.effects import Cut, Effect
+from ptxcore.machine.ir.effects import CutLoop, Effect
 from ptxcore.syntax.tree import Instruction
 
 #: Ways to wait for ever.
@@ -66,7 +66,7 @@ class Bounded(NamedTuple):
     """No execution was found, and a bound of loops cut some off that may be one: `loops` are those loops, each with its
     threads."""
 
-    loops: tuple[tuple[Cut, tuple[int, ...]], ...] = ()
+    loops: tuple[tuple[CutLoop, tuple[int, ...]], ...] = ()
 
 
 def abort_of(effect: Effect) -> str | None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from litmus.cycles import copies
 from litmus.cycles.code import WrittenThread, columns, location_name
-from litmus.cycles.cycle import CycleLayout, Outcome, Refused
+from litmus.cycles.cycle import CycleLayout, CycleOutcome, RefusedCycle
 from litmus.cycles.edges import Edge, shown
 from litmus.cycles.normal import least_rotation
 from litmus.cycles.places import Placement, label, places
@@ -33,7 +33,7 @@ _Parts = tuple[tuple[tuple[AnyStatement, ...], ...], tuple[Location, ...], tuple
 
 def builder(layout: CycleLayout, name: str) -> Callable[[Placement], Test]:
     """What makes the test of a cycle with its threads at the places that it is given, with the cycle as its comment. It raises
-    `Refused` where they cannot stand so."""
+    `RefusedCycle` where they cannot stand so."""
     cycle, meta = written(layout.edges), information(layout)
     alike = None if is_synchronised(layout) else _parts(layout, None)
 
@@ -110,7 +110,7 @@ def _proposition(layout: CycleLayout, written: Sequence[WrittenThread]) -> Propo
     return ways[0] if len(ways) == 1 else Or(tuple(ways))
 
 
-def _one(layout: CycleLayout, written: Sequence[WrittenThread], outcome: Outcome) -> Proposition:
+def _one(layout: CycleLayout, written: Sequence[WrittenThread], outcome: CycleOutcome) -> Proposition:
     wide, copied = copies.wide(layout), copies.copied(layout)
     named = sorted((location_name(n), value, n in wide) for n, value in outcome.finals)
     reads = dict(outcome.reads)
@@ -132,12 +132,14 @@ def _copied(layout: CycleLayout, i: int, value: int) -> Compare:
 
 
 def refuse_hidden_order(layout: CycleLayout) -> None:
-    """Raises `Refused` where nothing tells in which order accesses of one location come: two reductions, or a copy and an
+    """Raises `RefusedCycle` where nothing tells in which order accesses of one location come: two reductions, or a copy and an
     access of its own thread; and for other copies that there are not."""
     copies.refuse(layout)
     seen: set[int] = set()
     for i, event in enumerate(layout.events):
         if event.annotation.operation in ("red", "reduce"):
             if event.location in seen:
-                raise Refused(i - 1, "two reductions of one location: no final state tells in which order they came")
+                raise RefusedCycle(
+                    i - 1, "two reductions of one location: no final state tells in which order they came"
+                )
             seen.add(event.location)

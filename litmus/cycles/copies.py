@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from litmus.cycles.annotations import COPIES
-from litmus.cycles.cycle import CycleEvent, CycleLayout, Refused
+from litmus.cycles.cycle import CycleEvent, CycleLayout, RefusedCycle
 from litmus.cycles.edges import COPIED, COPYING, REMOTE, WAITING, Edge
 from litmus.test import Location
 from ptxcore.syntax.tree import Address, Immediate, Name, Operand
@@ -63,14 +63,15 @@ def handed(layout: CycleLayout) -> Iterator[tuple[int, int]]:
 
 
 def spaces(layout: CycleLayout) -> dict[int, str]:
-    """The state spaces of the locations that copies access. Raises `Refused` where one copy needs another than the next."""
+    """The state spaces of the locations that copies access. Raises `RefusedCycle` where one copy needs another than the
+    next."""
     found: dict[int, str] = {}
     for i, event in enumerate(layout.events):
         if event.annotation.operation not in COPIES:
             continue
         own, _ = _spaces(layout, i)
         if found.setdefault(event.location, own) != own:
-            raise Refused(
+            raise RefusedCycle(
                 i,
                 "this copy needs its location in another state space than the copy before",
                 "cp.async goes from global to shared memory, a bulk copy back, with BulkMbar as cp.async",
@@ -182,36 +183,36 @@ def _is_over(layout: CycleLayout, a: int, b: int) -> bool:
 
 
 def _refuse_remote(layout: CycleLayout) -> None:
-    """Raises `Refused` for operations that there are not: reads, addresses that depend on a read."""
+    """Raises `RefusedCycle` for operations that there are not: reads, addresses that depend on a read."""
     for i, _ in handed(layout):
         kind, before = layout.edges[i].kind, layout.edges[i - 1]
         if layout.events[i].direction == "R":
-            raise Refused(i, f"{kind} hands over what was written, and this is a read", f"as in {kind}dWR")
+            raise RefusedCycle(i, f"{kind} hands over what was written, and this is a read", f"as in {kind}dWR")
         if before.kind == "Dp" and before.detail == "Addr":
-            raise Refused(i - 1, "its address is that of another CTA, and depends on no read", "as in DpCtrldW")
+            raise RefusedCycle(i - 1, "its address is that of another CTA, and depends on no read", "as in DpCtrldW")
     for i, event in enumerate(layout.events):
         if event.annotation.operation == "stasync" and layout.edges[i].kind != "StAsyncMbar":
-            raise Refused(i, "who stores with st.async tells an mbarrier object of it", "as in StAsyncMbardWR")
+            raise RefusedCycle(i, "who stores with st.async tells an mbarrier object of it", "as in StAsyncMbardWR")
 
 
 def refuse(layout: CycleLayout) -> None:
-    """Raises `Refused` for copies of which there is no test: nothing would tell in which order they and other accesses of their
-    thread come, no register has what they read."""
+    """Raises `RefusedCycle` for copies of which there is no test: nothing would tell in which order they and other accesses of
+    their thread come, no register has what they read."""
     _refuse_remote(layout)
     if not spaces(layout):
         return
     for i, edge in enumerate(layout.edges):
         here, following = layout.events[i], layout.events[(i + 1) % len(layout.events)]
         if edge.kind == "Dp" and is_copy(here):
-            raise Refused(
+            raise RefusedCycle(
                 i, "nothing depends on what a copy reads: it is in no register", "a wait for it, as CpAsyncdRW"
             )
         if edge.kind == "Dp" and edge.detail == "Data" and is_copy(following):
-            raise Refused(i, "a copy writes what is in memory, and no data depends on a read", "as in DpAddrdW")
+            raise RefusedCycle(i, "a copy writes what is in memory, and no data depends on a read", "as in DpAddrdW")
     places = set(spaces(layout))
     for i, event in enumerate(layout.events):
         if event.location in places and event.annotation.way:
-            raise Refused(i, "a copy goes to its location by its own name only", "without .alias and .const")
+            raise RefusedCycle(i, "a copy goes to its location by its own name only", "without .alias and .const")
     for events in layout.threads:
         for a, b in combinations(events, 2):
             if layout.events[a].location == layout.events[b].location:
@@ -223,12 +224,12 @@ def _refuse_unordered(layout: CycleLayout, a: int, b: int) -> None:
     between = {(layout.edges[i].kind, layout.edges[i].detail) for i in range(a, b)}
     first = layout.events[a].annotation.operation
     if first in _WAITS and not _is_over(layout, a, b):
-        raise Refused(
+        raise RefusedCycle(
             a, "the thread accesses the same location again without waiting for its copy", f"as in {_WAITS[first]}s"
         )
     wide = [_is_wide(layout.events[i]) for i in (a, b)]
     if wide == [False, True] and ("Proxy", "async") not in between:
-        raise Refused(
+        raise RefusedCycle(
             b - 1,
             "a bulk copy goes through another proxy, and nothing orders it with this access",
             "as in Proxy.asyncs",

@@ -14,7 +14,7 @@ from ptxcore.diagnostics import Diagnostic, InputError
 MOST_WRITES = 2
 
 
-class Refused(ValueError):
+class RefusedCycle(ValueError):
     """A cycle that no test can be made of. `at` is the number of the edge that breaks it; `hint` says what would be right."""
 
     def __init__(self, at: int, message: str, hint: str | None = None) -> None:
@@ -41,7 +41,7 @@ class CycleEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CycleOutcome:
     """How an execution with the cycle ends: what the reads that are looked at return, by their numbers, and the last values of
     the locations that are written twice."""
 
@@ -58,13 +58,13 @@ class CycleLayout:
     events: tuple[CycleEvent, ...]
     threads: tuple[tuple[int, ...], ...]
     locations: int
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CycleOutcome, ...]
 
 
 def resolved(edges: Sequence[Edge]) -> list[Edge]:
     """The same edges with all directions known, and with the same said of each event by the edge before and the one behind.
 
-    Raises `Refused` where two edges do not fit each other.
+    Raises `RefusedCycle` where two edges do not fit each other.
     """
     count = len(edges)
     found = [_direction(edges, i) for i in (*range(1, count), 0)]  # what the last edge leads back to is looked at last
@@ -81,7 +81,7 @@ def resolved(edges: Sequence[Edge]) -> list[Edge]:
                 one = _of_both(merged(edges[i - 2].last, previous.first), one)
             said.append(settled(one, "RW" if both else directions[i]))
         except Unfit as unfit:
-            raise Refused(i, str(unfit), unfit.hint) from None
+            raise RefusedCycle(i, str(unfit), unfit.hint) from None
     return [
         replace(
             edge,
@@ -116,7 +116,7 @@ def filled(edges: Sequence[Edge], annotation: Annotation) -> list[Edge]:
             except Unfit as unfit:
                 if both:
                     continue  # an atomic operation that cannot be so stays what it is
-                raise Refused(i, str(unfit), unfit.hint) from None
+                raise RefusedCycle(i, str(unfit), unfit.hint) from None
     return [replace(edge, first=said[i], last=said[(i + 1) % count]) for i, edge in enumerate(edges)]
 
 
@@ -134,24 +134,24 @@ def _direction(edges: Sequence[Edge], i: int) -> str:
     """What event `i` is, by the edge before it and its own."""
     a, b = edges[i - 1].target, edges[i].source
     if a == b == "*":
-        raise Refused(i, "whether there is a read or a write before this edge is open", "say it, as in PodWR")
+        raise RefusedCycle(i, "whether there is a read or a write before this edge is open", "say it, as in PodWR")
     if "*" not in (a, b) and a != b:
         words = {"R": "a read", "W": "a write"}
-        raise Refused(i, f"this edge starts at {words[b]}, and {edges[i - 1].bare} before it ends at {words[a]}")
+        raise RefusedCycle(i, f"this edge starts at {words[b]}, and {edges[i - 1].bare} before it ends at {words[a]}")
     return a if b == "*" else b
 
 
 def laid_out(edges: Sequence[Edge]) -> CycleLayout:
     """The events of a cycle that `resolved` gave, threads counted from its first edge on.
 
-    Raises `Refused` for a cycle of which no test with such a condition exists.
+    Raises `RefusedCycle` for a cycle of which no test with such a condition exists.
     """
     location, count = _locations(edges)
     accesses = [_accesses(edges, run) for run in _runs(edges)]
     for _, writes in accesses:
         if len(writes) > MOST_WRITES:
             message = "a third write to a location: no final state tells in which order they came"
-            raise Refused(writes[MOST_WRITES] - 1, message, "a cycle has at most two writes to a location")
+            raise RefusedCycle(writes[MOST_WRITES] - 1, message, "a cycle has at most two writes to a location")
     values = {write: nth for _, writes in accesses for nth, write in enumerate(writes, 1)}
     sources = {read: write for reads, _ in accesses for read, write in reads.items()}
     written = {location[write] for write in values}
@@ -164,7 +164,7 @@ def laid_out(edges: Sequence[Edge]) -> CycleLayout:
     else:
         ends = tuple((i, _value(values, sources[i])) for i in sorted(sources) if looked[i])
         lasts = {location[writes[-1]]: values[writes[-1]] for _, writes in accesses if len(writes) == MOST_WRITES}
-        outcomes = (Outcome(ends, tuple(sorted(lasts.items()))),)
+        outcomes = (CycleOutcome(ends, tuple(sorted(lasts.items()))),)
     threads = _threads(edges)
     thread = {i: t for t, events in enumerate(threads) for i in events}
     events = tuple(
@@ -200,7 +200,9 @@ def _locations(edges: Sequence[Edge]) -> tuple[list[int], int]:
     changes = sum(not edge.same for edge in edges)
     if changes == 1:
         at = next(i for i, edge in enumerate(edges) if not edge.same)
-        raise Refused(at, "the only edge to a different location leads back to the same", "two edges with d, or none")
+        raise RefusedCycle(
+            at, "the only edge to a different location leads back to the same", "two edges with d, or none"
+        )
     if not changes:
         return [0] * count, 1
     location = [0] * count
@@ -238,7 +240,7 @@ def _runs(edges: Sequence[Edge]) -> list[list[int]]:
     if not starts:
         starts = [i for i in range(count) if not edges[i - 1].communicates][:1]
     if not starts:
-        raise Refused(0, "no execution has a cycle of communication alone", "an edge such as PosRR is needed")
+        raise RefusedCycle(0, "no execution has a cycle of communication alone", "an edge such as PosRR is needed")
     runs = []
     for start in starts:
         run = [start]
@@ -248,11 +250,11 @@ def _runs(edges: Sequence[Edge]) -> list[list[int]]:
     return runs
 
 
-def _at_one_location(edges: Sequence[Edge], values: dict[int, int], looked: Sequence[bool]) -> tuple[Outcome, ...]:
+def _at_one_location(edges: Sequence[Edge], values: dict[int, int], looked: Sequence[bool]) -> tuple[CycleOutcome, ...]:
     """How all executions with a cycle of one location end: whichever of its edges coherence goes against."""
     writes = tuple(values)
     reads = [i for i, edge in enumerate(edges) if edge.source == "R" and looked[i]]
-    found: dict[Outcome, None] = {}
+    found: dict[CycleOutcome, None] = {}
     for order in permutations(writes):
         rank: dict[int | None, int] = {None: 0}
         rank.update((write, nth) for nth, write in enumerate(order, 1))
@@ -261,9 +263,9 @@ def _at_one_location(edges: Sequence[Edge], values: dict[int, int], looked: Sequ
             if all(_goes(edges, i, source, rank) for i in range(len(edges))):
                 ends = tuple((i, _value(values, source[i])) for i in reads)
                 last = ((0, values[order[-1]]),) if len(order) == MOST_WRITES else ()
-                found[Outcome(ends, last)] = None
+                found[CycleOutcome(ends, last)] = None
     if not found:
-        raise Refused(0, "no execution has this cycle: each read would have to read from a write that comes later")
+        raise RefusedCycle(0, "no execution has this cycle: each read would have to read from a write that comes later")
     return tuple(found)
 
 

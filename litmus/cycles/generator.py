@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from litmus.cycles.build import builder, refuse_hidden_order
-from litmus.cycles.cycle import CycleLayout, Refused, events_like, filled, laid_out, resolved
+from litmus.cycles.cycle import CycleLayout, RefusedCycle, events_like, filled, laid_out, resolved
 from litmus.cycles.edges import alphabet, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import normal
 from litmus.cycles.places import MOST_PLACED, UNIFORM, Placement, is_label, nearest, placements, read_label, rotations
-from litmus.cycles.search import MOST_EDGES, Bounds, crossed, refuse_mode, search
+from litmus.cycles.search import MOST_EDGES, SearchBounds, crossed, refuse_mode, search
 from litmus.cycles.synchronisation import together
 from litmus.test import Test
 
@@ -35,7 +35,7 @@ def generate(cycle: str, *, places: str = "", events: str = "") -> Iterator[Test
         refuse_hidden_order(layout)
         every = _tests(layout, name(edges), _placements(layout, places), lenient=places == "all")
         first = next(every, None)
-    except Refused as refused:
+    except RefusedCycle as refused:
         raise refused.error(edges, cycle) from None
     return chain([] if first is None else [first], every)
 
@@ -75,7 +75,7 @@ def enumerate(
     _refuse_places(places)
     if places == "all" and counts[1] > MOST_PLACED:
         raise ValueError(f"all ways to place threads are told of at most {MOST_PLACED} threads, not of {counts[1]}")
-    bounds = Bounds(sizes, counts, inner, mode, cumulative, one_location, events_like(events))
+    bounds = SearchBounds(sizes, counts, inner, mode, cumulative, one_location, events_like(events))
     return _enumerated(search(alphabet(edges), bounds, alphabet(relaxed) if relaxed else ()), places)
 
 
@@ -103,7 +103,7 @@ def _enumerated(layouts: Iterable[CycleLayout], places: str) -> Iterator[Test]:
     for layout in layouts:
         try:
             refuse_hidden_order(layout)
-        except Refused:
+        except RefusedCycle:
             continue
         called = name(layout.edges)
         if any(len(events) > 2 for events in layout.threads):  # else the name tells all edges
@@ -131,7 +131,7 @@ def _tests(layout: CycleLayout, called: str, where: Sequence[Placement], lenient
     for placement in where:
         try:
             test = build(placement)
-        except Refused:
+        except RefusedCycle:
             if not lenient:
                 raise
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from litmus.cycles.cycle import Refused
+from litmus.cycles.cycle import RefusedCycle
 from litmus.cycles.edges import Edge, before
 
 #: Shapes of threads (first and last access) from what comes first in a normal form.
@@ -56,12 +56,12 @@ COHERENCE = {
 def threads_of(edges: Sequence[Edge]) -> list[list[Edge]]:
     """The edges of each thread, the last of each leading to the next, from the first thread that begins on.
 
-    Raises `Refused` for a cycle within one thread.
+    Raises `RefusedCycle` for a cycle within one thread.
     """
     count = len(edges)
     start = next((i for i in range(count) if edges[i - 1].external), None)
     if start is None:
-        raise Refused(
+        raise RefusedCycle(
             count - 1, "this cycle never leaves its thread", "communication between threads ends in e, as in Rfe"
         )
     found: list[list[Edge]] = [[]]

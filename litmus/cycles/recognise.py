@@ -15,7 +15,7 @@ from itertools import islice, pairwise, product
 
 from litmus.cycles.accesses import CycleAccess, ElementCell, Unread, Walk, walks
 from litmus.cycles.build import builder, written
-from litmus.cycles.cycle import Refused, laid_out, resolved
+from litmus.cycles.cycle import RefusedCycle, laid_out, resolved
 from litmus.cycles.edges import COPYING, FENCES, PROXIES, WAITING, Edge, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import family, normal
@@ -408,7 +408,7 @@ def _makes(edges: Sequence[Edge], placement: Placement, test: Test) -> bool:
     try:
         layout = laid_out(resolved(edges))
         made = builder(layout, test.name)(placement)
-    except Refused:
+    except RefusedCycle:
         return False
     same = all(a.statements == b.statements for a, b in zip(made.threads, test.threads, strict=True))
     return same and made.condition == test.condition
@@ -421,7 +421,7 @@ def _own(test: Test) -> Recognised | None:
         return None
     try:
         edges = normal(resolved(read_cycle(said)))
-    except (InputError, Refused):
+    except (InputError, RefusedCycle):
         return None
     if sum(edge.external for edge in edges) != len(test.threads):
         return None

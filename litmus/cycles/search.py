@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from litmus.cycles.annotations import PLAIN, Annotation, Unfit, merged
-from litmus.cycles.cycle import CycleLayout, Refused, filled, laid_out, resolved
+from litmus.cycles.cycle import CycleLayout, RefusedCycle, filled, laid_out, resolved
 from litmus.cycles.edges import Edge
 from litmus.cycles.normal import normal
 
@@ -36,7 +36,7 @@ def refuse_mode(mode: str) -> None:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class SearchBounds:
     """What cycles are looked for: `sizes`, the least and greatest number of edges, and `threads` likewise; `inner`, the most
     accesses in a thread; `mode`, one of `MODES`; `cumulative`: whether a fence may stand next to an `Rf`; `one_location`:
     whether all accesses may be at one location; `events`: what is said of events of which no edge tells."""
@@ -51,7 +51,7 @@ class Bounds:
 
 
 def search(
-    alphabet: Sequence[Sequence[Edge]], bounds: Bounds, relaxed: Sequence[Sequence[Edge]] = ()
+    alphabet: Sequence[Sequence[Edge]], bounds: SearchBounds, relaxed: Sequence[Sequence[Edge]] = ()
 ) -> Iterator[CycleLayout]:
     """The cycles in normal form, those with fewer edges first. `alphabet` has sequences of edges; each counts as one. With
     `relaxed`, each cycle has exactly one of these sequences, once or more, beside those of `alphabet`."""
@@ -61,7 +61,7 @@ def search(
             cycle = [edge for item in found for edge in item]
             try:
                 layout = laid_out(normal(filled(resolved(cycle), bounds.events)))
-            except Refused:
+            except RefusedCycle:
                 continue
             if not wanted(layout, bounds):
                 continue
@@ -80,7 +80,7 @@ def crossed(lists: Sequence[Sequence[Sequence[Edge]]], events: Annotation) -> It
     for chosen in product(*lists):
         try:
             layout = laid_out(normal(filled(resolved([edge for item in chosen for edge in item]), events)))
-        except Refused:
+        except RefusedCycle:
             continue
         mark = _mark(layout)
         if mark not in seen:
@@ -99,7 +99,7 @@ def _plain(alphabet: Sequence[Sequence[Edge]]) -> bool:
 
 
 def _sequences(
-    alphabet: Sequence[Sequence[Edge]], size: int, bounds: Bounds, relaxed: Sequence[Sequence[Edge]]
+    alphabet: Sequence[Sequence[Edge]], size: int, bounds: SearchBounds, relaxed: Sequence[Sequence[Edge]]
 ) -> Iterator[list[Sequence[Edge]]]:
     if not relaxed:
         yield from _necklaces(alphabet, size, bounds, alphabet)
@@ -110,7 +110,7 @@ def _sequences(
 
 
 def _necklaces(
-    alphabet: Sequence[Sequence[Edge]], size: int, bounds: Bounds, safe: Sequence[Sequence[Edge]]
+    alphabet: Sequence[Sequence[Edge]], size: int, bounds: SearchBounds, safe: Sequence[Sequence[Edge]]
 ) -> Iterator[list[Sequence[Edge]]]:
     """The sequences of a size of which neighbours fit, also the last and the first, each the first of its rotations.
 
@@ -151,7 +151,9 @@ def _leading(item: Sequence[Edge]) -> tuple[int, bool]:
     return len(item), False
 
 
-def fitting(alphabet: Sequence[Sequence[Edge]], bounds: Bounds, safe: Sequence[Sequence[Edge]]) -> list[list[bool]]:
+def fitting(
+    alphabet: Sequence[Sequence[Edge]], bounds: SearchBounds, safe: Sequence[Sequence[Edge]]
+) -> list[list[bool]]:
     """Whether each item may stand before each other, where one edge of `safe` does not do for both."""
     order = [edge for item in safe for edge in item if len(item) == 1 and edge.kind == "Po"]
     fences = [edge for item in safe for edge in item if len(item) == 1 and edge.kind == "Fence"]
@@ -163,7 +165,7 @@ def _directions(edges: Sequence[Edge]) -> set[tuple[str, str]]:
     return {(edge.source, edge.target) for edge in edges}
 
 
-def _joins(a: Edge, b: Edge, bounds: Bounds, choice: Callable[[Edge, Edge], bool]) -> bool:
+def _joins(a: Edge, b: Edge, bounds: SearchBounds, choice: Callable[[Edge, Edge], bool]) -> bool:
     if a.target != b.source:
         return False
     try:
@@ -236,7 +238,7 @@ def _ppo(order: Directions, fences: Directions) -> Choice:
 _CHOICES = {"sc": _sc, "critical": _critical, "free": _free, "total": _free, "uni": _uni, "ppo": _ppo}
 
 
-def wanted(layout: CycleLayout, bounds: Bounds) -> bool:
+def wanted(layout: CycleLayout, bounds: SearchBounds) -> bool:
     """Whether a cycle is one of those that are looked for, by all of it."""
     edges = layout.edges
     if not bounds.threads[0] <= len(layout.threads) <= bounds.threads[1]:

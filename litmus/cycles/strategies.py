@@ -6,12 +6,12 @@ from hypothesis import assume, reject
 from hypothesis import strategies as st
 
 from litmus.cycles.build import refuse_hidden_order
-from litmus.cycles.cycle import CycleLayout, Refused, laid_out, resolved
+from litmus.cycles.cycle import CycleLayout, RefusedCycle, laid_out, resolved
 from litmus.cycles.edges import alphabet
 from litmus.cycles.generator import tests_of
 from litmus.cycles.normal import normal
 from litmus.cycles.places import placements
-from litmus.cycles.search import Bounds, fitting, wanted
+from litmus.cycles.search import SearchBounds, fitting, wanted
 from litmus.test import Test
 
 #: So many cycles are drawn before one is given up: many have three writes to a location, of which there is no test.
@@ -29,7 +29,7 @@ def layouts(
     """Cycles of `edges` as events, with `size` edges at least and at most, and at most so many `threads`; `mode` is as for
     `litmus.cycles.enumerate`."""
     items = alphabet(edges)
-    bounds = Bounds(size, (1, threads), mode=mode)
+    bounds = SearchBounds(size, (1, threads), mode=mode)
     fits = fitting(items, bounds, items)
     for _ in range(_TRIES):
         chosen = _closed(draw, fits, draw(st.integers(*size)))
@@ -38,7 +38,7 @@ def layouts(
         try:
             layout = laid_out(normal(resolved([edge for i in chosen for edge in items[i]])))
             refuse_hidden_order(layout)
-        except Refused:
+        except RefusedCycle:
             continue
         if wanted(layout, bounds):
             return layout

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from litmus.cycles import copies, remote
 from litmus.cycles.code import WrittenThread, step
-from litmus.cycles.cycle import CycleLayout, Refused
+from litmus.cycles.cycle import CycleLayout, RefusedCycle
 from litmus.cycles.edges import REMOTE, SYNCHRONISATION
 from litmus.cycles.places import Placement
 from litmus.test import Kernel, Location
@@ -44,12 +44,12 @@ def together(layout: CycleLayout) -> list[tuple[int, int, str]]:
 def synchronise(layout: CycleLayout, columns: Sequence[WrittenThread], placement: Placement) -> Synchronisation:
     """Adds to the columns what their edges of synchronisation need.
 
-    Raises `Refused` where threads stand so that they cannot meet, or would wait for each other for ever.
+    Raises `RefusedCycle` where threads stand so that they cannot meet, or would wait for each other for ever.
     """
     outward = [(events[-1], t, (t + 1) % len(layout.threads)) for t, events in enumerate(layout.threads)]
     kinds = [layout.edges[at].kind for at, _, _ in outward]
     if all(kind in SYNCHRONISATION for kind in kinds):
-        raise Refused(
+        raise RefusedCycle(
             outward[-1][0],
             "the threads would wait for each other in a circle",
             "one edge is to communicate, as Fre does",
@@ -57,7 +57,7 @@ def synchronise(layout: CycleLayout, columns: Sequence[WrittenThread], placement
     for a, b, _ in copies.together(layout):
         if placement[a][0] != placement[b][0]:
             at = next(i for i, event in enumerate(layout.events) if event.location in copies.spaces(layout))
-            raise Refused(
+            raise RefusedCycle(
                 at, f"a copy has P{a} and P{b} share memory of a CTA, and they are apart", "say where, as in @cta"
             )
     meeting = Synchronisation()
@@ -72,7 +72,7 @@ def synchronise(layout: CycleLayout, columns: Sequence[WrittenThread], placement
             continue
         barrier += 1
         if barrier >= _BARRIERS:
-            raise Refused(at, f"a CTA has {_BARRIERS} barriers, and this cycle needs more")
+            raise RefusedCycle(at, f"a CTA has {_BARRIERS} barriers, and this cycle needs more")
         both = step("bar.sync", Immediate(barrier), Immediate(_TWO_WARPS))
         if kind == "Bar":
             columns[a].statements.append(both)
@@ -85,20 +85,20 @@ def synchronise(layout: CycleLayout, columns: Sequence[WrittenThread], placement
 
 
 def _refuse_apart(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], placement: Placement) -> None:
-    """Raises `Refused` where two threads stand too far apart for what synchronises them."""
+    """Raises `RefusedCycle` where two threads stand too far apart for what synchronises them."""
     for (at, a, b), kind in zip(outward, kinds, strict=True):
         reach = _REACH.get(kind)
         level = 0 if reach == "cta" else 1
         if reach is not None and placement[a][level] != placement[b][level]:
             where = "CTA" if reach == "cta" else "cluster"
             message = f"{kind} is between threads of one {where}, and P{a} and P{b} are not"
-            raise Refused(at, message, f"say where, as in @{reach}")
+            raise RefusedCycle(at, message, f"say where, as in @{reach}")
 
 
 def _cluster_barrier(placement: Placement, columns: Sequence[WrittenThread], a: int, b: int, at: int) -> None:
     cluster = placement[a][1]
     if [t for t in range(len(placement)) if placement[t][1] == cluster] != sorted({a, b}):
-        raise Refused(
+        raise RefusedCycle(
             at,
             "a cluster's barrier is of all its threads, and more than these two are in it",
             "a Bar is of two threads",
@@ -141,7 +141,9 @@ def _kernels(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], plac
         return ()
     at = next(at for (at, _, _), kind in zip(outward, kinds, strict=True) if kind == "Stream")
     if len({cluster for _, cluster, _ in placement}) < len(placement) or len({gpu for _, _, gpu in placement}) > 1:
-        raise Refused(at, "with Stream each thread is a kernel of its own on one GPU", "leave out where they stand")
+        raise RefusedCycle(
+            at, "with Stream each thread is a kernel of its own on one GPU", "leave out where they stand"
+        )
     count = len(kinds)
     # From a thread that no kernel comes before, so that streams are in the order of their kernels.
     first = next(b for (_, _, b), kind in zip(outward, kinds, strict=True) if kind != "Stream")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ptxcore.advice.graph import BARRIERS, Graph
 from ptxcore.advice.values import NamedAddress, RegisterWriters, space_of
-from ptxcore.machine.ir.loop_nest import Loop, nest
+from ptxcore.machine.ir.loop_nest import NaturalLoop, nest
 from ptxcore.places import SCOPES
 from ptxcore.syntax.tree import Instruction, Label, Operand
 
@@ -59,7 +59,7 @@ class Access(NamedTuple):
         return self.writes and self.order in ("release", "acq_rel")
 
 
-class Function:
+class AdvisedFunction:
     """What is known of one function: its control flow, its registers, its accesses to shared state by instruction."""
 
     def __init__(self, statements: Sequence[Instruction | Label], spaces: Mapping[str, str], source: str) -> None:
@@ -90,7 +90,7 @@ class Function:
         yield Access(index, instruction, order, scope, place, self.registers.base(address), address)
 
     @cached_property
-    def loops(self) -> list[Loop]:
+    def loops(self) -> list[NaturalLoop]:
         """The loops, each once."""
         found = {loop: None for around in nest(self.graph.following).loops for loop in around}
         return list(found)

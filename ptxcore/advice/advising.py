@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptxcore.advice.accesses import ACCESSES, Function, order_of
+from ptxcore.advice.accesses import ACCESSES, AdvisedFunction, order_of
 from ptxcore.advice.barriers import divergent_barriers
 from ptxcore.advice.fences import needless_sc
 from ptxcore.advice.orders import unordered_signals, unordered_waits, weak_beside_strong
@@ -32,7 +32,7 @@ def advise(module: Module) -> list[Diagnostic]:
         if hasattr(statement, "space") and hasattr(statement, "names"):
             for declarator in statement.names:
                 spaces[declarator.name] = statement.space
-    functions = [Function(body, spaces, module.source) for body in _bodies(module) if _is_telling(body)]
+    functions = [AdvisedFunction(body, spaces, module.source) for body in _bodies(module) if _is_telling(body)]
     found = [advice for function in functions for advice in _of(function)]
     if not _has_orders(module):
         found = [advice._replace(fix=None) for advice in found]
@@ -41,7 +41,7 @@ def advise(module: Module) -> list[Diagnostic]:
     return sorted(found, key=lambda d: d.span)
 
 
-def _of(function: Function) -> Iterator[Diagnostic]:
+def _of(function: AdvisedFunction) -> Iterator[Diagnostic]:
     waiting = waits(function)
     yield from unordered_waits(function, waiting)
     yield from unordered_signals(function, waiting)

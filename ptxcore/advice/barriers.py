@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptxcore.advice.accesses import Function
+from ptxcore.advice.accesses import AdvisedFunction
 from ptxcore.advice.edits import warning
 from ptxcore.advice.graph import BARRIERS, postdominators
 from ptxcore.advice.values import THREAD
@@ -13,7 +13,7 @@ from ptxcore.diagnostics import Diagnostic
 from ptxcore.syntax.tree import Immediate, Instruction, Operand
 
 
-def divergent_barriers(function: Function) -> Iterator[Diagnostic]:
+def divergent_barriers(function: AdvisedFunction) -> Iterator[Diagnostic]:
     """Barriers behind a branch that depends on the thread, of which the other way comes back without one."""
     barriers = {
         i: number for i, instruction in enumerate(function.instructions)
@@ -48,7 +48,7 @@ def _divergent(barrier: Instruction, branch: Instruction) -> Diagnostic:
     )  # fmt: skip
 
 
-def _only_ends(function: Function, block: int) -> bool:
+def _only_ends(function: AdvisedFunction, block: int) -> bool:
     """Whether nothing is done from a block on: threads that come there have left, and barriers do not wait for them."""
     return all(function.instructions[i].opcode in ("ret", "exit") for i in function.graph.blocks[block]) and all(
         _only_ends(function, s) for s in function.graph.following[block] if s > block
@@ -66,7 +66,7 @@ def _of_all_threads(instruction: Instruction) -> Operand | None:
     return number if isinstance(number, Immediate) else None
 
 
-def _arm(function: Function, start: int, join: int, barriers: dict[int, Operand]) -> set[int]:
+def _arm(function: AdvisedFunction, start: int, join: int, barriers: dict[int, Operand]) -> set[int]:
     """The barriers between one way of a branch and where the ways meet."""
     found: set[int] = set()
     waiting, seen = [start], {join}

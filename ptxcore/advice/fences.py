@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from ptxcore.advice.accesses import Access, Function, fence_scope
+from ptxcore.advice.accesses import Access, AdvisedFunction, fence_scope
 from ptxcore.advice.edits import rewritten, warning
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.syntax.tree import Instruction
@@ -26,7 +26,7 @@ def _is_sc(instruction: Instruction) -> bool:
     return instruction.opcode == "fence" and "sc" in instruction.modifiers
 
 
-def needless_sc(functions: Sequence[Function]) -> Iterator[Diagnostic]:
+def needless_sc(functions: Sequence[AdvisedFunction]) -> Iterator[Diagnostic]:
     """Each `membar` and `fence.sc` of a module, where `fence.acq_rel` certainly is enough for all of them."""
     fences = [(f, i) for f in functions for i, instruction in enumerate(f.instructions) if _is_sc(instruction)]
     if not fences:

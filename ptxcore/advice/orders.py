@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ptxcore.advice.accesses import Access, Function
+from ptxcore.advice.accesses import Access, AdvisedFunction
 from ptxcore.advice.edits import order_span, ordered, warning
 from ptxcore.advice.graph import BARRIERS
 from ptxcore.advice.values import CTA, READ, THREAD
-from ptxcore.advice.waits import Wait
+from ptxcore.advice.waits import AdvisedWait
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.places import SCOPES
 
@@ -16,7 +16,7 @@ _SCOPES = " ".join(f".{scope}" for scope in SCOPES)
 _VOLATILE = "volatile is relaxed at system scope and orders nothing else"
 
 
-def unordered_waits(function: Function, waits: Iterable[Wait]) -> Iterator[Diagnostic]:
+def unordered_waits(function: AdvisedFunction, waits: Iterable[AdvisedWait]) -> Iterator[Diagnostic]:
     """Loops that wait with weak, relaxed or volatile accesses where what comes behind needs order."""
     for wait in waits:
         access = wait.access
@@ -47,7 +47,7 @@ def _unordered_wait(access: Access) -> Diagnostic:
     )  # fmt: skip
 
 
-def _needs_order(function: Function, wait: Wait) -> bool:
+def _needs_order(function: AdvisedFunction, wait: AdvisedWait) -> bool:
     """Whether some path from the access that waits comes to one that needs its order before anything orders it."""
     accesses, instructions = function.accesses, function.instructions
 
@@ -62,7 +62,7 @@ def _needs_order(function: Function, wait: Wait) -> bool:
     )
 
 
-def _is_protected(function: Function, access: Access, wait: Wait) -> bool:
+def _is_protected(function: AdvisedFunction, access: Access, wait: AdvisedWait) -> bool:
     """Whether a weak access is one that other threads may make conflict with, if they did not wait for each other. A load: of
     a place that the function also writes, or that others write, as they do what is waited for. A store: to a place that the
     function also reads, or, behind a lock, at an address that is not the thread's own. What is waited for in global memory
@@ -80,7 +80,7 @@ def _is_protected(function: Function, access: Access, wait: Wait) -> bool:
     return base in function.read or (wait.access.writes and not own)
 
 
-def _weak_wait(function: Function, wait: Wait) -> Iterator[Diagnostic]:
+def _weak_wait(function: AdvisedFunction, wait: AdvisedWait) -> Iterator[Diagnostic]:
     """A loop whose exit hangs on a weak load of what the loop does not write: another thread has to, which is a race."""
     access = wait.access
     for i in wait.inside:
@@ -98,7 +98,7 @@ def _weak_wait(function: Function, wait: Wait) -> Iterator[Diagnostic]:
     )  # fmt: skip
 
 
-def unordered_signals(function: Function, waits: Iterable[Wait]) -> Iterator[Diagnostic]:
+def unordered_signals(function: AdvisedFunction, waits: Iterable[AdvisedWait]) -> Iterator[Diagnostic]:
     """Relaxed and volatile writes to what a loop of the same function waits for, with weak stores before them that nothing
     orders."""
     waiting = {wait.access.at for wait in waits}
@@ -130,7 +130,7 @@ def _unordered_signal(access: Access) -> Diagnostic:
     )  # fmt: skip
 
 
-def _has_stores_before(function: Function, signal: Access, waiting: set[int]) -> bool:
+def _has_stores_before(function: AdvisedFunction, signal: Access, waiting: set[int]) -> bool:
     """Whether some path to a signal has a weak store to what the function also reads, and nothing behind it that releases."""
     accesses = function.accesses
 
@@ -144,7 +144,7 @@ def _has_stores_before(function: Function, signal: Access, waiting: set[int]) ->
     )  # fmt: skip
 
 
-def weak_beside_strong(function: Function) -> Iterator[Diagnostic]:
+def weak_beside_strong(function: AdvisedFunction) -> Iterator[Diagnostic]:
     """Weak accesses to a place that the function also accesses atomically, with nothing that orders the two: neither on every
     way to the weak access nor on every way from it."""
     strong: dict[object, Access] = {}
@@ -164,7 +164,7 @@ def weak_beside_strong(function: Function) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def _is_kept_apart(function: Function, access: Access) -> bool:
+def _is_kept_apart(function: AdvisedFunction, access: Access) -> bool:
     accesses, count = function.accesses, len(function.instructions)
 
     def orders(i: int) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ptxcore.advice.accesses import Function
+from ptxcore.advice.accesses import AdvisedFunction
 from ptxcore.advice.edits import inserted_before, inserted_behind, warning
 from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
@@ -20,15 +20,15 @@ class _Rule(NamedTuple):
     `reads` what it accesses in the other way, as bases in a tuple (None: unknown, which is any)."""
 
     code: str
-    writes: Callable[[Function, int], tuple[Base] | None]
-    reads: Callable[[Function, int], tuple[Base, ...]]
+    writes: Callable[[AdvisedFunction, int], tuple[Base] | None]
+    reads: Callable[[AdvisedFunction, int], tuple[Base, ...]]
     fences: Callable[[Instruction], bool]
     message: str
     hint: str
     fence: str
 
 
-def missing_proxy_fences(function: Function) -> Iterator[Diagnostic]:
+def missing_proxy_fences(function: AdvisedFunction) -> Iterator[Diagnostic]:
     """Both rules."""
     opcodes = {instruction.opcode for instruction in function.instructions}
     if opcodes & {"cp", "wgmma", "tcgen05", "st", "red"}:
@@ -36,7 +36,7 @@ def missing_proxy_fences(function: Function) -> Iterator[Diagnostic]:
             yield from _missing(function, rule)
 
 
-def _missing(function: Function, rule: _Rule) -> Iterator[Diagnostic]:
+def _missing(function: AdvisedFunction, rule: _Rule) -> Iterator[Diagnostic]:
     """The reads that a write comes to, with a fence on no path between."""
     writes = {i: found for i in range(len(function.instructions)) if (found := rule.writes(function, i)) is not None}
     reads = {i: bases for i in range(len(function.instructions)) if (bases := rule.reads(function, i))}
@@ -57,7 +57,7 @@ def _missing(function: Function, rule: _Rule) -> Iterator[Diagnostic]:
             yield _told(function, rule, i, max((j for j in mine if j < i), default=mine[-1]))
 
 
-def _told(function: Function, rule: _Rule, read: int, write: int) -> Diagnostic:
+def _told(function: AdvisedFunction, rule: _Rule, read: int, write: int) -> Diagnostic:
     reader, writer = function.instructions[read], function.instructions[write]
     fix = inserted_behind(writer, rule.fence, function.source)
     if rule.code == "missing-proxy-fence" and "shared::cluster" in reader.modifiers:
@@ -67,7 +67,7 @@ def _told(function: Function, rule: _Rule, read: int, write: int) -> Diagnostic:
 
 
 def _flow(
-    function: Function, gained: dict[int, int], fences: Callable[[Instruction], bool]
+    function: AdvisedFunction, gained: dict[int, int], fences: Callable[[Instruction], bool]
 ) -> dict[int, tuple[int, int]]:
     """Before each instruction: the groups of which a write may have come so far, and those with a fence behind it, on some
     path, as bits."""
@@ -94,14 +94,14 @@ def _flow(
     return found
 
 
-def _base(function: Function, operand: Operand) -> Base:
+def _base(function: AdvisedFunction, operand: Operand) -> Base:
     return function.registers.base(operand)
 
 
 # Generic writes, async reads.
 
 
-def _shared_write(function: Function, i: int) -> tuple[Base] | None:
+def _shared_write(function: AdvisedFunction, i: int) -> tuple[Base] | None:
     instruction = function.instructions[i]
     if instruction.opcode == "stmatrix":
         return (_base(function, instruction.operands[0]),) if instruction.operands else None
@@ -111,7 +111,7 @@ def _shared_write(function: Function, i: int) -> tuple[Base] | None:
     return (access.base,)
 
 
-def _async_access(function: Function, i: int) -> tuple[Base, ...]:
+def _async_access(function: AdvisedFunction, i: int) -> tuple[Base, ...]:
     """What an instruction accesses of shared memory through the async proxy; matrices stand in descriptors."""
     instruction = function.instructions[i]
     modifiers = instruction.modifiers
@@ -143,14 +143,14 @@ def _is_proxy_fence(instruction: Instruction) -> bool:
 # Initialised mbarrier objects.
 
 
-def _initialises(function: Function, i: int) -> tuple[Base] | None:
+def _initialises(function: AdvisedFunction, i: int) -> tuple[Base] | None:
     instruction = function.instructions[i]
     if instruction.opcode != "mbarrier" or "init" not in instruction.modifiers or not instruction.operands:
         return None
     return (_base(function, instruction.operands[0]),)
 
 
-def _completes(function: Function, i: int) -> tuple[Base, ...]:
+def _completes(function: AdvisedFunction, i: int) -> tuple[Base, ...]:
     """The mbarrier object that an asynchronous operation completes."""
     instruction = function.instructions[i]
     if not any(m.startswith("mbarrier::") for m in instruction.modifiers):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ptxcore.advice.accesses import Access, Function, fence_scope
+from ptxcore.advice.accesses import Access, AdvisedFunction, fence_scope
 from ptxcore.advice.edits import replaced, warning
 from ptxcore.advice.values import CTA, READ
-from ptxcore.advice.waits import Wait
+from ptxcore.advice.waits import AdvisedWait
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.places import SCOPES
 from ptxcore.syntax.spans import modifier_span
 
 
-def narrow_accesses(function: Function) -> Iterator[Diagnostic]:
+def narrow_accesses(function: AdvisedFunction) -> Iterator[Diagnostic]:
     """Accesses of CTA scope to a global location whose address is the same for all CTAs."""
     for access in function.accesses.values():
         modifiers = access.instruction.modifiers
@@ -31,7 +31,7 @@ def narrow_accesses(function: Function) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def narrow_fences(function: Function, waits: Iterable[Wait]) -> Iterator[Diagnostic]:
+def narrow_fences(function: AdvisedFunction, waits: Iterable[AdvisedWait]) -> Iterator[Diagnostic]:
     """Fences of CTA scope between accesses to global memory and a signal of a wider scope: of what a loop waits for."""
     waiting = {wait.access.at: wait.access for wait in waits}
     bases = {access.base for access in waiting.values()} - {None}
@@ -52,7 +52,7 @@ def narrow_fences(function: Function, waits: Iterable[Wait]) -> Iterator[Diagnos
 
 
 def _signal_behind(
-    function: Function, fence: int, bases: set[tuple[str, str] | None], waiting: dict[int, Access]
+    function: AdvisedFunction, fence: int, bases: set[tuple[str, str] | None], waiting: dict[int, Access]
 ) -> Access | None:
     """A wide write, of what a loop waits for, that a fence alone orders weak accesses to global memory before."""
     accesses, count = function.accesses, len(function.instructions)
@@ -69,7 +69,7 @@ def _signal_behind(
     return None
 
 
-def _wait_before(function: Function, fence: int, waiting: dict[int, Access]) -> Access | None:
+def _wait_before(function: AdvisedFunction, fence: int, waiting: dict[int, Access]) -> Access | None:
     """A wide load that waits, behind which a fence alone orders weak accesses to global memory."""
     count = len(function.instructions)
     bases = {access.base for access in waiting.values()}
@@ -84,7 +84,7 @@ def _wait_before(function: Function, fence: int, waiting: dict[int, Access]) -> 
     return None
 
 
-def _is_data(function: Function, i: int, bases: set[tuple[str, str] | None]) -> bool:
+def _is_data(function: AdvisedFunction, i: int, bases: set[tuple[str, str] | None]) -> bool:
     access = function.accesses.get(i)
     if access is None or not access.weak or access.space == "shared" or access.base in bases:
         return False
@@ -95,7 +95,7 @@ def _wider(access: Access) -> bool:
     return access.space != "shared" and SCOPES.index(access.scope) > SCOPES.index("cluster")
 
 
-def _is_wide(function: Function, i: int) -> bool:
+def _is_wide(function: AdvisedFunction, i: int) -> bool:
     """Whether an instruction orders for threads beyond the CTA, or is of unknown scope."""
     instruction = function.instructions[i]
     access = function.accesses.get(i)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ptxcore.advice.accesses import Access, Function
+from ptxcore.advice.accesses import Access, AdvisedFunction
 from ptxcore.advice.values import names_in, sources, written
 from ptxcore.clock import tick
-from ptxcore.machine.ir.loop_nest import Loop
+from ptxcore.machine.ir.loop_nest import NaturalLoop
 from ptxcore.syntax.tree import Immediate, Instruction
 
 #: Instructions of a loop that may only wait, and registers followed in one: bounds on the work.
@@ -16,17 +16,17 @@ _LONGEST_WAIT = 256
 _LONGEST_CHAIN = 32
 
 
-class Wait(NamedTuple):
+class AdvisedWait(NamedTuple):
     """A loop that goes on until `access`, a load or an atomic, gives another value. `inside`: its instructions."""
 
     access: Access
-    loop: Loop
+    loop: NaturalLoop
     inside: frozenset[int]
 
 
-def waits(function: Function) -> list[Wait]:
+def waits(function: AdvisedFunction) -> list[AdvisedWait]:
     """The waits of a function; a load or atomic that decides about several loops stands in the innermost."""
-    found: dict[int, Wait] = {}
+    found: dict[int, AdvisedWait] = {}
     for loop in sorted(function.loops, key=lambda loop: len(loop.body)):
         inside = [i for b in sorted(loop.body) for i in function.graph.blocks[b]]
         if len(inside) > _LONGEST_WAIT:
@@ -36,11 +36,11 @@ def waits(function: Function) -> list[Wait]:
         for i in _deciding(function, loop, inside, writers):
             access = function.accesses.get(i)
             if access is not None and i not in found and _repeats(access, writers):
-                found[i] = Wait(access, loop, frozenset(inside))
+                found[i] = AdvisedWait(access, loop, frozenset(inside))
     return [found[i] for i in sorted(found)]
 
 
-def _writers(function: Function, inside: Sequence[int]) -> dict[str, list[Instruction]]:
+def _writers(function: AdvisedFunction, inside: Sequence[int]) -> dict[str, list[Instruction]]:
     """Who writes each register in a loop."""
     writers: dict[str, list[Instruction]] = {}
     for i in inside:
@@ -50,7 +50,7 @@ def _writers(function: Function, inside: Sequence[int]) -> dict[str, list[Instru
 
 
 def _deciding(
-    function: Function, loop: Loop, inside: Sequence[int], writers: dict[str, list[Instruction]]
+    function: AdvisedFunction, loop: NaturalLoop, inside: Sequence[int], writers: dict[str, list[Instruction]]
 ) -> Iterator[int]:
     """The loads and atomics of the loop whose values decide whether it goes on."""
     index = {id(function.instructions[i]): i for i in inside}

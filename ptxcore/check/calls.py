@@ -8,7 +8,7 @@ from typing import Any
 from ptxcore.check.context import Context
 from ptxcore.check.functions import differs, shown_parameter
 from ptxcore.check.kinds import MOST_PLACES, Kind, Kinds
-from ptxcore.check.symbols import Callable, LabelSymbol, Symbol, Variable, variable
+from ptxcore.check.symbols import Callable, DeclaredVariable, LabelSymbol, Symbol, variable
 from ptxcore.check.trouble import describe
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.types import WIDTHS
@@ -90,7 +90,7 @@ def _through(context: Context, kinds: Kinds, s: Instruction, last: Name) -> tupl
             callees = map(context.scopes.find, symbol.names) if symbol.sort == "callees" else [symbol]
             symbol.signatures = _signatures(callees)
         return symbol.kind, symbol.signatures
-    if not isinstance(symbol, Variable):
+    if not isinstance(symbol, DeclaredVariable):
         return None, []
     span = operand_span(s, len(s.operands) - 1)
     first = _first_function(symbol.value)
@@ -173,7 +173,7 @@ def _misfit(
     if kind == "any":
         return None
     symbol = context.scopes.find(operand.name)
-    if not isinstance(symbol, Variable):
+    if not isinstance(symbol, DeclaredVariable):
         return f"'{operand.name}' is {describe(kind)}: it cannot be passed", wanted
     if symbol.space not in ("reg", "param"):
         return f"'{operand.name}' is in .{symbol.space}: pass its address in a register", wanted
@@ -194,7 +194,9 @@ def _misfit_constant(
     return None
 
 
-def _misfit_variable(name: str, symbol: Variable, formal: Declaration, wanted: str) -> tuple[str, str | None] | None:
+def _misfit_variable(
+    name: str, symbol: DeclaredVariable, formal: Declaration, wanted: str
+) -> tuple[str, str | None] | None:
     parameter = variable(formal, 0, kind="any")
     shape = f"{f'.{symbol.vector} ' if symbol.vector else ''}.{symbol.type}"
     if bool(symbol.dimensions) != bool(parameter.dimensions):
@@ -209,7 +211,7 @@ def _misfit_variable(name: str, symbol: Variable, formal: Declaration, wanted: s
     return None
 
 
-def _agree(one: Variable, other: Variable) -> bool:
+def _agree(one: DeclaredVariable, other: DeclaredVariable) -> bool:
     """Whether types agree: the same, or one untyped, or both integers; elements of arrays may differ in size."""
     a, b = one.type, other.type
     if one.vector != other.vector:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxcore.check.context import Context
 from ptxcore.check.initialisers import check_initialiser, check_opaque
 from ptxcore.check.places import word_span
-from ptxcore.check.symbols import Variable, variable
+from ptxcore.check.symbols import DeclaredVariable, variable
 from ptxcore.diagnostics import Span, nearest
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.types import FORMATS, FUNDAMENTAL, OPAQUE, WIDTHS
@@ -32,7 +32,7 @@ ATTRIBUTE_GATES = {"managed": "4.0 sm_30", "unified": "8.0 sm_90"}
 _ATTRIBUTE_NUMBERS = {"managed": 0, "unified": 2}
 
 
-def declare(context: Context, declaration: Declaration, *, in_body: bool, role: str = "") -> list[Variable]:
+def declare(context: Context, declaration: Declaration, *, in_body: bool, role: str = "") -> list[DeclaredVariable]:
     """Check a declaration statement and make its names known; `role` of parameters declared in a body (`local`, or
     `kernel` before PTX ISA 1.4)."""
     sound = check_type(context, declaration)
@@ -51,7 +51,7 @@ def declare(context: Context, declaration: Declaration, *, in_body: bool, role: 
     return declared
 
 
-def redeclare(context: Context, name: Declarator, found: Variable) -> None:
+def redeclare(context: Context, name: Declarator, found: DeclaredVariable) -> None:
     """Declare a name, unless its scope has it already."""
     scopes = context.scopes
     if name.count is not None:
@@ -63,7 +63,9 @@ def redeclare(context: Context, name: Declarator, found: Variable) -> None:
         return
     before = scopes.find_here(name.name)
     if before is not None:
-        trouble = _disagreement(before, found) if isinstance(before, Variable) else "is something else in this scope"
+        trouble = (
+            _disagreement(before, found) if isinstance(before, DeclaredVariable) else "is something else in this scope"
+        )
         if trouble:
             line = before.span.line
             context.report(
@@ -72,7 +74,7 @@ def redeclare(context: Context, name: Declarator, found: Variable) -> None:
     scopes.declare(name.name, found)
 
 
-def _disagreement(before: Variable, now: Variable) -> str:
+def _disagreement(before: DeclaredVariable, now: DeclaredVariable) -> str:
     """What is wrong with a second declaration; "" where it may stand. Only `.extern` ones may be repeated."""
     if before.depth or "extern" not in (before.linkage, now.linkage):
         return "is declared twice in this scope"

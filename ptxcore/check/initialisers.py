@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxcore.check.context import Context
 from ptxcore.check.places import word_span
-from ptxcore.check.symbols import ADDRESS_GATES, Callable, Variable
+from ptxcore.check.symbols import ADDRESS_GATES, Callable, DeclaredVariable
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.difference import Difference
 from ptxcore.syntax.tree import Address, Declaration, Declarator, Float, Immediate, Name, Operand, Vector, Wrapped
@@ -137,7 +137,7 @@ def _check_address(
             return False
         if base is not value:
             return _mismatch(context, name, "the address of a function takes no offset")
-    elif not isinstance(symbol, Variable) or symbol.space not in ("global", "const"):
+    elif not isinstance(symbol, DeclaredVariable) or symbol.space not in ("global", "const"):
         message = f"'{base.name}' has no address that is known before the kernel runs"
         hint = "variables in .global and .const and functions have one"
         context.report("initialiser", word_span(declaration, base.name), message, hint)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ptxcore.check.context import Context, kind_of_need
-from ptxcore.check.symbols import ADDRESS_GATES, Symbol, Variable
+from ptxcore.check.symbols import ADDRESS_GATES, DeclaredVariable, Symbol
 from ptxcore.check.symbols import Callable as Function
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.types import FUNDAMENTAL
@@ -114,7 +114,7 @@ class Kinds:
         """A component of a vector (`v.x`) or a selector of a video instruction (`r.b0`)."""
         if owner.kind == "any":
             return "any"
-        if not isinstance(owner, Variable) or owner.space != "reg":
+        if not isinstance(owner, DeclaredVariable) or owner.space != "reg":
             return self._trouble(operand, instruction, f"'{base}' is no register: it has no '.{part}'")
         if owner.vector:
             place = _ELEMENTS.get(part)

@@ -6,7 +6,7 @@ import struct
 from math import gcd
 
 from ptxcore.check.context import Context
-from ptxcore.check.symbols import Variable
+from ptxcore.check.symbols import DeclaredVariable
 from ptxcore.check.trouble import Kind, OperandTrouble
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Use
@@ -60,7 +60,7 @@ def misaligned(context: Context, use: Use, operands: tuple[Operand, ...]) -> Ope
             continue
         symbol = context.scopes.find(operand.base.name) if isinstance(operand.base, Name) else None
         size = use.width // 8 * int(use.words["vec"][1:] or 1)
-        if not isinstance(symbol, Variable) or symbol.space == "reg" or size < 1:
+        if not isinstance(symbol, DeclaredVariable) or symbol.space == "reg" or size < 1:
             continue
         offset = operand.offset * (symbol.element_bytes if operand.indexed else 1)
         if offset % gcd(symbol.alignment, size):

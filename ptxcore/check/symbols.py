@@ -34,7 +34,7 @@ class Symbol:
 
 
 @dataclass(slots=True)
-class Variable(Symbol):
+class DeclaredVariable(Symbol):
     """Registers, variables and parameters. `role` of a parameter: `kernel`, `input`, `output`, or `local` in a body."""
 
     space: str = ""
@@ -208,7 +208,7 @@ def _longest_split(name: str) -> tuple[tuple[str, int], ...]:
     return ((stem, int(name[len(stem) :])),) if 0 < len(name) - len(stem) <= _MOST_DIGITS else ()
 
 
-def variable(declaration: Declaration, index: int, role: str = "", kind: Any = None) -> Variable:
+def variable(declaration: Declaration, index: int, role: str = "", kind: Any = None) -> DeclaredVariable:
     """The symbol of one name of a declaration."""
     d = declaration.names[index]
     space, type_ = declaration.space, declaration.type
@@ -217,7 +217,7 @@ def variable(declaration: Declaration, index: int, role: str = "", kind: Any = N
         kind = (
             kind_of(space, type_, declaration.vector, role) if single or type_ not in OPAQUE else ("var", space, type_)
         )
-    return Variable(
+    return DeclaredVariable(
         "register" if space == "reg" else "variable", kind, d.span, 0, space, type_, declaration.vector, d.dimensions,
         declaration.align, declaration.linkage, role, d.value,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from ptxcore.values.terms import Value, all_of, disj, eq, extract, ite, mask, se
 _NAN = 0x7FFFFFFF
 
 
-class Result(NamedTuple):
+class TexelResult(NamedTuple):
     """The bits of a result; `exact` is the truth value of "the documents say that it is these"."""
 
     bits: Value
@@ -31,13 +31,13 @@ def largest(format_: Format) -> int:
     return mask(format_.bits) if format_.kind == "u" else mask(format_.bits - 1)
 
 
-def widened(image: Image, raw: Value) -> Result:
+def widened(image: Image, raw: Value) -> TexelResult:
     """A channel as a register of 32 bits gets it: integers extended, floating-point values and fractions as `.f32`."""
     kind, bits = image.format.kind, image.format.bits
     if kind == "f":
-        return Result(raw if bits == 32 else fconvert("f16", "f32", raw))
+        return TexelResult(raw if bits == 32 else fconvert("f16", "f32", raw))
     if not image.fractions:
-        return Result(sext(raw, bits, 32) if kind == "s" else zext(raw, 32))
+        return TexelResult(sext(raw, bits, 32) if kind == "s" else zext(raw, 32))
     top = largest(image.format)
     whole = sext(raw, bits, 32) if kind == "s" else zext(raw, 32)
     value = fdiv("f32", from_integer("f32", whole, 32, kind == "s"), from_integer("f32", top, 32, False))
@@ -46,42 +46,42 @@ def widened(image: Image, raw: Value) -> Result:
     ends = disj(
         disj(eq(whole, 0), eq(whole, top)), disj(eq(whole, lowest), sle(whole, lowest, 32) if kind == "s" else 0)
     )
-    return Result(value, ends)
+    return TexelResult(value, ends)
 
 
-def narrowed(form: str, image: Image, result: Result) -> Result:
+def narrowed(form: str, image: Image, result: TexelResult) -> TexelResult:
     """What a register gets that holds `form`: halves of what is floating-point."""
     if form not in ("f16", "f16x2") or not image.returns_floats:
         return result
     half = fconvert("f32", "f16", result.bits)
     if image.format.kind == "f" and image.format.bits == 16:
-        return Result(half, result.exact)
+        return TexelResult(half, result.exact)
     again = fconvert("f16", "f32", half)
-    return Result(half, result.exact and eq(again, result.bits))
+    return TexelResult(half, result.exact and eq(again, result.bits))
 
 
 def filtered(
     form: str, image: Image, raws: Sequence[Value | None], weights: Sequence[int], whole: int, border: int
-) -> Result:
+) -> TexelResult:
     """The weighted sum of a channel of some texels, None for the border."""
     parts = [border if raw is None else raw for raw in raws]
-    first = narrowed(form, image, widened(image, parts[0]) if raws[0] is not None else Result(border))
+    first = narrowed(form, image, widened(image, parts[0]) if raws[0] is not None else TexelResult(border))
     if len(parts) == 1:
         return first
     if any(type(part) is not int for part in parts):
         same = all_of(0 if raw is None else eq(raw, parts[0]) for raw in raws)
-        return Result(first.bits, first.exact if same == 1 else same)
+        return TexelResult(first.bits, first.exact if same == 1 else same)
     target = FORMATS["f16" if form in ("f16", "f16x2") else "f32"]
     numbers = [_number(image, part, raw is None) for part, raw in zip(parts, raws, strict=True)]  # type: ignore[arg-type]
     finite = [n for n in numbers if isinstance(n, Fraction)]
     if len(finite) < len(numbers):
         special = {n for n in numbers if not isinstance(n, Fraction)}
         if special == {"inf"} or special == {"-inf"}:
-            return Result(target.infinity | (target.sign_bit if special == {"-inf"} else 0), 0)
-        return Result(_NAN if target is F32 else 0x7FFF, 0)
+            return TexelResult(target.infinity | (target.sign_bit if special == {"-inf"} else 0), 0)
+        return TexelResult(_NAN if target is F32 else 0x7FFF, 0)
     total = sum((n * w for n, w in zip(finite, weights, strict=True)), Fraction(0)) / whole
     bits = rounded(target.name, total)
-    return Result(
+    return TexelResult(
         bits, int(exactly(target.name, bits) == total and all(f.denominator & (f.denominator - 1) == 0 for f in finite))
     )
 
@@ -115,24 +115,24 @@ def exactly(form: str, bits: int) -> Fraction | None:
     return Fraction(-x.mantissa if x.sign else x.mantissa) * Fraction(2) ** x.exponent if x.kind == "finite" else None
 
 
-def stored(image: Image, value: Value) -> Result:
+def stored(image: Image, value: Value) -> TexelResult:
     """A register of 32 bits as a formatted store writes it to a channel (section 9.7.11.2): floating-point values become
     fractions, integers what fits."""
     kind, bits = image.format.kind, image.format.bits
     if kind == "f":
-        return Result(value if bits == 32 else fconvert("f32", "f16", value))
+        return TexelResult(value if bits == 32 else fconvert("f32", "f16", value))
     if image.fractions:
         top, low = largest(image.format), 0xBF800000 if kind == "s" else 0
         limited = fmin("f32", fmax("f32", value, low), 0x3F800000)
         scaled = to_integer("f32", fmul("f32", limited, from_integer("f32", top, 32, False)), 32, True, "rn")
         whole = disj(disj(eq(value, 0), eq(value, 0x3F800000)), eq(value, 0xBF800000) if kind == "s" else 0)
-        return Result(extract(scaled, bits - 1, 0), whole)
+        return TexelResult(extract(scaled, bits - 1, 0), whole)
     if bits == 32:
-        return Result(value)
+        return TexelResult(value)
     if kind == "u":
         fits = ule(value, mask(bits), 32)
-        return Result(ite(fits, extract(value, bits - 1, 0), mask(bits), bits), fits)
+        return TexelResult(ite(fits, extract(value, bits - 1, 0), mask(bits), bits), fits)
     high, low = mask(bits - 1), -(1 << bits - 1) & mask(32)
     above, below = sle(value, high, 32), sle(low, value, 32)
     kept = ite(above, extract(value, bits - 1, 0), high, bits)
-    return Result(ite(below, kept, 1 << bits - 1, bits), all_of([above, below]))
+    return TexelResult(ite(below, kept, 1 << bits - 1, bits), all_of([above, below]))

@@ -16,7 +16,7 @@ from ptxcore.isa.form import Form, Use
 from ptxcore.isa.image import CUBES, LAYERED, SAMPLED, Image, Sampler
 from ptxcore.isa.sampling import Lookup, Tap, Unknown, footprint, gathered, split_coordinates
 from ptxcore.isa.targets import version as as_numbers
-from ptxcore.isa.texels import Result, filtered, narrowed, widened
+from ptxcore.isa.texels import TexelResult, filtered, narrowed, widened
 from ptxcore.values.terms import Value, add, conj, ite, signed, ule, ult
 
 if TYPE_CHECKING:
@@ -58,8 +58,10 @@ def tex(how: Use, thread: Thread, a: Value, b: Value | None, c: Any, *more: Any)
         result = filtered(form, image, channel, weights, found.whole, sampler.border[n])
         tap = found.taps[0]
         if len(raws) == 1 and tap.inside not in (0, 1):
-            edge = narrowed(form, image, Result(sampler.border[n]))
-            result = Result(ite(tap.inside, result.bits, edge.bits, 16 if form.startswith("f16") else 32), result.exact)
+            edge = narrowed(form, image, TexelResult(sampler.border[n]))
+            result = TexelResult(
+                ite(tap.inside, result.bits, edge.bits, 16 if form.startswith("f16") else 32), result.exact
+            )
         exact = conj(result.exact, int(found.exact))
         width = 16 if form.startswith("f16") else 32
         parts.append(thread.approximated(how, result.bits, exact, width))
@@ -80,7 +82,7 @@ def tld4(how: Use, thread: Thread, a: Value, b: Value | None, c: Any, *offset: A
             parts.append(thread.undetermined(how, 32, _ABSENT, len(parts)))
             continue
         raw = _raw(how, thread, image, tap)
-        result = Result(sampler.border[channel]) if raw is None else widened(image, raw[channel])
+        result = TexelResult(sampler.border[channel]) if raw is None else widened(image, raw[channel])
         parts.append(thread.approximated(how, result.bits, result.exact, 32))
     return (*parts, 1) if _has_predicate(how) else tuple(parts)
 

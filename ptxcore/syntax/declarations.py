@@ -27,7 +27,7 @@ _TYPE = re.compile(r"[busf](?:8|16|32|64|128)|pred|f16x2")
 MOST_NAMES = 1 << 20
 
 
-class Words(NamedTuple):
+class DeclarationWords(NamedTuple):
     """What stands before the names of a declaration."""
 
     linkage: str
@@ -61,7 +61,7 @@ def read_attributes(cursor: Cursor) -> tuple[tuple[str, tuple[int, ...]], ...]:
             return tuple(attributes)
 
 
-def read_words(cursor: Cursor, linkage: str = "") -> Words:
+def read_words(cursor: Cursor, linkage: str = "") -> DeclarationWords:
     """State space, alignment, vector and type, up to the first name. The cursor stands on the state space. Raises Bad."""
     align: int | None = None
     if cursor.accept(".align"):  # it may stand before the state space, too
@@ -107,7 +107,7 @@ def read_words(cursor: Cursor, linkage: str = "") -> Words:
         pointer = _pointer(cursor)
     if cursor.kind == "word":
         raise _behind_type(cursor, cursor.text[1:])
-    return Words(linkage, space, kind, vector, align, attributes, bank, pointer)
+    return DeclarationWords(linkage, space, kind, vector, align, attributes, bank, pointer)
 
 
 def _alignment(cursor: Cursor) -> int:

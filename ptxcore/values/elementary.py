@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import isqrt
 
-from ptxcore.values.ieee import Format, Number, decode, encode, from_integer, quiet
+from ptxcore.values.ieee import FloatFormat, Number, decode, encode, from_integer, quiet
 
 #: What a function has computed: (sign, mantissa, exponent), with its absolute value strictly between
 #: (mantissa - 1) * 2**exponent and (mantissa + 1) * 2**exponent.
@@ -24,7 +24,7 @@ Approximation = tuple[int, int, int]
 _GUARD = 24
 
 
-def _rounded(form: Format, approximate: Callable[[int], Approximation]) -> int:
+def _rounded(form: FloatFormat, approximate: Callable[[int], Approximation]) -> int:
     """The number nearest to what `approximate(p)` comes closer to, the larger p is."""
     p = form.fraction + 40
     while True:
@@ -135,7 +135,7 @@ def _alternating(r: int, p: int, first: int, k: int) -> int:
 # The functions. Each gives the results for NaN, infinities and zeros that its table in the manual has.
 
 
-def ex2(form: Format, a: int) -> int:
+def ex2(form: FloatFormat, a: int) -> int:
     """2**a (section 9.7.3.21)"""
     x = decode(form, a)
     if x.kind == "nan":
@@ -158,7 +158,7 @@ def ex2(form: Format, a: int) -> int:
     return _rounded(form, approximate)
 
 
-def lg2(form: Format, a: int) -> int:
+def lg2(form: FloatFormat, a: int) -> int:
     """The logarithm of a to base 2 (section 9.7.3.20)"""
     x = decode(form, a)
     if x.kind == "nan":
@@ -187,7 +187,7 @@ def lg2(form: Format, a: int) -> int:
     return _rounded(form, approximate)
 
 
-def _circular(form: Format, a: int, quarters: int) -> int:
+def _circular(form: FloatFormat, a: int, quarters: int) -> int:
     """The sine of |a| + quarters * pi / 2, with the sign of a where `quarters` is 0."""
     x = decode(form, a)
 
@@ -207,7 +207,7 @@ def _circular(form: Format, a: int, quarters: int) -> int:
     return _rounded(form, approximate)
 
 
-def sin(form: Format, a: int) -> int:
+def sin(form: FloatFormat, a: int) -> int:
     """The sine of a (section 9.7.3.18)"""
     x = decode(form, a)
     if x.kind != "finite":
@@ -215,7 +215,7 @@ def sin(form: Format, a: int) -> int:
     return a if x.zero else _circular(form, a, 0)
 
 
-def cos(form: Format, a: int) -> int:
+def cos(form: FloatFormat, a: int) -> int:
     """The cosine of a (section 9.7.3.19)"""
     x = decode(form, a)
     if x.kind != "finite":
@@ -223,7 +223,7 @@ def cos(form: Format, a: int) -> int:
     return from_integer(form, 1) if x.zero else _circular(form, a, 1)
 
 
-def tanh(form: Format, a: int) -> int:
+def tanh(form: FloatFormat, a: int) -> int:
     """The hyperbolic tangent of a (section 9.7.3.22)"""
     x = decode(form, a)
     if x.kind == "nan":
@@ -243,7 +243,7 @@ def tanh(form: Format, a: int) -> int:
     return _rounded(form, approximate)
 
 
-def rsqrt(form: Format, a: int) -> int:
+def rsqrt(form: FloatFormat, a: int) -> int:
     """1 / the square root of a (section 9.7.3.16)"""
     x = decode(form, a)
     if x.kind == "nan":
@@ -260,7 +260,7 @@ def rsqrt(form: Format, a: int) -> int:
     return encode(form, 0, root, -(x.exponent + shift) // 2, sticky=root * root * x.mantissa != 1 << shift)
 
 
-FUNCTIONS: dict[str, Callable[[Format, int], int]] = {
+FUNCTIONS: dict[str, Callable[[FloatFormat, int], int]] = {
     "ex2": ex2,
     "lg2": lg2,
     "sin": sin,

@@ -18,16 +18,16 @@ from ptxcore.values.terms import Term, Value, bit_and, bit_or, bit_xor, eq, exte
 # The operations on known bits, by the names that terms have: (format, mode, bits ...) -> bits.
 
 
-def _minimum(form: ieee.Format, mode: str, a: int, b: int) -> int:
+def _minimum(form: ieee.FloatFormat, mode: str, a: int, b: int) -> int:
     """`mode` `nan`: NaN where an operand is one; else the operand that is none. -0 is below +0."""
     return _chosen(form, mode, a, b, "<")
 
 
-def _maximum(form: ieee.Format, mode: str, a: int, b: int) -> int:
+def _maximum(form: ieee.FloatFormat, mode: str, a: int, b: int) -> int:
     return _chosen(form, mode, a, b, ">")
 
 
-def _chosen(form: ieee.Format, mode: str, a: int, b: int, wanted: str) -> int:
+def _chosen(form: ieee.FloatFormat, mode: str, a: int, b: int, wanted: str) -> int:
     a_nan, b_nan = ieee.is_nan(form, a), ieee.is_nan(form, b)
     if a_nan or b_nan:
         if mode == "nan":
@@ -44,7 +44,7 @@ def _chosen(form: ieee.Format, mode: str, a: int, b: int, wanted: str) -> int:
 _ORDERS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
-def _compared(form: ieee.Format, mode: str, a: int, b: int) -> int:
+def _compared(form: ieee.FloatFormat, mode: str, a: int, b: int) -> int:
     """`mode` is the comparison of section 9.3.2: with `u` behind it, true also for NaN; `num` and `nan`."""
     order = ieee.compare(form, a, b)
     if mode in ("num", "nan"):
@@ -54,7 +54,7 @@ def _compared(form: ieee.Format, mode: str, a: int, b: int) -> int:
     return int(order in _ORDERS[mode if mode in _ORDERS else mode[:-1]])
 
 
-def _integral(form: ieee.Format, mode: str, a: int) -> int:
+def _integral(form: ieee.FloatFormat, mode: str, a: int) -> int:
     """Rounded to an integral value, in the same format (`cvt.rni` and its like)."""
     whole = ieee.to_integral(form, a, mode)
     if whole is None:
@@ -62,10 +62,10 @@ def _integral(form: ieee.Format, mode: str, a: int) -> int:
     return (a & form.sign_bit) | (ieee.from_integer(form, abs(whole)) if whole else 0)
 
 
-def _elementary(name: str) -> Callable[[ieee.Format, str, int], int]:
+def _elementary(name: str) -> Callable[[ieee.FloatFormat, str, int], int]:
     """A function of `ptxcore.values.elementary`, which is read when one is first computed."""
 
-    def compute(form: ieee.Format, mode: str, a: int) -> int:
+    def compute(form: ieee.FloatFormat, mode: str, a: int) -> int:
         from ptxcore.values.elementary import FUNCTIONS
 
         return FUNCTIONS[name](form, a)

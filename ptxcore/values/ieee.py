@@ -14,7 +14,7 @@ from math import isqrt
 from typing import NamedTuple
 
 
-class Format(NamedTuple):
+class FloatFormat(NamedTuple):
     """A binary format: a sign bit unless `unsigned`, then `exponent` and `fraction` bits, at the top of `width` bits
     (`tf32` leaves the low ones empty). `specials`: `ieee` has infinities and NaNs; `nan` only NaN, all ones;
     `none` neither."""
@@ -63,19 +63,19 @@ class Format(NamedTuple):
         return below.get(self.specials, (1 << (self.exponent + self.fraction)) - 1)
 
 
-F16 = Format("f16", 5, 10, 16)
-BF16 = Format("bf16", 8, 7, 16)
-TF32 = Format("tf32", 8, 10, 32)
-F32 = Format("f32", 8, 23, 32)
-F64 = Format("f64", 11, 52, 64)
+F16 = FloatFormat("f16", 5, 10, 16)
+BF16 = FloatFormat("bf16", 8, 7, 16)
+TF32 = FloatFormat("tf32", 8, 10, 32)
+F32 = FloatFormat("f32", 8, 23, 32)
+F64 = FloatFormat("f64", 11, 52, 64)
 #: The upper half of a double, which `rcp.approx.ftz.f64` and its like compute with (section 9.7.3.14).
-F64_HIGH = Format("f64_high", 11, 20, 32)
-E4M3 = Format("e4m3", 4, 3, 8, "nan")
-E5M2 = Format("e5m2", 5, 2, 8)
-E3M2 = Format("e3m2", 3, 2, 6, "none")
-E2M3 = Format("e2m3", 2, 3, 6, "none")
-E2M1 = Format("e2m1", 2, 1, 4, "none")
-UE8M0 = Format("ue8m0", 8, 0, 8, "nan", unsigned=True)
+F64_HIGH = FloatFormat("f64_high", 11, 20, 32)
+E4M3 = FloatFormat("e4m3", 4, 3, 8, "nan")
+E5M2 = FloatFormat("e5m2", 5, 2, 8)
+E3M2 = FloatFormat("e3m2", 3, 2, 6, "none")
+E2M3 = FloatFormat("e2m3", 2, 3, 6, "none")
+E2M1 = FloatFormat("e2m1", 2, 1, 4, "none")
+UE8M0 = FloatFormat("ue8m0", 8, 0, 8, "nan", unsigned=True)
 
 FORMATS = {f.name: f for f in (F16, BF16, TF32, F32, F64, F64_HIGH, E4M3, E5M2, E3M2, E2M3, E2M1, UE8M0)}
 
@@ -93,7 +93,7 @@ class Number(NamedTuple):
         return self.kind == "finite" and self.mantissa == 0
 
 
-def decode(form: Format, bits: int) -> Number:
+def decode(form: FloatFormat, bits: int) -> Number:
     """The number that bits of a format stand for."""
     sign = 1 if bits & form.sign_bit else 0
     bits >>= form.padding
@@ -111,7 +111,7 @@ def decode(form: Format, bits: int) -> Number:
     return Number("finite", sign, fraction, form.lowest)
 
 
-def encode(form: Format, sign: int, mantissa: int, exponent: int, mode: str = "rn", sticky: bool = False) -> int:
+def encode(form: FloatFormat, sign: int, mantissa: int, exponent: int, mode: str = "rn", sticky: bool = False) -> int:
     """The bits nearest, as `mode` says, to (-1)**sign * (mantissa + a bit if sticky) * 2**exponent. What is too large
     becomes infinity or the largest number, as the mode says; a format without infinities keeps its largest."""
     if form.unsigned:
@@ -147,7 +147,7 @@ def encode(form: Format, sign: int, mantissa: int, exponent: int, mode: str = "r
     return top | bits
 
 
-def _power(form: Format, mantissa: int, exponent: int, mode: str, sticky: bool) -> int:
+def _power(form: FloatFormat, mantissa: int, exponent: int, mode: str, sticky: bool) -> int:
     """The power of two nearest to a magnitude, for a format that has nothing else; the smallest one for 0."""
     top = mantissa.bit_length() - 1
     rest = mantissa - (1 << top) if mantissa else 0
@@ -167,17 +167,17 @@ def _away(mode: str, sign: int, odd: int, remainder: int, half: int) -> bool:
     return (mode == "rm") == bool(sign)
 
 
-def is_nan(form: Format, bits: int) -> bool:
+def is_nan(form: FloatFormat, bits: int) -> bool:
     return decode(form, bits).kind == "nan"
 
 
-def flush(form: Format, bits: int) -> int:
+def flush(form: FloatFormat, bits: int) -> int:
     """A subnormal number as zero of its sign (`.ftz`)."""
     magnitude = bits & ~form.sign_bit
     return bits & form.sign_bit if 0 < magnitude < 1 << (form.fraction + form.padding) else bits
 
 
-def quiet(form: Format, *operands: int) -> int:
+def quiet(form: FloatFormat, *operands: int) -> int:
     """The NaN that an operation gives: the canonical one; with f64 the first NaN operand's payload (section 9.7.3)."""
     if form.name == "f64":
         for bits in operands:
@@ -189,7 +189,7 @@ def quiet(form: Format, *operands: int) -> int:
 # Arithmetic.
 
 
-def add(form: Format, a: int, b: int, mode: str = "rn") -> int:
+def add(form: FloatFormat, a: int, b: int, mode: str = "rn") -> int:
     """a + b, rounded once."""
     x, y = decode(form, a), decode(form, b)
     if x.kind == "nan" or y.kind == "nan":
@@ -201,7 +201,7 @@ def add(form: Format, a: int, b: int, mode: str = "rn") -> int:
     return _sum(form, x, y, mode)
 
 
-def _sum(form: Format, x: Number, y: Number, mode: str) -> int:
+def _sum(form: FloatFormat, x: Number, y: Number, mode: str) -> int:
     """The sum of two finite numbers, rounded."""
     low = min(x.exponent, y.exponent)
     total = _signed(x) << (x.exponent - low)
@@ -217,12 +217,12 @@ def _signed(x: Number) -> int:
     return -x.mantissa if x.sign else x.mantissa
 
 
-def sub(form: Format, a: int, b: int, mode: str = "rn") -> int:
+def sub(form: FloatFormat, a: int, b: int, mode: str = "rn") -> int:
     """a - b, rounded once."""
     return quiet(form, a, b) if is_nan(form, b) else add(form, a, b ^ form.sign_bit, mode)
 
 
-def mul(form: Format, a: int, b: int, mode: str = "rn") -> int:
+def mul(form: FloatFormat, a: int, b: int, mode: str = "rn") -> int:
     """a * b, rounded once."""
     x, y = decode(form, a), decode(form, b)
     sign = x.sign ^ y.sign
@@ -233,11 +233,11 @@ def mul(form: Format, a: int, b: int, mode: str = "rn") -> int:
     return encode(form, sign, x.mantissa * y.mantissa, x.exponent + y.exponent, mode)
 
 
-def _infinity(form: Format, sign: int) -> int:
+def _infinity(form: FloatFormat, sign: int) -> int:
     return form.infinity | (form.sign_bit if sign else 0)
 
 
-def fma(form: Format, a: int, b: int, c: int, mode: str = "rn") -> int:
+def fma(form: FloatFormat, a: int, b: int, c: int, mode: str = "rn") -> int:
     """a * b + c, rounded once."""
     x, y, z = decode(form, a), decode(form, b), decode(form, c)
     if "nan" in (x.kind, y.kind, z.kind):
@@ -252,7 +252,7 @@ def fma(form: Format, a: int, b: int, c: int, mode: str = "rn") -> int:
     return _sum(form, Number("finite", sign, x.mantissa * y.mantissa, x.exponent + y.exponent), z, mode)
 
 
-def div(form: Format, a: int, b: int, mode: str = "rn") -> int:
+def div(form: FloatFormat, a: int, b: int, mode: str = "rn") -> int:
     """a / b, rounded once."""
     x, y = decode(form, a), decode(form, b)
     sign = x.sign ^ y.sign
@@ -268,7 +268,7 @@ def div(form: Format, a: int, b: int, mode: str = "rn") -> int:
     return encode(form, sign, quotient, x.exponent - y.exponent - shift, mode, bool(rest))
 
 
-def sqrt(form: Format, a: int, mode: str = "rn") -> int:
+def sqrt(form: FloatFormat, a: int, mode: str = "rn") -> int:
     """The square root of a, rounded once."""
     x = decode(form, a)
     if x.kind == "nan":
@@ -289,7 +289,7 @@ def sqrt(form: Format, a: int, mode: str = "rn") -> int:
 # Order.
 
 
-def compare(form: Format, a: int, b: int) -> str:
+def compare(form: FloatFormat, a: int, b: int) -> str:
     """`<`, `=`, `>`, or `?` where one of the two is NaN."""
     x, y = decode(form, a), decode(form, b)
     if x.kind == "nan" or y.kind == "nan":
@@ -298,7 +298,7 @@ def compare(form: Format, a: int, b: int) -> str:
     return "<" if key_a < key_b else ">" if key_a > key_b else "="
 
 
-def _order(form: Format, bits: int) -> int:
+def _order(form: FloatFormat, bits: int) -> int:
     magnitude = bits & ~form.sign_bit
     return -magnitude if bits & form.sign_bit else magnitude
 
@@ -306,7 +306,7 @@ def _order(form: Format, bits: int) -> int:
 # Conversion.
 
 
-def convert(source: Format, target: Format, bits: int, mode: str = "rn") -> int:
+def convert(source: FloatFormat, target: FloatFormat, bits: int, mode: str = "rn") -> int:
     """A value of one format in another, rounded once. Infinity stays where the target has one, else becomes the
     largest number; NaN where the target has one, else the largest number."""
     x = decode(source, bits)
@@ -318,7 +318,7 @@ def convert(source: Format, target: Format, bits: int, mode: str = "rn") -> int:
     return encode(target, x.sign, x.mantissa, x.exponent, mode)
 
 
-def convert_randomly(source: Format, target: Format, bits: int, random: int, count: int) -> int:
+def convert_randomly(source: FloatFormat, target: FloatFormat, bits: int, random: int, count: int) -> int:
     """A value of one format in another, rounded to the neighbour away from zero where the first `count` bits of what
     is cut off and as many random bits, added, carry (`.rs`). Otherwise as `convert`."""
     x = decode(source, bits)
@@ -330,12 +330,12 @@ def convert_randomly(source: Format, target: Format, bits: int, random: int, cou
     return encode(target, x.sign, total >> (last - low), last)
 
 
-def from_integer(form: Format, value: int, mode: str = "rn") -> int:
+def from_integer(form: FloatFormat, value: int, mode: str = "rn") -> int:
     """An integer as a floating-point value, rounded once."""
     return encode(form, int(value < 0), abs(value), 0, mode)
 
 
-def to_integral(form: Format, bits: int, mode: str) -> int | None:
+def to_integral(form: FloatFormat, bits: int, mode: str) -> int | None:
     """The integer nearest to a finite value, as the mode says; None for infinity and NaN."""
     x = decode(form, bits)
     if x.kind != "finite":

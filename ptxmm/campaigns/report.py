@@ -17,7 +17,7 @@ _OBSERVATIONS = ("never", "sometimes", "always", f"never{SO_FAR}", f"always{SO_F
 _OPEN = frozenset({NOT_YET, "error", "undecided", "bounded", f"never{SO_FAR}", f"always{SO_FAR}"})
 
 
-class Column(NamedTuple):
+class ReportColumn(NamedTuple):
     """One question: a model, and how it is asked. `name` tells it from the other columns."""
 
     name: str
@@ -53,14 +53,16 @@ class Slow(NamedTuple):
     """A result that took long."""
 
     line: Line
-    column: Column
+    column: ReportColumn
     row: Row
 
 
 class Summary:
     """The last command of a database."""
 
-    def __init__(self, path: str, command: str, ended: bool, columns: Sequence[Column], lines: Sequence[Line]) -> None:
+    def __init__(
+        self, path: str, command: str, ended: bool, columns: Sequence[ReportColumn], lines: Sequence[Line]
+    ) -> None:
         self.path, self.command, self.ended = path, command, ended
         self.columns, self.lines = columns, lines
 
@@ -113,7 +115,7 @@ class Summary:
         ]
         return sorted(found, key=lambda slow: (-slow.row.seconds, slow.line.path, slow.column.name))[:count]
 
-    def troubles(self) -> list[tuple[Line, Column, Row]]:
+    def troubles(self) -> list[tuple[Line, ReportColumn, Row]]:
         """The results without a whole answer."""
         return [
             (line, column, row)
@@ -157,7 +159,7 @@ def summary(database: Database) -> Summary:
     asked = database.asked()
     command, ended = database.command()
     names = Counter(model for _, model, _, _ in asked)
-    columns = [Column(m if names[m] == 1 else f"{m} {o}".strip(), m, o, v) for _, m, o, v in asked]
+    columns = [ReportColumn(m if names[m] == 1 else f"{m} {o}".strip(), m, o, v) for _, m, o, v in asked]
     there: dict[tuple[str, str], Row] = {}
     for row in database.results():
         if row.intact:

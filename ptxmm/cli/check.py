@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ptxcore.diagnostics import nearest
 from ptxmm.checker import Checker, Outcome, Settings, not_run, refused
 from ptxmm.cli.kernel_options import asked
-from ptxmm.cli.parts import Budget, Stopped, of_shard, within
+from ptxmm.cli.parts import RunBudget, RunStopped, of_shard, within
 from ptxmm.findings import NOT_ALL, NOT_ALL_EXECUTIONS, Finding, assumptions, findings
 from ptxmm.harmless import plain
 from ptxmm.kernels.files import TESTS, Item, expand
@@ -38,7 +38,7 @@ _LONGEST_PICTURE = 20.0
 _LONGEST_LIST = 16 << 20
 
 
-class Status:
+class ExitStatus:
     """The exit status of a run: bad input wins over a failed test, and that over one that is undecided or bounded."""
 
     def __init__(self) -> None:
@@ -247,7 +247,7 @@ class _Run:
     ) -> None:
         self._cache = cache
         self._options, self._checker, self._drawings, self._baseline = options, checker, drawings, baseline
-        self._status = Status()
+        self._status = ExitStatus()
         self._report = chosen(options)
         self._waiting: Counter[str] = Counter()  # names of tests without an outcome
         self._start = time.perf_counter()
@@ -281,7 +281,7 @@ class _Run:
                 self._asked_of_nobody()
         except BrokenPipeError:
             raise
-        except Stopped as stopped:
+        except RunStopped as stopped:
             self._stop(str(stopped))
             return self._status.code
         except BaseException:  # Ctrl-C and being told to stop: what is finished has been paid for
@@ -313,11 +313,11 @@ class _Run:
             spot = Spot(path, places[names[0]][1])
             self._add(refused(str(spot), self._options.model, Refusal(message, spot)))
 
-    def _go_on(self, budget: Budget) -> None:
+    def _go_on(self, budget: RunBudget) -> None:
         """Raises Stopped where the rest is not run; nothing where there is no rest."""
         if self._waiting.total():
             if self._options.fail_fast and self._status.code:
-                raise Stopped("a test has failed, and --fail-fast is given")
+                raise RunStopped("a test has failed, and --fail-fast is given")
             budget.look()
 
     def _stop(self, why: str) -> None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from ptxmm import available
 from ptxmm.cli.check import bar
-from ptxmm.comparing.columns import Case, Columns
-from ptxmm.comparing.comparison import Comparison, Telling, columns_for, compared, told
-from ptxmm.report.comparing import JsonReport, Report, Searched, TextReport
+from ptxmm.comparing.columns import Case, ComparedColumns
+from ptxmm.comparing.comparison import Comparison, ComparisonTelling, columns_for, compared, told
+from ptxmm.report.comparing import ComparisonJson, ComparisonReport, ComparisonText, Searched
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ptxmm.comparing.finding import Search
+    from ptxmm.comparing.finding import DifferenceSearch
     from ptxmm.comparing.universe import GivenTests, Universe
     from ptxmm.report.drawings import Drawings
 
@@ -66,19 +66,19 @@ def _refuse(message: str) -> int:
 
 
 class _Run:
-    def __init__(self, options: Namespace, columns: Columns) -> None:
+    def __init__(self, options: Namespace, columns: ComparedColumns) -> None:
         """Raises OSError where a folder cannot be made."""
         self._options, self._columns = options, columns
-        self._report: Report = (
-            JsonReport(columns.names)
+        self._report: ComparisonReport = (
+            ComparisonJson(columns.names)
             if options.format == "json"
-            else TextReport(columns.names, all_tests=options.all, texts=options.find)
+            else ComparisonText(columns.names, all_tests=options.all, texts=options.find)
         )
-        self._pages: Report | None = None
+        self._pages: ComparisonReport | None = None
         if options.html:
-            from ptxmm.report.comparing_html import HtmlReport
+            from ptxmm.report.comparing_html import ComparisonPages
 
-            self._pages = HtmlReport(options.html, columns.names)
+            self._pages = ComparisonPages(options.html, columns.names)
         self._drawings: Drawings | None = None
         if options.svg:
             from ptxmm.report.drawings import Drawings
@@ -117,12 +117,12 @@ class _Run:
     def find(self) -> int:
         """Looks for the smallest tests that tell the models apart."""
         from ptxcore.diagnostics import InputError
-        from ptxmm.comparing.finding import Search
+        from ptxmm.comparing.finding import DifferenceSearch
 
         if len(self._columns.models) < len(self._columns.names):
             return _refuse("--find asks models; a log answers for its own tests only")
         where = self._universe()
-        search = Search(
+        search = DifferenceSearch(
             self._columns, where.cases(), most=self._options.most, jobs=self._jobs, timeout=self._options.timeout
         )
         try:
@@ -143,7 +143,7 @@ class _Run:
         self._searched(search, str(where))
         return self._code
 
-    def _searched(self, search: Search, where: str) -> None:
+    def _searched(self, search: DifferenceSearch, where: str) -> None:
         for pair, waiting in search.open.items():
             if waiting and not search.told[pair]:
                 self._seen.add(_OPEN)
@@ -200,7 +200,7 @@ class _Run:
         self._report.add(comparison, found, files)
         self._on_pages(lambda pages: pages.add(comparison, found, files))
 
-    def _on_pages(self, write: Callable[[Report], None]) -> None:
+    def _on_pages(self, write: Callable[[ComparisonReport], None]) -> None:
         """Writes pages, where some are wanted."""
         if self._pages is None:
             return
@@ -218,7 +218,7 @@ class _Run:
         self._seen.add(_BAD)
         sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
 
-    def _is_known(self, telling: Telling) -> bool:
+    def _is_known(self, telling: ComparisonTelling) -> bool:
         if not telling.reduced or telling.test is None:
             return False
         from ptxmm.checker import digest
@@ -228,7 +228,7 @@ class _Run:
         self._made.add(key)
         return known
 
-    def _written(self, comparison: Comparison, found: Sequence[Telling]) -> list[str]:
+    def _written(self, comparison: Comparison, found: Sequence[ComparisonTelling]) -> list[str]:
         """The pictures and tests that are written; gives their paths."""
         from litmus.formats.printer import write
         from litmus.test import Test

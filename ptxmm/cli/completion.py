@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from ptxmm.cli.options import Commands
-    from ptxmm.cli.outline import Argument, Command, OptionValue
+    from ptxmm.cli.outline import Command, OptionValue, OutlinedArgument
 
 
 def add(commands: Commands) -> None:
@@ -212,7 +212,7 @@ if [[ $funcstack[1] == _ptxmm ]]; then _ptxmm "$@"; else compdef _ptxmm ptxmm; f
 """
 
 
-def _in_zsh(argument: Argument) -> str:
+def _in_zsh(argument: OutlinedArgument) -> str:
     """What `_arguments` takes for it."""
     what = "".join("\\" + c if c in "[]:\\" else c for c in argument.what)
     value = ""

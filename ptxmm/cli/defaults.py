@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxcore.diagnostics import nearest
 from ptxcore.sources import read_bytes
-from ptxmm.kernels.document import Document, kind_of
+from ptxmm.kernels.document import TomlDocument, kind_of
 
 _LONGEST = 4 << 20  # bytes of a file
 #: Options of one run, or of one kernel, which no project has as its own.
@@ -25,7 +25,7 @@ def words_of(path: str, check: argparse.ArgumentParser) -> list[str]:
     """What the table of a `pyproject.toml` says, as words of a command line. Raises InputError for everything that is wrong
     in it, OSError where it cannot be read."""
     text = read_bytes(path, _LONGEST, "settings").decode("utf-8", "replace")
-    document = Document(text, path)
+    document = TomlDocument(text, path)
     tool = document.tree.get("tool")
     table = tool.get("ptxmm", {}) if isinstance(tool, dict) else {}
     if not isinstance(table, dict):

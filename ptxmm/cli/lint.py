@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from ptxcore.diagnostics import Diagnostic
     from ptxmm.cli.options import Commands
-    from ptxmm.report.linted import Report
+    from ptxmm.report.linted import LintReport
 
 _SOUND, _ERRORS, _UNREADABLE, _UNDECIDED = range(4)
 #: Which of them counts, of many files: as for `ptxmm check`.
@@ -66,7 +66,7 @@ def lint(options: Namespace) -> int:
     return next(status for status in _WORST if status in seen)
 
 
-def _file(path: str, options: Namespace, report: Report) -> int:
+def _file(path: str, options: Namespace, report: LintReport) -> int:
     """Checks a file, mends it where that was asked for, and reports it; gives its status."""
     from ptxmm.kernels.modules import is_source
     from ptxmm.linting import read, unified_diff, write
@@ -97,7 +97,7 @@ def _file(path: str, options: Namespace, report: Report) -> int:
     return _ERRORS if any(d.severity == "error" for d in found) else _SOUND
 
 
-def _source(path: str, options: Namespace, report: Report) -> int:
+def _source(path: str, options: Namespace, report: LintReport) -> int:
     """Checks what nvcc makes of CUDA C++, and tells it at lines of the source; gives the status."""
     from ptxcore.diagnostics import InputError
     from ptxmm.kernels.modules import of_file
@@ -128,7 +128,9 @@ class _Fixes(NamedTuple):
     left: list[Diagnostic]
 
 
-def _checked(path: str, text: str, options: Namespace, report: Report) -> int | tuple[list[Diagnostic], _Fixes | None]:
+def _checked(
+    path: str, text: str, options: Namespace, report: LintReport
+) -> int | tuple[list[Diagnostic], _Fixes | None]:
     """What is wrong with a module and, where that was asked for and it has no errors, what mends it. A status where that is
     not known, which was told then."""
     from ptxcore.clock import OutOfTime

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ptxmm import __version__
 
 if TYPE_CHECKING:
-    from ptxmm.cli.outline import Argument, Command
+    from ptxmm.cli.outline import Command, OutlinedArgument
 
 _ABOUT = (
     "ptxmm decides what concurrent PTX code may do: whether the memory consistency model of the PTX ISA allows an outcome of a "
@@ -68,7 +68,7 @@ def _synopsis(command: Command) -> Iterator[str]:
     yield "[\\fIoptions\\fR]"
 
 
-def _named(argument: Argument) -> str:
+def _named(argument: OutlinedArgument) -> str:
     value = f"\\fI{_plain(argument.metavar)}\\fR" if argument.metavar else ""
     if not argument.names:
         return value

@@ -18,7 +18,7 @@ class OptionValue(NamedTuple):
     tests: bool = False
 
 
-class Argument(NamedTuple):
+class OutlinedArgument(NamedTuple):
     """An option with its `names`, or without any what stands alone. `metavar` is what is shown for its value, empty for a
     flag; `many`: it may be given again; `needed`: it must be given; `value` is None for a flag."""
 
@@ -37,7 +37,7 @@ class Command(NamedTuple):
     what: str
     description: str
     ending: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[OutlinedArgument, ...]
 
 
 #: Endings of files that have tests.
@@ -102,16 +102,16 @@ def _command(name: str, what: str, command: argparse.ArgumentParser) -> Command:
     return Command(name, what, command.description or "", command.epilog or "", arguments)
 
 
-def _argument(command: argparse.ArgumentParser, action: argparse.Action) -> Argument:
+def _argument(command: argparse.ArgumentParser, action: argparse.Action) -> OutlinedArgument:
     formatter = command._get_formatter()
     what = " ".join(formatter._expand_help(action).split()) if action.help else ""
     needed = action.required and action.nargs != "*"
     many = action.nargs in ("+", "*") or isinstance(action, argparse._AppendAction | argparse._AppendConstAction)
     if action.nargs == 0:
-        return Argument(tuple(action.option_strings), what, "", many, needed, None)
+        return OutlinedArgument(tuple(action.option_strings), what, "", many, needed, None)
     default = action.dest.upper() if action.option_strings else action.dest
     metavar = formatter._metavar_formatter(action, default)(1)[0]
-    return Argument(tuple(action.option_strings), what, metavar, many, needed, _value(action, metavar))
+    return OutlinedArgument(tuple(action.option_strings), what, metavar, many, needed, _value(action, metavar))
 
 
 def _value(action: argparse.Action, metavar: str) -> OptionValue:

@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 _DIGITS = 7  # of a number of shards, at most one less
 
 
-class Stopped(BaseException):
+class RunStopped(BaseException):
     """A run ends before all of its tests have: why."""
 
 
@@ -34,7 +34,7 @@ def of_shard(items: Sequence[Item], part: tuple[int, int]) -> list[Item]:
     return list(items[number - 1 :: count])
 
 
-class Budget:
+class RunBudget:
     """So many seconds for what is done; None: no limit. While it is `busy` it waits."""
 
     def __init__(self, seconds: float | None) -> None:
@@ -44,18 +44,18 @@ class Budget:
     def look(self) -> None:
         """Raises Stopped where they are over; to be called now and then, for platforms that wake nobody."""
         if self._seconds is not None and time.monotonic() - self._begun > self._seconds:
-            raise Stopped(f"the budget of {self._seconds:g} s is used up")
+            raise RunStopped(f"the budget of {self._seconds:g} s is used up")
 
     def heard(self, *signalled: object) -> None:
         """What the alarm does. Raises Stopped."""
         if not self.busy:
-            raise Stopped(f"the budget of {self._seconds:g} s is used up")
+            raise RunStopped(f"the budget of {self._seconds:g} s is used up")
 
 
 @contextlib.contextmanager
-def within(seconds: float | None) -> Generator[Budget, None, None]:
+def within(seconds: float | None) -> Generator[RunBudget, None, None]:
     """Stops what is done here after so many seconds; None: never. Raises Stopped."""
-    budget = Budget(seconds)
+    budget = RunBudget(seconds)
     if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield budget
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ptxmm.checker import Checker, Settings, stem
 from ptxmm.comparing.answers import Answer, absent, answer_of
-from ptxmm.comparing.logs import Log, is_log, read_log
+from ptxmm.comparing.logs import HerdLog, is_log, read_log
 from ptxmm.kernels.files import Item
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Row(NamedTuple):
     answers: tuple[Answer, ...]
 
 
-class Columns:
+class ComparedColumns:
     """Models and logs by the names that were given for them. Calling it gives the row of a case; that never raises but for a
     keyboard interrupt."""
 
@@ -68,7 +68,7 @@ class Columns:
         read."""
         self.names = tuple(names)
         self._settings = settings
-        self._of: list[Checker | Log] = []
+        self._of: list[Checker | HerdLog] = []
         for name in names:
             column = read_log(name) if is_log(name) else Checker(settings._replace(model=name))
             if isinstance(column, Checker):
@@ -79,16 +79,16 @@ class Columns:
     def models(self) -> list[str]:
         return [name for name, column in zip(self.names, self._of, strict=True) if isinstance(column, Checker)]
 
-    def only(self, names: Iterable[str]) -> Columns:
+    def only(self, names: Iterable[str]) -> ComparedColumns:
         """Some of them."""
-        wanted, fewer = set(names), Columns((), self._settings)
+        wanted, fewer = set(names), ComparedColumns((), self._settings)
         kept = [(name, column) for name, column in self._paired() if name in wanted]
         fewer.names, fewer._of = tuple(name for name, _ in kept), [column for _, column in kept]
         return fewer
 
     def logged(self) -> list[Case]:
         """The tests of the logs, each once, in their order."""
-        logs = [column for column in self._of if isinstance(column, Log)]
+        logs = [column for column in self._of if isinstance(column, HerdLog)]
         return [Case(name) for name in dict.fromkeys(name for log in logs for name in log.answers)]
 
     def warm(self) -> None:
@@ -130,11 +130,11 @@ class Columns:
         except (InputError, UnsupportedProgram, OutOfTime):
             return False  # each model says so
 
-    def _paired(self) -> Iterator[tuple[str, Checker | Log]]:
+    def _paired(self) -> Iterator[tuple[str, Checker | HerdLog]]:
         yield from zip(self.names, self._of, strict=True)
 
-    def _answer(self, column: Checker | Log, of: str, case: Case, name: str) -> Answer:
-        if isinstance(column, Log):
+    def _answer(self, column: Checker | HerdLog, of: str, case: Case, name: str) -> Answer:
+        if isinstance(column, HerdLog):
             return column.of(name)
         if not case.readable:
             return absent(of, name)
@@ -159,7 +159,7 @@ class Columns:
     def _unanswered(self, case: Case, verdict: str, message: str) -> Row:
         answers = [
             column.of(case.name)
-            if isinstance(column, Log)
+            if isinstance(column, HerdLog)
             else Answer(of=of, test=case.name, verdict=verdict, exact=False, message=message)
             for of, column in self._paired()
         ]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ptxmm.checker import Settings
 from ptxmm.comparing.answers import Answer
-from ptxmm.comparing.columns import Case, Columns, Row
-from ptxmm.comparing.differences import Difference, difference
-from ptxmm.comparing.reasons import Reason, reasons
+from ptxmm.comparing.columns import Case, ComparedColumns, Row
+from ptxmm.comparing.differences import ModelDifference, difference
+from ptxmm.comparing.reasons import DifferenceReason, reasons
 from ptxmm.comparing.shrinking import shrunk
 from ptxmm.comparing.table import rows
 
@@ -33,7 +33,7 @@ class Comparison:
     case: Case
     name: str
     answers: tuple[Answer, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[ModelDifference, ...]
 
     @property
     def path(self) -> str:
@@ -58,24 +58,24 @@ def compared(row: Row) -> Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class ComparisonTelling:
     """A difference, with what there is to say of it: the `test` that shows it, which may be less than that of the comparison,
     and `reasons`, one for each side. `difference` is of that test. `reduced`: nothing can be taken from the test."""
 
-    difference: Difference
+    difference: ModelDifference
     test: Test | KernelTest | None
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[DifferenceReason, ...] = ()
     reduced: bool = False
 
 
 def told(
     comparison: Comparison,
-    columns: Columns,
+    columns: ComparedColumns,
     *,
     minimal: bool = False,
     pictures: bool = False,
     timeout: float | None = None,
-) -> list[Telling]:
+) -> list[ComparisonTelling]:
     """What there is to say of each difference of a comparison. `minimal`: of the least of its test that still tells the two
     apart. Reasons are those of litmus tests."""
     from litmus.test import Test
@@ -84,7 +84,7 @@ def told(
     for differing in (d for d in comparison.differences if d.differs):
         test = comparison.test
         if not isinstance(test, Test):
-            found.append(Telling(differing, test))
+            found.append(ComparisonTelling(differing, test))
             continue
         two = columns.only((differing.one.of, differing.other.of))
         reduced = minimal and len(two.models) == 2
@@ -92,7 +92,7 @@ def told(
             test = shrunk(test, two)
             differing = difference(*two(Case(test.name, None, test)).answers)
         why = tuple(reasons(test, differing, pictures=pictures, timeout=timeout))
-        found.append(Telling(differing, test, why, reduced))
+        found.append(ComparisonTelling(differing, test, why, reduced))
     return found
 
 
@@ -148,7 +148,7 @@ def columns_for(
     backend: str | None = None,
     all_registers: bool = False,
     races: bool = False,
-) -> Columns:
+) -> ComparedColumns:
     """The columns of a comparison. Raises as `compare` does."""
     from ptxmm.comparing.logs import is_log
 
@@ -159,7 +159,7 @@ def columns_for(
         unroll=unroll, timeout=timeout, backend=backend, all_registers=all_registers, races=races,
         logs=any(map(is_log, names)),
     )  # fmt: skip
-    return Columns(names, settings)
+    return ComparedColumns(names, settings)
 
 
 def _cases(tests: Iterable[str | PathLike[str] | Test | KernelTest]) -> Iterator[Case]:
@@ -201,13 +201,13 @@ def find_difference(
     Raises InputError and OSError as `ptxmm.compare` does, ValueError for two models that are one.
     """
     from litmus.test import Test
-    from ptxmm.comparing.finding import Search
+    from ptxmm.comparing.finding import DifferenceSearch
     from ptxmm.comparing.universe import universe
 
     columns = columns_for((one, other), unroll, timeout, backend, all_registers, races)
     cases: Iterable[Case]
     cases = universe(size).cases() if tests is None else (Case(t.name, None, t) for t in tests)
-    search = Search(columns, cases, jobs=jobs, timeout=timeout)
+    search = DifferenceSearch(columns, cases, jobs=jobs, timeout=timeout)
     found = next(iter(search), None)
     if searched is not None:
         searched(sum(search.searched.values()), sum(map(len, search.open.values())))

@@ -14,7 +14,7 @@ from ptxmm.comparing.answers import Answer, FinalState, names_in
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ModelDifference:
     """Two answers, `one` and `other`, and how they compare. `lost` are states of `one` that `other` certainly does not allow,
     `won` those of `other` that `one` does not, `unseen` those that one allows and runs did not show. `open`: it is not
     known, and why. `undefined`: exactly one of them gives the test no meaning. `races_lost`, `races_won`: kinds of races."""
@@ -46,34 +46,34 @@ class Difference:
         return "differ" if self.differs else "open" if self.open else "same"
 
 
-def difference(one: Answer, other: Answer) -> Difference:
+def difference(one: Answer, other: Answer) -> ModelDifference:
     """How two answers to a test compare."""
     if not (one.known and other.known):
-        return Difference(one, other, open=next(a.message or a.verdict for a in (one, other) if not a.known))
+        return ModelDifference(one, other, open=next(a.message or a.verdict for a in (one, other) if not a.known))
     if "undefined" in (one.verdict, other.verdict):
         return _of_undefined(one, other)
     common = _common(one, other)
     if common is None:
-        return Difference(one, other, open="their states have no register and no location in common")
+        return ModelDifference(one, other, open="their states have no register and no location in common")
     lost, won = _missing(one, other, common), _missing(other, one, common)
     reasons = [f"{a.of}: {a.message or 'not all states are known'}" for a in (one, other) if not (a.exact or a.runs)]
     both = one.runs and other.runs  # seen here and not there: whoever compares two machines asks for that
     gone, come = tuple(lost if other.exact or both else ()), tuple(won if one.exact or both else ())
     unseen = () if both else (*(lost if other.runs else ()), *(won if one.runs else ()))
-    return Difference(
+    return ModelDifference(
         one, other, gone, come, unseen, "; ".join(reasons), False,
         _less(one.races, other.races), _less(other.races, one.races),
     )  # fmt: skip
 
 
-def _of_undefined(one: Answer, other: Answer) -> Difference:
+def _of_undefined(one: Answer, other: Answer) -> ModelDifference:
     """Where a program has no meaning, there are no states to compare."""
     if one.verdict == other.verdict:
-        return Difference(one, other)
+        return ModelDifference(one, other)
     defined = other if one.verdict == "undefined" else one
     if defined.verdict == "undecided" and not defined.exact:
-        return Difference(one, other, open=f"{defined.of}: {defined.message or 'undecided'}")
-    return Difference(one, other, undefined=True)
+        return ModelDifference(one, other, open=f"{defined.of}: {defined.message or 'undecided'}")
+    return ModelDifference(one, other, undefined=True)
 
 
 def _common(one: Answer, other: Answer) -> frozenset[str] | None:

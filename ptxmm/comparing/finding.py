@@ -11,8 +11,8 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 from ptxcore.isa.effect_kinds import CLEAR, DISCARD, ISSUE, MBARRIER, kinds_with
-from ptxmm.comparing.columns import Case, Columns, Row
-from ptxmm.comparing.differences import Difference, difference
+from ptxmm.comparing.columns import Case, ComparedColumns, Row
+from ptxmm.comparing.differences import ModelDifference, difference
 from ptxmm.comparing.table import rows
 from ptxmm.kernels.files import Item
 
@@ -30,21 +30,27 @@ class Found:
     """A test that tells two models apart; none of those that were asked before it is larger."""
 
     row: Row
-    difference: Difference
+    difference: ModelDifference
 
     @property
     def pair(self) -> ModelPair:
         return self.difference.one.of, self.difference.other.of
 
 
-class Search:
+class DifferenceSearch:
     """Iterating gives what is found, up to `most` tests for each pair of columns. What was looked at is counted on the way:
     `searched`, how many tests of each size; `alike`, of how many the models certainly say the same, so that these were not
     decided; `told`, for each pair how many tests were found; `open`, for each pair the tests
     of which nobody knows whether they tell it apart, with the reason."""
 
     def __init__(
-        self, columns: Columns, cases: Iterable[Case], *, most: int = 1, jobs: int = 1, timeout: float | None = None
+        self,
+        columns: ComparedColumns,
+        cases: Iterable[Case],
+        *,
+        most: int = 1,
+        jobs: int = 1,
+        timeout: float | None = None,
     ) -> None:
         self._columns, self._cases, self._most = columns, iter(cases), most
         self._jobs, self._timeout = jobs, timeout

@@ -45,7 +45,7 @@ _KINDS = {
 _VERDICTS = {"Ok": "ok", "Succeeded": "ok", "No": "no", "Failed": "no", "Undef": "undefined", "??": "undecided"}
 
 
-class Log:
+class HerdLog:
     """The answers of a log, by the names of the tests, in its order. `path` names it."""
 
     def __init__(self, path: str, answers: Mapping[str, Answer]) -> None:
@@ -57,7 +57,7 @@ class Log:
         return absent(self.path, test) if found is None else replace(found, test=test)
 
 
-def read_log(path: str) -> Log:
+def read_log(path: str) -> HerdLog:
     """Reads a log. Raises InputError for a file that is none, OSError where it cannot be read."""
     from ptxcore.sources import read_bytes
 
@@ -68,7 +68,7 @@ def read_log(path: str) -> Log:
     return parse_log(text, path)
 
 
-def parse_log(text: str, path: str) -> Log:
+def parse_log(text: str, path: str) -> HerdLog:
     """Likewise, of a text."""
     answers: dict[str, Answer] = {}
     for answer in _Reader(text, path).answers():
@@ -77,7 +77,7 @@ def parse_log(text: str, path: str) -> Log:
     if not answers:
         message = "this is no log of herd7 or litmus7: it has no 'Test NAME' with States or a Histogram"
         raise InputError([Diagnostic(Span(0, 0, 0), message, "a model is one that ships, or a file *.cat")], path)
-    return Log(path, answers)
+    return HerdLog(path, answers)
 
 
 def _joined(one: Answer, other: Answer) -> Answer:

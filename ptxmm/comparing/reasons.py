@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from litmus.test import Condition, Test
 from ptxmm.comparing.answers import Answer, FinalState
-from ptxmm.comparing.differences import Difference
+from ptxmm.comparing.differences import ModelDifference
 from ptxmm.comparing.shrinking import proposition_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ PATIENCE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class DifferenceReason:
     """`allows` and `forbids` are names of models, `state` is what they differ in (empty where one of them gives the test no
     meaning, or finds a race that the other does not). `axioms` are those without which it would be allowed: all of them are
     needed, or with `each` any one of them is enough. `text` is what is said where no axiom is named.
@@ -36,7 +36,9 @@ class Reason:
     forbidden: str = ""
 
 
-def reasons(test: Test, found: Difference, *, pictures: bool = False, timeout: float | None = None) -> list[Reason]:
+def reasons(
+    test: Test, found: ModelDifference, *, pictures: bool = False, timeout: float | None = None
+) -> list[DifferenceReason]:
     """One reason for the first state that is lost, and one for the first that is won; or for an execution that one of the two
     gives no meaning. `pictures`: whether they are drawn."""
     limit = PATIENCE if timeout is None else timeout
@@ -47,9 +49,11 @@ def reasons(test: Test, found: Difference, *, pictures: bool = False, timeout: f
     return told
 
 
-def _of_state(test: Test, allows: Answer, forbids: Answer, state: FinalState, pictures: bool, limit: float) -> Reason:
+def _of_state(
+    test: Test, allows: Answer, forbids: Answer, state: FinalState, pictures: bool, limit: float
+) -> DifferenceReason:
     asked = replace(test, condition=Condition("exists", proposition_of(state, test)), checks=(), meta=())
-    reason = Reason(allows.of, forbids.of, state)
+    reason = DifferenceReason(allows.of, forbids.of, state)
     if forbids.verdict != "absent" and not _is_log(forbids.of):
         result = _checked(asked, forbids.of, limit, explain=True)
         if result is not None:
@@ -64,7 +68,7 @@ def _of_state(test: Test, allows: Answer, forbids: Answer, state: FinalState, pi
     return reason
 
 
-def _explained(reason: Reason, asked: Test, limit: float, pictures: bool) -> Reason:
+def _explained(reason: DifferenceReason, asked: Test, limit: float, pictures: bool) -> DifferenceReason:
     result = _checked(asked, reason.forbids, limit, why=True)
     if result is None:
         return reason
@@ -75,10 +79,10 @@ def _explained(reason: Reason, asked: Test, limit: float, pictures: bool) -> Rea
     return replace(reason, text=text, forbidden=drawn)
 
 
-def _of_undefined(test: Test, found: Difference, pictures: bool, limit: float) -> Reason:
+def _of_undefined(test: Test, found: ModelDifference, pictures: bool, limit: float) -> DifferenceReason:
     """The one that gives the test no meaning is said to allow: anything may be then."""
     without, with_one = (found.one, found.other) if found.one.verdict == "undefined" else (found.other, found.one)
-    reason = Reason(without.of, with_one.of, text=without.message)
+    reason = DifferenceReason(without.of, with_one.of, text=without.message)
     if pictures and not _is_log(without.of):
         result = _checked(test, without.of, limit, witnesses=True)
         drawn = result.race_witnesses[:1] if result else []

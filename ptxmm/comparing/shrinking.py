@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from litmus.relaxations import open_question, relaxations, restated
 from litmus.test import And, Compare, Condition, Constant, Proposition, Test
 from ptxmm.comparing.answers import FinalState
-from ptxmm.comparing.columns import Case, Columns
-from ptxmm.comparing.differences import Difference, difference
+from ptxmm.comparing.columns import Case, ComparedColumns
+from ptxmm.comparing.differences import ModelDifference, difference
 
 if TYPE_CHECKING:
     from litmus.test import LocationTerm, RegisterTerm
 
 #: Ways to differ, those first that say most.
-WAYS: dict[str, Callable[[Difference], bool]] = {
+WAYS: dict[str, Callable[[ModelDifference], bool]] = {
     "lost": lambda d: bool(d.lost),
     "won": lambda d: bool(d.won),
     "races lost": lambda d: bool(d.races_lost),
@@ -30,12 +30,12 @@ WAYS: dict[str, Callable[[Difference], bool]] = {
 }
 
 
-def way_of(found: Difference) -> str | None:
+def way_of(found: ModelDifference) -> str | None:
     """How two answers differ; None where they do not."""
     return next((way for way, holds in WAYS.items() if holds(found)), None)
 
 
-def shrunk(test: Test, columns: Columns) -> Test:
+def shrunk(test: Test, columns: ComparedColumns) -> Test:
     """`test`, which the two `columns` answer differently, with everything taken from it that it does not need for that. Its
     condition is then a state that one of them forbids, and its comment says what it was made of."""
     least = restated(open_question(test)) or test
@@ -52,19 +52,19 @@ def shrunk(test: Test, columns: Columns) -> Test:
     return _asking(least, columns, test)
 
 
-def _compared(test: Test, columns: Columns) -> Difference:
+def _compared(test: Test, columns: ComparedColumns) -> ModelDifference:
     one, other = columns(Case(test.name, None, test)).answers
     return difference(one, other)
 
 
-def _way(test: Test, columns: Columns, wanted: str | None = None) -> str | None:
+def _way(test: Test, columns: ComparedColumns, wanted: str | None = None) -> str | None:
     found = _compared(test, columns)
     if wanted is None:
         return way_of(found)
     return wanted if WAYS[wanted](found) else None
 
 
-def _asking(least: Test, columns: Columns, whole: Test) -> Test:
+def _asking(least: Test, columns: ComparedColumns, whole: Test) -> Test:
     """The test with the difference as its condition."""
     found = _compared(least, columns)
     states = found.lost or found.won

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from ptxmm.comparing.columns import Case, Columns, Row
+from ptxmm.comparing.columns import Case, ComparedColumns, Row
 
 #: Tests that are handed to the workers together: few at first, so that something is told soon.
 _FIRST, _MOST = 32, 1024
@@ -14,7 +14,7 @@ _SPARE, _SPARE_SECONDS = 1.02, 0.25
 
 
 def rows(
-    columns: Columns,
+    columns: ComparedColumns,
     cases: Iterable[Case],
     *,
     jobs: int = 1,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .figure import Edge, Layout
+from .figure import DrawnEdge, Layout
 from .words import LINES
 
 #: Lines that are told one by one, besides those that a verdict speaks of.
 _MOST_LINES = 24
 
 
-def edge_words(picture: Layout, edge: Edge) -> str:
+def edge_words(picture: Layout, edge: DrawnEdge) -> str:
     """`rf from P0:1 to P1:0`"""
     names = picture.names
     between = "between" if edge.bundle.mutual else "from"
@@ -18,7 +18,7 @@ def edge_words(picture: Layout, edge: Edge) -> str:
     return f"{relations} {between} {names[edge.bundle.source]} {to} {names[edge.bundle.target]}"
 
 
-def edge_meaning(picture: Layout, edge: Edge) -> str:
+def edge_meaning(picture: Layout, edge: DrawnEdge) -> str:
     """The same, and what it means."""
     meanings = "; ".join(LINES[name] for name in edge.bundle.relations if name in LINES)
     return edge_words(picture, edge) + (f" ({meanings})" if meanings else "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from axioms.witness.execution import Execution
 
-from .figure import INITIAL, Box, Edge, Frame, Layout
+from .figure import INITIAL, Box, DrawnEdge, Frame, Layout
 from .layout import layout
 from .style import BOXES, FRAMES, INK, MARKS, style_of
 from .svg import legal
@@ -175,7 +175,7 @@ def _node(graph: graphviz.Digraph, box: Box) -> None:
     graph.node(_name(box), _quoted(lines), fillcolor=fill, color=border, fontcolor=INK, style=style)
 
 
-def _edge(graph: graphviz.Digraph, name: dict[int, str], edge: Edge) -> None:
+def _edge(graph: graphviz.Digraph, name: dict[int, str], edge: DrawnEdge) -> None:
     style = style_of(edge.bundle.relations[0])
     marks = [style_of(mark).colour for mark in edge.bundle.relations[1:] if mark in MARKS]
     graph.edge(

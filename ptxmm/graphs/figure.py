@@ -60,7 +60,7 @@ class Heading:
 
 
 @dataclass(slots=True)
-class Edge:
+class DrawnEdge:
     """A drawn line: `points` follow it closely; `curve` says how to draw it exactly (see `routing.Route`)."""
 
     bundle: Bundle
@@ -76,7 +76,7 @@ class Edge:
         return any(name in MARKS for name in self.bundle.relations)
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """A part of the legend: how `what` is drawn (a `line`, a `box`, the `halo`; a `name` is not), and what it means."""
 
     kind: str
@@ -98,8 +98,8 @@ class Layout:
     boxes: list[Box] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     headings: list[Heading] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
-    legend: list[Entry] = field(default_factory=list)
+    edges: list[DrawnEdge] = field(default_factory=list)
+    legend: list[LegendEntry] = field(default_factory=list)
     state_lines: list[tuple[str, Point]] = field(default_factory=list)
     left: list[float] = field(default_factory=list)  # of each column, with the room for arcs at its sides
     right: list[float] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .figure import Edge, Layout
+from .figure import DrawnEdge, Layout
 from .geometry import Point, Rect, along, bounds, segment_meets
 from .style import SMALL, text_width
 
@@ -30,7 +30,7 @@ def place_labels(picture: Layout) -> None:
         taken.append(rect)
 
 
-def _on_line(picture: Layout, edge: Edge, taken: list[Rect], paths: list[tuple[Rect, Edge]]) -> Rect | None:
+def _on_line(picture: Layout, edge: DrawnEdge, taken: list[Rect], paths: list[tuple[Rect, DrawnEdge]]) -> Rect | None:
     best, best_cost = None, float("inf")
     width = text_width(edge.label, SMALL) + 6
     for rect, base in _candidates(edge, width):
@@ -54,7 +54,7 @@ def _on_line(picture: Layout, edge: Edge, taken: list[Rect], paths: list[tuple[R
     return best
 
 
-def _candidates(edge: Edge, width: float) -> Iterator[tuple[Rect, float]]:
+def _candidates(edge: DrawnEdge, width: float) -> Iterator[tuple[Rect, float]]:
     """Places on the line first, its middle before its ends; then beside it."""
     for fraction in _FRACTIONS:
         p = along(edge.points, fraction)
@@ -66,7 +66,7 @@ def _candidates(edge: Edge, width: float) -> Iterator[tuple[Rect, float]]:
             yield Rect(x, y, width, _HEIGHT), away + 18
 
 
-def _beside(picture: Layout, edge: Edge, taken: list[Rect]) -> Rect:
+def _beside(picture: Layout, edge: DrawnEdge, taken: list[Rect]) -> Rect:
     """The free place nearest to the line's middle; below everything else when the picture is full."""
     width = text_width(edge.label, SMALL) + 6
     middle = along(edge.points, 0.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .boxes import wrap
-from .figure import ATOMIC, Entry, Layout
+from .figure import ATOMIC, Layout, LegendEntry
 from .geometry import Point
 from .selection import Bundle
 from .style import BOXES, MARKS, SMALL, TEXT, TITLE, style_of, text_width
@@ -44,7 +44,7 @@ def close(
         width = (0 if kind == "name" else SWATCH) + text_width(words, SMALL) + _GAP
         if x + width - _GAP > picture.width - margin and x > margin:
             x, y = margin, y + _ROW
-        picture.legend.append(Entry(kind, what, words, Point(x, y)))
+        picture.legend.append(LegendEntry(kind, what, words, Point(x, y)))
         picture.width = max(picture.width, x + width - _GAP + margin)
         x += width
     picture.width = max(picture.width, text_width(picture.title, TITLE) + 2 * margin)

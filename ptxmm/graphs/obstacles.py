@@ -20,7 +20,7 @@ _CELL = 72.0
 _Item = TypeVar("_Item")
 
 
-class Segment(NamedTuple):
+class LineSegment(NamedTuple):
     """A straight piece of a line, and how far it reaches."""
 
     a: Point
@@ -30,7 +30,7 @@ class Segment(NamedTuple):
     top: float
     bottom: float
 
-    def is_near(self, other: Segment) -> bool:
+    def is_near(self, other: LineSegment) -> bool:
         """Whether the two may cross, or lie within a lane of each other."""
         return (
             self.left <= other.right + 6
@@ -79,7 +79,7 @@ class Obstacles:
         self._texts = [h.rect for h in picture.headings]
         self._texts += [Rect(f.rect.x + 6, f.rect.y + 3, len(f.label) * 6.5, 13) for f in picture.frames]
         self._borders = [f.rect for f in picture.frames]
-        self._lines: _Grid[Segment] = _Grid()
+        self._lines: _Grid[LineSegment] = _Grid()
         self.looked = 0
 
     def add(self, points: Sequence[Point]) -> None:
@@ -147,14 +147,14 @@ class Obstacles:
         return cost
 
 
-def _meets_row(one: Segment, y: float, left: float, right: float) -> bool:
+def _meets_row(one: LineSegment, y: float, left: float, right: float) -> bool:
     """Whether a segment crosses a piece that goes across."""
     if not one.top < y < one.bottom:
         return False
     return left < one.a.x + (y - one.a.y) / (one.b.y - one.a.y) * (one.b.x - one.a.x) < right
 
 
-def _meets_column(one: Segment, x: float, top: float, bottom: float) -> bool:
+def _meets_column(one: LineSegment, x: float, top: float, bottom: float) -> bool:
     """Whether a segment crosses a piece that goes up or down."""
     if not one.left < x < one.right:
         return False
@@ -171,11 +171,11 @@ def _beside(p: Point, q: Point, rect: Rect) -> float:
     return 0.0
 
 
-def _segments(points: Sequence[Point]) -> list[Segment]:
-    return [Segment(p, q, min(p.x, q.x), max(p.x, q.x), min(p.y, q.y), max(p.y, q.y)) for p, q in pairwise(points)]
+def _segments(points: Sequence[Point]) -> list[LineSegment]:
+    return [LineSegment(p, q, min(p.x, q.x), max(p.x, q.x), min(p.y, q.y), max(p.y, q.y)) for p, q in pairwise(points)]
 
 
-def _conflict(one: Segment, other: Segment) -> float:
+def _conflict(one: LineSegment, other: LineSegment) -> float:
     """What it costs that two segments cross, or run side by side."""
     if segments_cross(one.a, one.b, other.a, other.b):
         return CROSSING

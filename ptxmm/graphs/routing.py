@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from .figure import Box, Edge, Layout, label_of
+from .figure import Box, DrawnEdge, Layout, label_of
 from .geometry import Point, cubic_points, path_length
 from .obstacles import LANE, Obstacles
 from .selection import Bundle
@@ -93,7 +93,7 @@ def route_edges(picture: Layout, drawn: list[Bundle]) -> None:
     for bundle in drawn:
         route = routed.get(id(bundle))
         if route is not None:
-            picture.edges.append(Edge(bundle, route.points, route.curve, label_of(bundle)))
+            picture.edges.append(DrawnEdge(bundle, route.points, route.curve, label_of(bundle)))
 
 
 class _Router:

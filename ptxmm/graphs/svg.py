@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 from axioms.witness.execution import Execution
 
 from .describing import edge_meaning
-from .figure import ATOMIC, INITIAL, Box, Edge, Entry, Half, Layout
+from .figure import ATOMIC, INITIAL, Box, DrawnEdge, Half, Layout, LegendEntry
 from .geometry import Point, Rect
 from .labels import label_anchor
 from .layout import LINE as LINE_HEIGHT
@@ -162,14 +162,14 @@ def _group(classes: str, data: str, content: str, title: str = "", calm: bool = 
     return f'<g class="{classes}"{data}{faint}>{told}{content}</g>'
 
 
-def _data(picture: Layout, edge: Edge) -> str:
+def _data(picture: Layout, edge: DrawnEdge) -> str:
     """What a line stands for, as attributes."""
     names, bundle = picture.names, edge.bundle
     relations = " ".join(_text(name).replace(" ", "-") for name in bundle.relations)
     return f' data-relation="{relations}" data-from="{_text(names[bundle.source])}" data-to="{_text(names[bundle.target])}"'
 
 
-def _line(picture: Layout, edge: Edge) -> str:
+def _line(picture: Layout, edge: DrawnEdge) -> str:
     relation = edge.bundle.relations[0]
     head = f"url(#{_marker_name(relation)})"
     extra = f' marker-end="{head}"' + (f' marker-start="{head}"' if edge.bundle.mutual else "")
@@ -198,7 +198,7 @@ def _word(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)
 
 
-def _label(picture: Layout, edge: Edge) -> str:
+def _label(picture: Layout, edge: DrawnEdge) -> str:
     assert edge.label_rect is not None
     rect = edge.label_rect
     at = label_anchor(rect)
@@ -213,7 +213,7 @@ def _label(picture: Layout, edge: Edge) -> str:
     return _group("label", _data(picture, edge), back + text)
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: LegendEntry) -> str:
     """A part of the legend."""
     at = entry.at
     if entry.kind == "name":

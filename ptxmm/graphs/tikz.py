@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from axioms.witness.execution import Execution
 
-from .figure import ATOMIC, INITIAL, Box, Edge, Entry, Half, Layout
+from .figure import ATOMIC, INITIAL, Box, DrawnEdge, Half, Layout, LegendEntry
 from .geometry import Point, Rect
 from .labels import label_anchor
 from .layout import LINE, PADDING, layout
@@ -125,7 +125,7 @@ def _stroke(curve: Curve, relation: str, more: str = "", wider: float = 0.0) -> 
     return f"\\draw[draw={_colour(style.colour)},line width={width}pt{_dashes(style.dash)}{more}] {_path(curve)};"
 
 
-def _line(picture: Layout, edge: Edge) -> list[str]:
+def _line(picture: Layout, edge: DrawnEdge) -> list[str]:
     relation = edge.bundle.relations[0]
     parts = []
     if edge.leader and edge.label_rect:
@@ -140,7 +140,7 @@ def _line(picture: Layout, edge: Edge) -> list[str]:
     return [*parts, _stroke(edge.curve, relation, heads + calm)]
 
 
-def _label(edge: Edge) -> list[str]:
+def _label(edge: DrawnEdge) -> list[str]:
     if edge.label_rect is None:
         return []
     rect = edge.label_rect
@@ -188,7 +188,7 @@ def _half(half: Half, kind: str) -> list[str]:
     return parts
 
 
-def _entry(entry: Entry) -> list[str]:
+def _entry(entry: LegendEntry) -> list[str]:
     at = entry.at
     if entry.kind == "name":
         return [_words(entry.words, at, SMALL)]

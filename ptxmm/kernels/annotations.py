@@ -16,7 +16,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.asked import ANNOTATED, TYPED, Asked, Said
 from ptxmm.kernels.cuda_source import heads, without_comments
-from ptxmm.kernels.document import Document
+from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import is_source
 from ptxmm.kernels.plain_names import base
 from ptxmm.kernels.schema import CHECK
@@ -49,7 +49,7 @@ _PTX_KERNEL = re.compile(r"(?<![\w$.])\.entry\s+([\w$]+)")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-class Case(NamedTuple):
+class AnnotatedTest(NamedTuple):
     """A test: its name, and what it says."""
 
     name: str
@@ -62,7 +62,7 @@ class AnnotatedFile:
     def __init__(self, text: str, path: str) -> None:
         """Raises InputError with everything that is wrong with them, as far as it shows without the PTX."""
         self.path, self.text = path, text
-        self.document = Document.of({}, path, text)
+        self.document = TomlDocument.of({}, path, text)
         self._found: list[Diagnostic] = []
         found = [case for start, end in _marked(text) if (case := self._case(start, end)) is not None]
         if self._found:
@@ -102,7 +102,7 @@ class AnnotatedFile:
     def _note(self, start: int, end: int, message: str, hint: str | None = None) -> None:
         self._found.append(Diagnostic(self.document.span(start, end), message, hint))
 
-    def _case(self, start: int, end: int) -> Case | None:
+    def _case(self, start: int, end: int) -> AnnotatedTest | None:
         mark = _MARK.match(self.text, start)
         assert mark is not None
         before = len(self._found)
@@ -130,7 +130,7 @@ class AnnotatedFile:
         )  # fmt: skip
         if not any(s.key == "entry" for s in said):
             asked = asked._replace(said=(Said("entry", entry, start, start, end), *asked.said))
-        return Case(name or base(entry), asked._replace(name=name))
+        return AnnotatedTest(name or base(entry), asked._replace(name=name))
 
     def _words(self, at: int, end: int) -> list[Said]:
         """`KEY=VALUE`, `KEY="VALUE"`, and `KEY` alone, which is true."""
@@ -229,7 +229,7 @@ class AnnotatedFile:
             self._known = heads(self.text)
         return self._known
 
-    def _named(self, found: list[Case]) -> dict[str, Asked]:
+    def _named(self, found: list[AnnotatedTest]) -> dict[str, Asked]:
         """The tests by name. Several of one kernel that have no names of their own are numbered."""
         count: dict[str, int] = {}
         for case in found:

@@ -15,8 +15,8 @@ from ptxcore.machine.run.memory import LARGEST
 from ptxcore.values.ieee import F64, FORMATS, convert
 from ptxcore.values.tensor_map import SIZE as MAP_BYTES
 from ptxmm.kernels import tensor_maps
-from ptxmm.kernels.contents import Contents, FileTrouble, of_array, of_file
-from ptxmm.kernels.document import Document, Found, kind_of
+from ptxmm.kernels.contents import BufferContents, FileTrouble, of_array, of_file
+from ptxmm.kernels.document import Found, TomlDocument, kind_of
 from ptxmm.kernels.expressions import TYPES, Type
 from ptxmm.kernels.launch import POINTER, Argument, Buffer, Field, Multimem, Pointer, Scalar, Structure
 from ptxmm.kernels.words import suggested
@@ -60,7 +60,7 @@ class ArgumentTrouble(Exception):
         super().__init__(message)
 
 
-def argument(document: Document, name: str, entry: Found, buffers: Mapping[str, Argument]) -> Argument | None:
+def argument(document: TomlDocument, name: str, entry: Found, buffers: Mapping[str, Argument]) -> Argument | None:
     """The argument that an entry of `[params]` describes; None, with a finding, for one that describes none. `buffers`: what
     pointers may lead to, by name."""
     if not isinstance(entry.value, dict):
@@ -383,7 +383,7 @@ def _init(name: str, written: str, kind: Type, table: Mapping[str, Any], folder:
     return (
         (value,) * count
         if count <= _MANY
-        else Contents(value.to_bytes(kind.width // 8, "little"), kind.width // 8, count)
+        else BufferContents(value.to_bytes(kind.width // 8, "little"), kind.width // 8, count)
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxmm.kernels.contents import FileTrouble, type_of_file
-from ptxmm.kernels.document import Document
+from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import NVCC_OPTIONS, Module, of_file
 from ptxmm.kernels.plain_names import base, plain
 from ptxmm.kernels.positions import Place, Way
@@ -83,7 +83,7 @@ class Asked(NamedTuple):
 
     def test(self) -> KernelTest:
         """The test. Raises InputError for everything that is wrong or missing."""
-        document = Document.of({}, self.where, self.text, self._places() if self.text else None)
+        document = TomlDocument.of({}, self.where, self.text, self._places() if self.text else None)
         keys = self._keys(document)
         module = self._module(keys)
         tree: dict[str, Any] = {**keys, "cu" if module.source else "ptx": self.path}
@@ -111,7 +111,7 @@ class Asked(NamedTuple):
         """A kernel of the file, and the module that it is of. Raises InputError where there is none, or several."""
         keys = {} if entry is None else {"entry": entry}
         module = self._module(keys)
-        return module, self._kernel(Document.of({}, self.where), keys, module)
+        return module, self._kernel(TomlDocument.of({}, self.where), keys, module)
 
     def _named(self, test: KernelTest, kernels: Sequence[Kernel]) -> KernelTest:
         """The test as it is called in reports; claims stand where the kernel does, unless they stand in the file."""
@@ -141,7 +141,7 @@ class Asked(NamedTuple):
             found["check", said.key, number] = said.place
         return found | {(said.key,): said.place for said in self.said}
 
-    def _keys(self, document: Document) -> dict[str, Any]:
+    def _keys(self, document: TomlDocument) -> dict[str, Any]:
         keys: dict[str, Any] = {}
         for said in self.said:
             if said.key in keys:
@@ -154,7 +154,7 @@ class Asked(NamedTuple):
         options = keys.get("nvcc")
         return of_file(self.path, options if isinstance(options, list) else NVCC_OPTIONS)
 
-    def _kernel(self, document: Document, keys: Mapping[str, Any], module: Module, way: Way = ("entry",)) -> Kernel:
+    def _kernel(self, document: TomlDocument, keys: Mapping[str, Any], module: Module, way: Way = ("entry",)) -> Kernel:
         entry, message, hint = entry_trouble(module, keys.get("entry"), self.style.entry)
         if entry is None:
             if "entry" not in keys or not self.text:
@@ -170,7 +170,7 @@ class Asked(NamedTuple):
 
     # Arguments.
 
-    def _parameters(self, document: Document, taken: Kernel) -> dict[str, Any]:
+    def _parameters(self, document: TomlDocument, taken: Kernel) -> dict[str, Any]:
         """`[params]`: the arguments in the order of the parameters, under names of the user's where only a compiler named
         them."""
         found: dict[int, tuple[str, Said]] = {}
@@ -203,7 +203,7 @@ class Asked(NamedTuple):
                 return said.key, hint
         return None
 
-    def _table(self, document: Document, way: Way, value: Any, taken: Taken | None) -> Any:
+    def _table(self, document: TomlDocument, way: Way, value: Any, taken: Taken | None) -> Any:
         try:
             return table_of(value, taken, os.path.dirname(self.where))
         except ValueError as error:
@@ -215,7 +215,7 @@ class Asked(NamedTuple):
     # Several launches.
 
     def _several(
-        self, document: Document, keys: Mapping[str, Any], module: Module, tree: dict[str, Any]
+        self, document: TomlDocument, keys: Mapping[str, Any], module: Module, tree: dict[str, Any]
     ) -> list[Kernel]:
         """Puts the launches into the tree, in their order, with what they take: arguments by the names of their parameters, or
         as `args` says. Raises InputError for what is missing."""
@@ -262,7 +262,7 @@ class Asked(NamedTuple):
             )
             if key not in keys
         ]
-        lines = Document.of({}, taken.path, taken.text)
+        lines = TomlDocument.of({}, taken.path, taken.text)
         for number, parameter in enumerate(taken.parameters):
             if number not in given:
                 name = parameter.name or f"NAME{number}"
@@ -285,7 +285,7 @@ class Asked(NamedTuple):
         return claims or dict.fromkeys(UNCLAIMED, True)
 
 
-def _once(document: Document, table: str, several: Sequence[Said]) -> None:
+def _once(document: TomlDocument, table: str, several: Sequence[Said]) -> None:
     """Notes what is said twice of one name of a table."""
     names: set[str] = set()
     for said in several:

@@ -14,7 +14,7 @@ from axioms.program import build as assembled
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.isa.effect_kinds import ISSUE
 from ptxcore.values.terms import Value
-from ptxmm.kernels.explored import Explored, LoopNote, ThreadInfo, explored
+from ptxmm.kernels.explored import ExploredKernels, LoopNote, ThreadInfo, explored
 from ptxmm.kernels.launch import Buffer, Final, Launch
 
 
@@ -72,7 +72,7 @@ def build(
     return Built(holding(b"\0"), found.info, found.loops(), holding, found.lines, list(found.assumed), found.warnings)
 
 
-def _ends_matter(found: Explored) -> bool:
+def _ends_matter(found: ExploredKernels) -> bool:
     """Whether something comes after the end of a kernel, or may be under way then."""
     several = len(found.kernels) > 1
     return several or any(e.kind is ISSUE for thread in found.threads for e in thread.execution.effects)

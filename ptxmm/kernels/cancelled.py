@@ -15,7 +15,7 @@ from ptxcore.machine.run.clusters import ChosenClusters
 from ptxmm.kernels.several import Several
 from ptxmm.kernels.watched_run import STUCK, WatchedRun, is_certain, open_buffers, shows
 from ptxmm.kernels.whole_answers import tell_all, tell_failed
-from ptxmm.kernels.whole_contents import Contents
+from ptxmm.kernels.whole_contents import ContentsOfRuns
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def decide_by_choices(
             place = _place_of(places, ran, open_) if isinstance(open_, Open) else ""
             said = ran.error.message if ran.error is not None else ""
             return told.left_open(open_.what if isinstance(open_, Open) else "unordered", place, said)
-        contents = Contents(test, ran.recorded, [ran.state], places)
+        contents = ContentsOfRuns(test, ran.recorded, [ran.state], places)
         if more := contents.open_decision():
             return more
         if any(contents.open_in(check) or contents.products_in(check) for check in test.checks):

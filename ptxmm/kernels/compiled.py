@@ -47,7 +47,7 @@ _LONGEST = 256 << 20  # bytes of an entry
 _SHORT = 16  # digits of an entry's name that the folder of its file is called by
 
 
-class Kept:
+class KeptPtx:
     """Where the PTX of one compilation is kept, or would be."""
 
     def __init__(self, nvcc: str, options: Sequence[str], path: str) -> None:

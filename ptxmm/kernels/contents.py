@@ -10,7 +10,7 @@ from ptxcore.sources import remembered, status
 from ptxmm.kernels.expressions import TYPES, Type
 
 
-class Contents(Sequence[int]):
+class BufferContents(Sequence[int]):
     """`count` elements of `size` bytes each: `data`, again and again. A sequence of their bits."""
 
     __slots__ = ("data", "length", "size")
@@ -39,7 +39,7 @@ class Contents(Sequence[int]):
         return (each[i % len(each)] for i in range(self.length))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Contents):
+        if isinstance(other, BufferContents):
             mine, theirs = (self.data, self.size, self.length), (other.data, other.size, other.length)
             return mine == theirs or (len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True)))
         return (
@@ -68,7 +68,7 @@ _KINDS = {"bf": "uV", "b": "ubifV", "u": "ub", "s": "i", "f": "f"}
 _NAMES = {"u": "uint", "s": "int", "f": "float", "bf": "uint"}
 
 
-def of_file(path: str, written: str, kind: Type) -> Contents:
+def of_file(path: str, written: str, kind: Type) -> BufferContents:
     """The elements of an array in a `.npy` file, row by row, for a buffer of a type. Raises FileTrouble."""
     try:
         stamp = status(path)
@@ -78,7 +78,7 @@ def of_file(path: str, written: str, kind: Type) -> Contents:
 
 
 @remembered(8)  # the variants of one test read the same arrays
-def _read(path: str, written: str, kind: Type, stamp: int, length: int) -> Contents:
+def _read(path: str, written: str, kind: Type, stamp: int, length: int) -> BufferContents:
     return of_array(_opened(path), path, written, kind)
 
 
@@ -114,7 +114,7 @@ def type_of_file(path: str) -> str:
     return written
 
 
-def of_array(array: Any, name: str, written: str, kind: Type) -> Contents:
+def of_array(array: Any, name: str, written: str, kind: Type) -> BufferContents:
     """The elements of a NumPy array, row by row. Raises FileTrouble where they are of another type."""
     found = array.dtype
     kinds = next(kinds for begin, kinds in _KINDS.items() if written.startswith(begin))
@@ -125,4 +125,4 @@ def of_array(array: Any, name: str, written: str, kind: Type) -> Contents:
         raise FileTrouble(f"{name} holds no elements")
     if array.nbytes > LARGEST:
         raise FileTrouble(f"{name} holds {array.nbytes} bytes: a buffer has at most {LARGEST}")
-    return Contents(array.astype(found.newbyteorder("<"), copy=False).tobytes(), found.itemsize, array.size)
+    return BufferContents(array.astype(found.newbyteorder("<"), copy=False).tobytes(), found.itemsize, array.size)

@@ -32,7 +32,7 @@ _LONGEST_HEAD = 1 << 14  # characters
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
-class Declared(NamedTuple):
+class DeclaredParameter(NamedTuple):
     """A parameter: its type without qualifiers, its name, and where it stands in the text."""
 
     type: str
@@ -45,7 +45,7 @@ class Head(NamedTuple):
     """A kernel: its name, its parameters, where `__global__` and the name stand in the text, and whether a body follows."""
 
     name: str
-    parameters: tuple[Declared, ...]
+    parameters: tuple[DeclaredParameter, ...]
     start: int
     named: int
     defined: bool
@@ -91,7 +91,7 @@ def _closing(code: str, at: int, last: int) -> int | None:
     return None
 
 
-def _parameters(code: str, start: int, end: int) -> Iterator[Declared]:
+def _parameters(code: str, start: int, end: int) -> Iterator[DeclaredParameter]:
     depth, at = 0, start
     for i in range(start, end + 1):
         c = code[i]
@@ -106,7 +106,7 @@ def _parameters(code: str, start: int, end: int) -> Iterator[Declared]:
             depth -= 1
 
 
-def _declared(code: str, start: int, end: int) -> Declared | None:
+def _declared(code: str, start: int, end: int) -> DeclaredParameter | None:
     whole = code[start:end]
     written = whole.partition("=")[0].rstrip()
     first = start + len(whole) - len(whole.lstrip())
@@ -115,9 +115,9 @@ def _declared(code: str, start: int, end: int) -> Declared | None:
         return None
     before = written[: name.start()].strip() if name else ""
     if name is None or not before or before.endswith("::"):  # no name: what stands there is its type
-        return Declared(_type(written), "", first, start + len(written))
+        return DeclaredParameter(_type(written), "", first, start + len(written))
     array = "*" if "[" in name[0] else ""
-    return Declared(_type(written[: name.start()]) + array, name[1], first, start + len(written))
+    return DeclaredParameter(_type(written[: name.start()]) + array, name[1], first, start + len(written))
 
 
 def _type(written: str) -> str:

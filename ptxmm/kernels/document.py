@@ -85,7 +85,7 @@ def _is_long(value: Any) -> bool:
     return isinstance(value, int) and value.bit_length() > 4 * _MOST_DIGITS
 
 
-class Document:
+class TomlDocument:
     """The text, what `tomllib` makes of it, and what is wrong with it so far."""
 
     def __init__(self, text: str, path: str) -> None:
@@ -100,7 +100,9 @@ class Document:
             raise self._no_toml(str(error)) from None
 
     @classmethod
-    def of(cls, tree: dict[str, Any], path: str, text: str = "", places: Mapping[Way, Place] | None = None) -> Document:
+    def of(
+        cls, tree: dict[str, Any], path: str, text: str = "", places: Mapping[Way, Place] | None = None
+    ) -> TomlDocument:
         """A document that was never TOML. `places` are those of its values in another text, as a command line; without a text
         its findings have no lines, and name the keys that they are about."""
         document = cls("", path)
@@ -178,7 +180,7 @@ class Found(NamedTuple):
     way: Way
 
 
-class View:
+class TableView:
     """Tables laid over one another: a key means what the first table that has it says; tables below a key are laid over
     one another in turn."""
 
@@ -191,9 +193,9 @@ class View:
                 return Found(table[key], (*way, key))
         return None
 
-    def below(self, key: str) -> View:
+    def below(self, key: str) -> TableView:
         """The tables under `key`, laid over one another."""
-        return View(Found(t[key], (*way, key)) for t, way in self.layers if isinstance(t.get(key), dict))
+        return TableView(Found(t[key], (*way, key)) for t, way in self.layers if isinstance(t.get(key), dict))
 
     def items(self) -> Iterator[tuple[str, Found]]:
         """All keys, those of the last table first: what is laid over it changes values, not their order."""
@@ -209,7 +211,7 @@ class View:
         return self.layers[-1].way if self.layers else ()
 
 
-def check_keys(document: Document, table: dict[str, Any], way: Way, known: Iterable[str], what: str) -> None:
+def check_keys(document: TomlDocument, table: dict[str, Any], way: Way, known: Iterable[str], what: str) -> None:
     """Notes keys that are none."""
     names = list(known)
     for key in table:

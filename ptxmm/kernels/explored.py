@@ -83,7 +83,7 @@ class _One(NamedTuple):
     source: Hashable
 
 
-class Explored:
+class ExploredKernels:
     """The threads of all launches, explored; the memory that they share; what was cut and assumed."""
 
     def __init__(
@@ -244,14 +244,14 @@ class Explored:
         ]
 
 
-def explored(launches: Sequence[Launch], options: frozenset[str] = frozenset()) -> Explored:
+def explored(launches: Sequence[Launch], options: frozenset[str] = frozenset()) -> ExploredKernels:
     """The threads of all launches; where a bound cut loops that may only look, they are taken to do no more. Raises what
     `ptxmm.kernels.build.build` raises."""
-    plain = Explored(launches, options=options)
+    plain = ExploredKernels(launches, options=options)
     if any(thread.execution.cuts for thread in plain.threads):
         noops = {} if "noop-updates" in plain.off else noop_places(plain.threads, plain.memory)
         if noops:
-            found = Explored(launches, noops, options)
+            found = ExploredKernels(launches, noops, options)
             if holds(found.threads, found.memory, noops):
                 return found
     return plain

@@ -30,7 +30,7 @@ from ptxmm.kernels.expressions import (
     ExpressionError,
     Node,
     Number,
-    Operation,
+    OperatorExpression,
     Type,
     Typed,
     whole_number,
@@ -136,21 +136,21 @@ class _Nodes(Transformer[Token, Node]):
             raise ExpressionError(index.start, index.end, f"the index of '{name}' must be a whole number")
         return Element(_span(name)[0], _span(closing)[1], name.value, number)
 
-    def unary(self, children: tuple[Token, Node]) -> Operation:
+    def unary(self, children: tuple[Token, Node]) -> OperatorExpression:
         sign, operand = children
         return _operation(_span(sign)[0], f"unary {sign}", operand)
 
-    def binary(self, children: tuple[Node, Token, Node]) -> Operation:
+    def binary(self, children: tuple[Node, Token, Node]) -> OperatorExpression:
         left, operator, right = children
         return _operation(left.start, operator.value, left, right)
 
-    def joined(self, children: tuple[Node, Token, Node]) -> Operation:
+    def joined(self, children: tuple[Node, Token, Node]) -> OperatorExpression:
         """A run of one operator is one operation, so that a long one is not a deep one."""
         left, operator, right = children
-        run = left.operands if isinstance(left, Operation) and left.op == operator else (left,)
+        run = left.operands if isinstance(left, OperatorExpression) and left.op == operator else (left,)
         return _operation(left.start, operator.value, *run, right)
 
-    def choice(self, children: tuple[Node, Node, Node]) -> Operation:
+    def choice(self, children: tuple[Node, Node, Node]) -> OperatorExpression:
         return _operation(children[0].start, "?", *children)
 
 
@@ -160,11 +160,11 @@ def _span(token: Token) -> tuple[int, int]:
     return start, start + len(token)
 
 
-def _operation(start: int, op: str, *operands: Node) -> Operation:
+def _operation(start: int, op: str, *operands: Node) -> OperatorExpression:
     depth = 1 + max(o.depth for o in operands)
     if depth > MAX_DEPTH:
         raise ExpressionError(start, start + 1, f"the expression nests more than {MAX_DEPTH} operators")
-    return Operation(start, operands[-1].end, op, operands, depth)
+    return OperatorExpression(start, operands[-1].end, op, operands, depth)
 
 
 def _number(word: str, start: int, end: int) -> Typed:

@@ -79,7 +79,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperatorExpression:
     """`op` as written over its operands; `?` is the conditional, `&&` and `||` take two operands or more."""
 
     start: int
@@ -89,7 +89,7 @@ class Operation:
     depth: int
 
 
-Node = Number | Element | Operation
+Node = Number | Element | OperatorExpression
 #: What a name means: raises ExpressionError for one that means nothing.
 Resolver = Callable[[Element], Typed]
 
@@ -106,7 +106,7 @@ class Expression:
             node = stack.pop()
             if isinstance(node, Element):
                 yield node
-            elif isinstance(node, Operation):
+            elif isinstance(node, OperatorExpression):
                 stack += reversed(node.operands)
 
     def truth(self, resolve: Resolver) -> Value:
@@ -206,7 +206,7 @@ def _as(typed: Typed, target: Type) -> Typed:
     return Typed(terms.zext(value, target.width), target)
 
 
-def _unary(node: Operation, op: str, operand: Typed) -> Typed:
+def _unary(node: OperatorExpression, op: str, operand: Typed) -> Typed:
     if op == "!":
         return Typed(terms.negate(_truth(operand)), _TRUTH)
     operand = _promoted(operand)
@@ -220,7 +220,7 @@ def _unary(node: Operation, op: str, operand: Typed) -> Typed:
     return Typed(terms.neg(value, type_.width) if op == "-" else terms.bit_not(value, type_.width), type_)
 
 
-def _shift(node: Operation, op: str, a: Typed, b: Typed) -> Typed:
+def _shift(node: OperatorExpression, op: str, a: Typed, b: Typed) -> Typed:
     if a.type.is_float or b.type.is_float:
         raise ExpressionError(node.start, node.end, f"'{op}' has no meaning for floats")
     a, b = _promoted(a), _promoted(b)
@@ -236,7 +236,7 @@ def _shift(node: Operation, op: str, a: Typed, b: Typed) -> Typed:
     return Typed(shift(a.value, count, width), a.type)
 
 
-def _float_operation(node: Operation, op: str, a: Typed, b: Typed) -> Typed:
+def _float_operation(node: OperatorExpression, op: str, a: Typed, b: Typed) -> Typed:
     form = _form(a.type)
     if op in _FLOAT_COMPARISONS:
         return Typed(floats.fcompare(form, _FLOAT_COMPARISONS[op], a.value, b.value), _TRUTH)

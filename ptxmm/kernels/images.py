@@ -7,7 +7,7 @@ from typing import Any
 
 from ptxcore.isa.image import Image
 from ptxmm.images import ImageTrouble, image_of, size_of
-from ptxmm.kernels.contents import Contents
+from ptxmm.kernels.contents import BufferContents
 from ptxmm.kernels.document import kind_of
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, Imaged
@@ -68,7 +68,7 @@ def fixed_contents(argument: Imaged) -> tuple[bytes, ...]:
         return ()
     width = TYPES[buffer.type].width // 8
     init = buffer.init
-    data = init.data * (-(-init.length * width // len(init.data))) if isinstance(init, Contents) else b""
+    data = init.data * (-(-init.length * width // len(init.data))) if isinstance(init, BufferContents) else b""
     data = data[: len(init) * width] or b"".join(v.to_bytes(width, "little") for v in init)
     data = data.ljust(buffer.elements * width, b"\0")
     return tuple(data[base : base + image.bytes(level)] for level, base in enumerate(image.bases))

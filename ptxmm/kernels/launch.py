@@ -18,7 +18,7 @@ Triple = tuple[int, int, int]
 class Buffer:
     """A buffer in global memory, whose address is the argument: `elements` of a PTX type (`u32`), with their values at
     the start (`init`, filled up with zeros; floating-point values as bits), at an address that `align` divides. Of large ones,
-    `init` is `ptxmm.kernels.contents.Contents`. `open`: it may hold anything at the start, and all of that is meant.
+    `init` is `ptxmm.kernels.contents.BufferContents`. `open`: it may hold anything at the start, and all of that is meant.
 
     Buffers of one name are one buffer, over all launches of a test.
     """

@@ -28,7 +28,7 @@ _FLOATS_BY_SIZE = {2: "<e", 4: "<f", 8: "<d"}
 _MOST_WORK = 10_000
 
 
-class Arguments:
+class LaunchArguments:
     """The arguments of one launch. `values` are the bytes of each parameter; the buffers live until `free`."""
 
     def __init__(

@@ -66,13 +66,13 @@ def launch(
     that at which address each array is."""
     from ptxcore.machine.run.launch import UsageError
     from ptxcore.machine.vector.choice import launch as launched
-    from ptxmm.kernels.launch_arguments import Arguments
+    from ptxmm.kernels.launch_arguments import LaunchArguments
 
     entry = entry_named(device, entry)
     parameters = device.kernel(entry)
     if len(args) != len(parameters):
         raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(args)}")
-    given = Arguments(device, parameters, args, references)
+    given = LaunchArguments(device, parameters, args, references)
     try:
         if placed is not None:
             placed(given.places)
@@ -111,13 +111,13 @@ def launch_together(
     same memory. `single` is made once for all of them."""
     from ptxcore.machine.run.concurrent import Concurrent
     from ptxcore.machine.run.launch import UsageError
-    from ptxmm.kernels.launch_arguments import Arguments
+    from ptxmm.kernels.launch_arguments import LaunchArguments
 
     parameters = [device.kernel(part.entry) for part in parts]
     for part, own in zip(parts, parameters, strict=True):
         if len(part.args) != len(own):
             raise UsageError(f"'{part.entry}' takes {len(own)} arguments, not {len(part.args)}")
-    given = Arguments(device, [p for own in parameters for p in own], [a for part in parts for a in part.args])
+    given = LaunchArguments(device, [p for own in parameters for p in own], [a for part in parts for a in part.args])
     try:
         if placed is not None:
             placed(given.places)

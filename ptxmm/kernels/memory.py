@@ -18,7 +18,7 @@ from ptxcore.machine.lower.layout import MOST_MODULES
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.special import RESERVED, reserved_offset
 from ptxcore.values.terms import mask
-from ptxmm.kernels.contents import Contents
+from ptxmm.kernels.contents import BufferContents
 from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Multimem, Structure
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class Memory:
 
 def _initial(values: Sequence[int], width: int) -> bytes | RepeatedBytes:
     """The bytes of values of so many bits."""
-    if isinstance(values, Contents) and 8 * values.size == width:
+    if isinstance(values, BufferContents) and 8 * values.size == width:
         whole = values.length * values.size
         if len(values.data) == whole:
             return values.data

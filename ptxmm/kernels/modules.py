@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.sources import read_bytes, remembered, status
-from ptxmm.kernels.compiled import Kept
+from ptxmm.kernels.compiled import KeptPtx
 
 #: What nvcc is told, each unless the test says something of its kind.
 NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
@@ -129,7 +129,7 @@ def compile_changed(text: str, path: str, options: Sequence[str]) -> str:
 @remembered(32)  # the variants of one file are often launches of one module
 def _compiled(path: str, options: tuple[str, ...], stamp: int) -> Module:
     nvcc = _nvcc()
-    kept = Kept(nvcc, options, path)
+    kept = KeptPtx(nvcc, options, path)
     known = kept.found()
     if known is not None:
         return Module(known, f"{path}.ptx", path, options, kept.file(known))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.values import terms
 from ptxcore.values.terms import signed
-from ptxmm.kernels.contents import Contents
+from ptxmm.kernels.contents import BufferContents
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Launch, Multimem, Scalar, Structure
 from ptxmm.kernels.packing import pack
@@ -137,7 +137,7 @@ def _array(buffer: Buffer, fill: int) -> Any:
     if buffer.open:
         found.view(numpy.uint8).fill(fill)
         return found
-    if isinstance(buffer.init, Contents):
+    if isinstance(buffer.init, BufferContents):
         found[: len(buffer.init)] = numpy.resize(numpy.frombuffer(buffer.init.data, found.dtype), len(buffer.init))
     else:
         found[: len(buffer.init)] = buffer.init

@@ -31,7 +31,7 @@ from typing import Any
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.arguments import argument, is_buffer
-from ptxmm.kernels.document import Document, Found, View, check_keys
+from ptxmm.kernels.document import Found, TableView, TomlDocument, check_keys
 from ptxmm.kernels.expressions import ExpressionError
 from ptxmm.kernels.launch import Launch, Triple
 from ptxmm.kernels.modules import NVCC_OPTIONS, Module, ModuleError, compile_cuda
@@ -64,21 +64,21 @@ class KernelFile:
 
     def __init__(self, text: str, path: str = "<input>") -> None:
         """Raises InputError with everything that is wrong, as far as it shows without the PTX."""
-        self._read(Document(text, path), {})
+        self._read(TomlDocument(text, path), {})
 
     @classmethod
     def of(cls, tree: dict[str, Any], path: str, texts: Mapping[str, str]) -> KernelFile:
         """The tests that a dictionary describes as a file would. `texts` are modules by the names that it gives them."""
-        return cls.within(Document.of(tree, path), {name: Module(text, path) for name, text in texts.items()})
+        return cls.within(TomlDocument.of(tree, path), {name: Module(text, path) for name, text in texts.items()})
 
     @classmethod
-    def within(cls, document: Document, modules: Mapping[str, Module]) -> KernelFile:
+    def within(cls, document: TomlDocument, modules: Mapping[str, Module]) -> KernelFile:
         """Likewise, where findings have places in a text of another kind."""
         file = cls.__new__(cls)
         file._read(document, modules)
         return file
 
-    def _read(self, document: Document, modules: Mapping[str, Module]) -> None:
+    def _read(self, document: TomlDocument, modules: Mapping[str, Module]) -> None:
         self.document, self.path, self.modules = document, document.path, modules
         tree = self.document.tree
         self._check_table(tree, (), FILE, "a kernel test")
@@ -170,14 +170,14 @@ class KernelFile:
         self.document.stop_on_findings()
         return names
 
-    def _view(self, number: int) -> View:
+    def _view(self, number: int) -> TableView:
         tree = self.document.tree
         base = Found(tree, ())
         if not tree.get("variant"):
-            return View([base])
-        return View([Found(tree["variant"][number], ("variant", number)), base])
+            return TableView([base])
+        return TableView([Found(tree["variant"][number], ("variant", number)), base])
 
-    def _parameters(self, view: View) -> dict[str, Parameter]:
+    def _parameters(self, view: TableView) -> dict[str, Parameter]:
         """Everything that has a name: the parameters in their order, and behind them what only pointers lead to."""
         params, memory = dict(view.below("params").items()), dict(view.below("memory").items())
         for name, entry in memory.items():
@@ -203,7 +203,7 @@ class KernelFile:
                 made[name] = parameter
         return {name: made[name] for name, _ in listed if name in made}
 
-    def _checks(self, view: View, parameters: dict[str, Parameter]) -> tuple[Check, ...]:
+    def _checks(self, view: TableView, parameters: dict[str, Parameter]) -> tuple[Check, ...]:
         checks: list[Check] = []
         before = self.document.findings
         table = view.below("check")
@@ -241,14 +241,14 @@ class KernelFile:
 
     # Launches.
 
-    def _kernels(self, view: View) -> list[View]:
+    def _kernels(self, view: TableView) -> list[TableView]:
         """The launches that the test is of: its `[[kernel]]` tables over what stands above them, or the test itself."""
         kernels = view.get("kernel")
         if kernels is None:
             launches = [view]
         else:
             launches = [
-                View([Found(kernel, (*kernels.way, i)), *view.layers]) for i, kernel in enumerate(kernels.value)
+                TableView([Found(kernel, (*kernels.way, i)), *view.layers]) for i, kernel in enumerate(kernels.value)
             ]
         names: dict[str, int] = {}
         streams: dict[str, int] = {}
@@ -257,7 +257,7 @@ class KernelFile:
             self._check_stream(launch, streams)
         return launches
 
-    def _check_stream(self, launch: View, streams: dict[str, int]) -> None:
+    def _check_stream(self, launch: TableView, streams: dict[str, int]) -> None:
         """Notes a stream of several devices; `streams` are the devices of those that were named before."""
         stream, device = launch.get("stream"), _device(launch)
         if stream is not None and streams.setdefault(str(stream.value), device) != device:
@@ -265,7 +265,7 @@ class KernelFile:
             message = f"{named} is one of device {streams[str(stream.value)]}, and this kernel runs on device {device}"
             self.document.note(stream.way, message, "another stream, and 'after' to wait for kernels of this one")
 
-    def _check_launch(self, launch: View, view: View, number: int, names: dict[str, int]) -> None:
+    def _check_launch(self, launch: TableView, view: TableView, number: int, names: dict[str, int]) -> None:
         document = self.document
         way = launch.layers[0].way
         for key in ("grid", "block"):
@@ -297,12 +297,12 @@ class KernelFile:
             )
         names[own] = number
 
-    def _kernel_name(self, launch: View, number: int) -> str:
+    def _kernel_name(self, launch: TableView, number: int) -> str:
         if "kernel" not in launch.layers[0].way:
             return ""
         return launch.layers[0].value.get("name") or f"k{number}"
 
-    def _launches(self, view: View, parameters: dict[str, Parameter]) -> tuple[Launch, ...]:
+    def _launches(self, view: TableView, parameters: dict[str, Parameter]) -> tuple[Launch, ...]:
         launches: list[Launch] = []
         for number, launch in enumerate(self._kernels(view)):
             module = self._module(launch)
@@ -340,10 +340,10 @@ class KernelFile:
             )
         return tuple(launches)
 
-    def _bounds(self, view: View) -> list[tuple[str, int]]:
+    def _bounds(self, view: TableView) -> list[tuple[str, int]]:
         return [(key, found.value) for key, found in view.below("bounds").items()]
 
-    def _module(self, launch: View) -> Module | None:
+    def _module(self, launch: TableView) -> Module | None:
         """The PTX, of whichever of `ptx` and `cu` stands nearest; of both together, the PTX is what counts."""
         for table, way in launch.layers:
             for key in ("ptx", "cu"):
@@ -363,7 +363,7 @@ class KernelFile:
                     return None
         return None
 
-    def _entry(self, launch: View, module: Module) -> str | None:
+    def _entry(self, launch: TableView, module: Module) -> str | None:
         found = launch.get("entry")
         name = found.value if found else None
         chosen, message, hint = entry_trouble(module, name)
@@ -371,7 +371,7 @@ class KernelFile:
             self.document.note(found.way if found else launch.layers[0].way, message, hint)
         return chosen
 
-    def _check_parameters(self, launch: View, module: Module, entry: str, given: tuple[Parameter, ...]) -> None:
+    def _check_parameters(self, launch: TableView, module: Module, entry: str, given: tuple[Parameter, ...]) -> None:
         args = launch.get("args")
         table = launch.below("params")
         for name, message, hint in parameter_troubles(module, entry, given):
@@ -382,18 +382,18 @@ class KernelFile:
                 self.document.note(found.way if found else table.way or ("params",), message, hint, key=True)
 
 
-def _triple(launch: View, key: str) -> Triple:
+def _triple(launch: TableView, key: str) -> Triple:
     found = launch.get(key)
     x, y, z = (*(listed(found.value) if found else ()), 1, 1, 1)[:3]
     return x, y, z
 
 
-def _device(launch: View) -> int:
+def _device(launch: TableView) -> int:
     found = launch.get("device")
     return found.value if found else 0
 
 
-def _cluster(launch: View) -> Triple | None:
+def _cluster(launch: TableView) -> Triple | None:
     return None if launch.get("cluster") is None else _triple(launch, "cluster")
 
 

@@ -40,7 +40,7 @@ from ptxmm.kernels.watched_run import (
     watched_run,
 )
 from ptxmm.kernels.whole_answers import all_hold, tell, tell_all, tell_failed
-from ptxmm.kernels.whole_contents import FILLS, Contents
+from ptxmm.kernels.whole_contents import FILLS, ContentsOfRuns
 from ptxmm.kernels.whole_findings import Findings
 from ptxmm.result import Result
 from ptxmm.words import whole as told
@@ -128,7 +128,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         ones = run(None, FILLS[1]) if open_buffers(test) and not certain else None
         if ones is not None and isinstance(ones.why, Race | Misuse):
             ran = ones
-    unsettled = Contents(test, ran.recorded, [], places).open_product() if ran.why is not None else ""
+    unsettled = ContentsOfRuns(test, ran.recorded, [], places).open_product() if ran.why is not None else ""
     if unsettled:
         return unsettled
     if shows(runs, result, ran, places, racing=racing):
@@ -161,7 +161,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         return told.left_open(open_.what, place, said)
     assert ran.state is not None
     states = [ran.state, *([] if ones is None or ones.state is None else [ones.state])]
-    contents = Contents(test, ran.recorded, states, places)
+    contents = ContentsOfRuns(test, ran.recorded, states, places)
     more = contents.open_decision()
     if not more and ones is not None and _differ(ran, ones):
         more = told.left_open("contents", "")

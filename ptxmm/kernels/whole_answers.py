@@ -11,7 +11,7 @@ from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.runs import State, truth
 from ptxmm.kernels.several import Several
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.kernels.whole_contents import Contents
+from ptxmm.kernels.whole_contents import ContentsOfRuns
 from ptxmm.result import Checked, Result, observation_of
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
@@ -49,7 +49,7 @@ def tell_all(
             result.observation = observation_of(result.positive, result.negative)
 
 
-def tell(test: KernelTest, result: Result, contents: Contents) -> None:
+def tell(test: KernelTest, result: Result, contents: ContentsOfRuns) -> None:
     """One outcome, or with open contents one of those with each, in which all threads end: every check answers by it."""
     declared = Declared(contents.buffers)
     states = [state for i, state in enumerate(contents.states) if state not in contents.states[:i]]

@@ -16,7 +16,7 @@ from ptxmm.words import whole as told
 FILLS = (0, 0xFF)
 
 
-class Contents:
+class ContentsOfRuns:
     """What a run that ended, and stands for all executions with its contents, says of other contents. `states` are final values
     with contents that have no bit in common."""
 

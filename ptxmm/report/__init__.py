@@ -41,10 +41,10 @@ def chosen(options: Namespace) -> Report:
         from ptxmm.report.html import HtmlReport
 
         reports.append(HtmlReport(options.html, options.model, unroll=options.unroll))
-    return reports[0] if len(reports) == 1 else Several(reports)
+    return reports[0] if len(reports) == 1 else SeveralReports(reports)
 
 
-class Several:
+class SeveralReports:
     """Some reports of one run."""
 
     def __init__(self, reports: Sequence[Report]) -> None:

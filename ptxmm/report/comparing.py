@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from ptxmm import __version__
 from ptxmm.comparing.answers import Answer, FinalState
-from ptxmm.comparing.comparison import Comparison, Telling
-from ptxmm.comparing.differences import Difference
+from ptxmm.comparing.comparison import Comparison, ComparisonTelling
+from ptxmm.comparing.differences import ModelDifference
 from ptxmm.comparing.finding import ModelPair
-from ptxmm.comparing.reasons import Reason
+from ptxmm.comparing.reasons import DifferenceReason
 from ptxmm.harmless import plain
 from ptxmm.report.herd import state_line
 from ptxmm.report.json import json_text
@@ -39,15 +39,15 @@ class Searched:
     alike: int = 0
 
 
-class Report(Protocol):
+class ComparisonReport(Protocol):
     """Takes comparisons in order, each with what is told of its differences, and the files that were written for it."""
 
-    def add(self, comparison: Comparison, told: Sequence[Telling], files: Sequence[str] = ()) -> None: ...
+    def add(self, comparison: Comparison, told: Sequence[ComparisonTelling], files: Sequence[str] = ()) -> None: ...
 
     def end(self, seconds: float, searched: Searched | None = None) -> None: ...
 
 
-class TextReport:
+class ComparisonText:
     """`all_tests`: also those that are the same. `texts`: the tests themselves are shown, as they are found."""
 
     def __init__(self, models: Sequence[str], *, all_tests: bool = False, texts: bool = False) -> None:
@@ -56,7 +56,7 @@ class TextReport:
         self._states: Counter[tuple[ModelPair, str]] = Counter()
         self._tests: Counter[str] = Counter()
 
-    def add(self, comparison: Comparison, told: Sequence[Telling], files: Sequence[str] = ()) -> None:
+    def add(self, comparison: Comparison, told: Sequence[ComparisonTelling], files: Sequence[str] = ()) -> None:
         status = comparison.status
         self._tests[status] += 1
         for d in comparison.differences:
@@ -81,7 +81,7 @@ class TextReport:
         told = "   ".join(f"{plain(a.of)}: {answer_text(a)}" for a in comparison.answers)
         return f"{plain(comparison.name)}   {kind}   {told}"
 
-    def _telling(self, telling: Telling, shown: set[str]) -> list[str]:
+    def _telling(self, telling: ComparisonTelling, shown: set[str]) -> list[str]:
         from litmus.formats.printer import write
         from litmus.test import Test
 
@@ -130,7 +130,7 @@ class TextReport:
         return lines
 
 
-def unknown_lines(differences: Sequence[Difference]) -> list[str]:
+def unknown_lines(differences: Sequence[ModelDifference]) -> list[str]:
     """Why it is not known how some compare: each reason once, a diagnostic with its source line."""
     lines: list[str] = []
     pairs: dict[tuple[str, str], list[str]] = {}
@@ -159,7 +159,7 @@ def answer_text(answer: Answer) -> str:
     return f"{answer.word}, {at_least}{_counted(len(answer.states), 'state')}{seen}"
 
 
-def difference_lines(telling: Telling) -> list[str]:
+def difference_lines(telling: ComparisonTelling) -> list[str]:
     """What one model allows and another does not, with the axiom."""
     d = telling.difference
     lines = []
@@ -189,7 +189,7 @@ def _forbids(answer: Answer) -> str:
     return "did not show" if answer.runs else "forbids"
 
 
-def because(reason: Reason) -> str:
+def because(reason: DifferenceReason) -> str:
     """The axioms that forbid a state, in words."""
     if reason.axioms:
         alone = ", each alone" if reason.each and len(reason.axioms) > 1 else ""
@@ -212,12 +212,12 @@ def _first(text: str) -> str:
     return plain(text.split("\n", 1)[0])
 
 
-class JsonReport:
+class ComparisonJson:
     def __init__(self, models: Sequence[str]) -> None:
         self._models = list(models)
         self._tests: list[dict[str, Any]] = []
 
-    def add(self, comparison: Comparison, told: Sequence[Telling], files: Sequence[str] = ()) -> None:
+    def add(self, comparison: Comparison, told: Sequence[ComparisonTelling], files: Sequence[str] = ()) -> None:
         by_pair = {(t.difference.one.of, t.difference.other.of): t for t in told}
         found = [_difference(d, by_pair.get((d.one.of, d.other.of))) for d in comparison.differences]
         self._tests.append({
@@ -265,7 +265,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _difference(found: Difference, telling: Telling | None) -> dict[str, Any]:
+def _difference(found: ModelDifference, telling: ComparisonTelling | None) -> dict[str, Any]:
     from litmus.formats.printer import write
     from litmus.test import Test
 
@@ -286,7 +286,7 @@ def _difference(found: Difference, telling: Telling | None) -> dict[str, Any]:
     }
 
 
-def _reason(reason: Reason) -> dict[str, Any]:
+def _reason(reason: DifferenceReason) -> dict[str, Any]:
     return {
         "allows": reason.allows,
         "forbids": reason.forbids,

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from ptxmm.comparing.comparison import Comparison, Telling
-from ptxmm.comparing.reasons import Reason
+from ptxmm.comparing.comparison import Comparison, ComparisonTelling
+from ptxmm.comparing.reasons import DifferenceReason
 from ptxmm.report.comparing import Searched, answer_text, because, difference_lines, unknown_lines
 from ptxmm.report.drawings import Drawings
 from ptxmm.report.pages import OF_TABLE, choice, foot, head, name_text, text, write_sheets
@@ -18,7 +18,7 @@ _SHOWN = {"differ": "differs", "same": "the same", "open": "undecided", "unanswe
 _CLASSES = {"differ": "bad", "same": "good", "open": "open", "unanswered": "open"}
 
 
-class HtmlReport:
+class ComparisonPages:
     """A report in the folder `folder`; files of that name are written over. It and its methods raise OSError where something
     cannot be written."""
 
@@ -30,7 +30,7 @@ class HtmlReport:
         self._pictures = Pictures(folder)
         self._write("<p class=bad>The run did not come to its end: what stands here is not all.</p>", 0.0)
 
-    def add(self, comparison: Comparison, told: Sequence[Telling], files: Sequence[str] = ()) -> None:
+    def add(self, comparison: Comparison, told: Sequence[ComparisonTelling], files: Sequence[str] = ()) -> None:
         """A row, and a page where there is something to tell."""
         page = ""
         if comparison.status != "same":
@@ -63,7 +63,7 @@ class HtmlReport:
         yield from (row for _, row in self._rows)
         yield f"</tbody></table>\n{foot(OF_TABLE)}"
 
-    def _page(self, comparison: Comparison, told: Sequence[Telling]) -> Iterator[str]:
+    def _page(self, comparison: Comparison, told: Sequence[ComparisonTelling]) -> Iterator[str]:
         yield head(comparison.name, "../")
         yield '<nav><a href="../index.html">All tests</a></nav>\n'
         yield f"<h1>{text(comparison.name)}</h1>\n<p>{_status(comparison)} <code>{text(comparison.path)}</code></p>\n"
@@ -79,7 +79,7 @@ class HtmlReport:
             yield f"<h2>Not known</h2>\n<pre>{text(chr(10).join(line.strip() for line in unknown))}</pre>\n"
         yield foot(scripts())
 
-    def _telling(self, comparison: Comparison, telling: Telling, shown: set[str]) -> Iterator[str]:
+    def _telling(self, comparison: Comparison, telling: ComparisonTelling, shown: set[str]) -> Iterator[str]:
         """How two models differ; the test, unless it was shown before."""
         from litmus.formats.printer import write
         from litmus.test import Test
@@ -97,7 +97,7 @@ class HtmlReport:
         for reason in telling.reasons:
             yield from self._side_by_side(name, reason)
 
-    def _side_by_side(self, name: str, reason: Reason) -> Iterator[str]:
+    def _side_by_side(self, name: str, reason: DifferenceReason) -> Iterator[str]:
         sides = [
             Picture(f"allowed-by-{reason.allows}", f"{reason.allows} allows it", reason.allowed),
             Picture(
@@ -116,7 +116,7 @@ def _status(comparison: Comparison) -> str:
     return f"<span class='verdict {_CLASSES[comparison.status]}'>{_SHOWN[comparison.status]}</span>"
 
 
-def _row(models: Sequence[str], comparison: Comparison, told: Sequence[Telling], page: str) -> str:
+def _row(models: Sequence[str], comparison: Comparison, told: Sequence[ComparisonTelling], page: str) -> str:
     name = name_text(comparison.name)
     linked = f'<a href="{text(page)}">{name}</a>' if page else name
     lines = [line.strip() for telling in told for line in difference_lines(telling)[:1]]

@@ -13,7 +13,7 @@ from ptxmm.findings import Finding, assumptions, file_of
 from ptxmm.report.drawings import Drawings
 from ptxmm.report.pages import OF_TABLE, choice, foot, head, name_text, write_sheets
 from ptxmm.report.pages import text as _text
-from ptxmm.report.pictures import Picture, Pictures, Written, group, scripts
+from ptxmm.report.pictures import Picture, Pictures, WrittenPicture, group, scripts
 from ptxmm.report.reasons import reason_lines, reason_of
 from ptxmm.report.text import TextReport, count_of, duration
 from ptxmm.result import VERDICTS, Result
@@ -60,7 +60,7 @@ class HtmlReport:
             self.add(outcome)
         self._write_index("", seconds)
 
-    def _draw(self, outcome: Outcome) -> list[Written]:
+    def _draw(self, outcome: Outcome) -> list[WrittenPicture]:
         """The pictures of a test, written."""
         wanted = [
             Picture(
@@ -103,7 +103,7 @@ def _row(outcome: Outcome, page: str) -> _Row:
     return _Row(result.verdict, good, text)
 
 
-def _page(outcome: Outcome, text: str, pictures: Sequence[Written], model: str) -> Iterator[str]:
+def _page(outcome: Outcome, text: str, pictures: Sequence[WrittenPicture], model: str) -> Iterator[str]:
     result = outcome.result
     yield head(result.name, "../")
     yield '<nav><a href="../index.html">All tests</a></nav>\n'

@@ -25,7 +25,7 @@ def origins(path: str, text: str, found: Sequence[Diagnostic]) -> dict[int, tupl
     return {line: (beside(file, path), of) for line, (file, of) in said.items()}
 
 
-class Report(Protocol):
+class LintReport(Protocol):
     """Takes files in order, as they are checked; writes to standard output."""
 
     def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None: ...
@@ -39,9 +39,9 @@ class Report(Protocol):
     def end(self) -> None: ...
 
 
-def chosen(form: str) -> Report:
+def chosen(form: str) -> LintReport:
     """The report of `--format`."""
-    kinds: dict[str, type[Report]] = {"text": Text, "json": Json, "sarif": Sarif}
+    kinds: dict[str, type[LintReport]] = {"text": Text, "json": Json, "sarif": Sarif}
     return kinds[form]()
 
 

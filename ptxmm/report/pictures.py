@@ -31,7 +31,7 @@ class Picture(NamedTuple):
     name: str = ""
 
 
-class Written(NamedTuple):
+class WrittenPicture(NamedTuple):
     """A picture that is written: its file below `pictures`, without an ending, and what it shows."""
 
     file: str
@@ -49,12 +49,12 @@ class Pictures:
         self._drawings = Drawings({"svg": below, "js": below})
         write_whole(os.path.join(folder, _SCRIPT), script())
 
-    def put(self, test: str, pictures: Sequence[Picture]) -> list[Written]:
+    def put(self, test: str, pictures: Sequence[Picture]) -> list[WrittenPicture]:
         """Writes those of one test."""
         wanted = {(kind, p.what): made for p in pictures for kind, made in (("svg", p.svg), ("js", _held(p.svg)))}
         paths = self._drawings.put(test, wanted)[::2]
         bases = [os.path.splitext(os.path.basename(path))[0] for path in paths]
-        return [Written(base, p.caption, p.svg, p.name) for base, p in zip(bases, pictures, strict=True)]
+        return [WrittenPicture(base, p.caption, p.svg, p.name) for base, p in zip(bases, pictures, strict=True)]
 
 
 def script() -> str:
@@ -65,7 +65,7 @@ def script() -> str:
     return "(() => {\n'use strict';\n" + "\n".join([*parts, own]) + "})();\n"
 
 
-def group(written: Sequence[Written], first: int = 0) -> Iterator[str]:
+def group(written: Sequence[WrittenPicture], first: int = 0) -> Iterator[str]:
     """Executions of one test in a page below the folder of the report; of many images, those behind the first are folded. Where
     scripts run, number `first` is shown first."""
     if not written:
@@ -83,7 +83,7 @@ def scripts() -> str:
     return f'<script src="../{_SCRIPT}"></script>'
 
 
-def _figure(picture: Written) -> str:
+def _figure(picture: WrittenPicture) -> str:
     """A picture that is fetched when somebody comes to see it, and takes its room before."""
     parts = [(name, picture.svg.partition(f' {name}="')[2].partition('"')[0]) for name in ("width", "height")]
     sizes = [(name, size.partition(".")[0]) for name, size in parts]

@@ -13,7 +13,7 @@ from ptxmm.words.brief import (
     FEWEST_STEPS,
     LINES,
     WIDTH,
-    Limits,
+    StepLimits,
     cause_lines,
     causes,
     failing,
@@ -145,26 +145,26 @@ class TextReport:
             names = Names(result)
             result = names.renamed(result)
 
-        def lines(limits: Limits) -> list[str]:
+        def lines(limits: StepLimits) -> list[str]:
             page = self._lines(result, limits)
             return names.with_legend(page) if names else page
 
         if self._everything:
-            return lines(Limits(None))
+            return lines(StepLimits(None))
         width = self._columns or WIDTH
         page: list[str] = []
         for tight in range(_TIGHTEST + 1):
-            room = room_for_steps(lines(Limits(0, width, tight=tight)), width)
-            page = lines(Limits(room, width, tight=tight))
+            room = room_for_steps(lines(StepLimits(0, width, tight=tight)), width)
+            page = lines(StepLimits(room, width, tight=tight))
             over = height(page, width) - LINES
             if over > 0 and room > FEWEST_STEPS:  # steps name threads, which are told of, too
-                page = lines(Limits(max(FEWEST_STEPS, room - over), width, tight=tight))
+                page = lines(StepLimits(max(FEWEST_STEPS, room - over), width, tight=tight))
                 over = height(page, width) - LINES
             if over <= 0 or not (failing(result) or result.races):
                 break
         return page
 
-    def _lines(self, result: Result, limits: Limits) -> list[str]:
+    def _lines(self, result: Result, limits: StepLimits) -> list[str]:
         page = self._head(result)
         if result.of_kernel or len(result.checks) > 1:
             page += self._checks(result, limits)
@@ -206,7 +206,7 @@ class TextReport:
             return [*page, f"    {self._verdict(result)}: {claim}", *([f"    {notes}"] if notes else [])]
         return [*page, *(f"    {line}" for line in (notes, claim) if line)]
 
-    def _outcomes(self, result: Result, limits: Limits) -> list[str]:
+    def _outcomes(self, result: Result, limits: StepLimits) -> list[str]:
         """How many outcomes there are, where the head does not say, and which; those that a reader looks for are marked."""
         page = [] if _tells_outcomes(result) else [f"    {count_of(result)}"]
         if not limits.everything and result.of_kernel and any(check.state for check in failing(result)):
@@ -229,7 +229,7 @@ class TextReport:
             page.append(f"    {executions_of(result.executions)}")
         return page
 
-    def _checks(self, result: Result, limits: Limits) -> list[str]:
+    def _checks(self, result: Result, limits: StepLimits) -> list[str]:
         """Each check of a kernel test."""
         lines: list[str] = []
         last = ""
@@ -246,7 +246,7 @@ class TextReport:
             last = start if is_property else ""
         return [*lines, *(f"    {line}" for line in not_asked(result))]
 
-    def _rests_on(self, result: Result, limits: Limits) -> list[str]:
+    def _rests_on(self, result: Result, limits: StepLimits) -> list[str]:
         """What the answers rest on; no more of it than a reader takes in."""
         loops = [loop for loop in result.loops if loop.kind == "waiting"]
         notes = [plain(note) for note in (*warned(result), *result.notes)]
@@ -305,7 +305,7 @@ def _partly_known(outcome: Outcome) -> list[str]:
     return [f"    known: {plain(f.message)}" for f in known if len(known) < len(outcome.findings)]
 
 
-def told(result: Result, causes: Sequence[Cause], limits: Limits) -> list[list[str]]:
+def told(result: Result, causes: Sequence[Cause], limits: StepLimits) -> list[list[str]]:
     """What shows that each check does not hold. One execution may show it of several; where it is one that does not end, the
     first of them says why. Causes are told elsewhere."""
     found: dict[object, list[Checked]] = {}
@@ -319,7 +319,7 @@ def told(result: Result, causes: Sequence[Cause], limits: Limits) -> list[list[s
     return [_shown(checks, causes, limits) for checks in found.values()]
 
 
-def _shown(checks: Sequence[Checked], causes: Sequence[Cause], limits: Limits, *, first: bool = True) -> list[str]:
+def _shown(checks: Sequence[Checked], causes: Sequence[Cause], limits: StepLimits, *, first: bool = True) -> list[str]:
     """Why some checks do not hold that one execution breaks; of another execution than the `first` only what it is."""
     shown = checks[0]
     heads: dict[str, list[str]] = {}
@@ -339,7 +339,7 @@ def _shown(checks: Sequence[Checked], causes: Sequence[Cause], limits: Limits, *
     ]
 
 
-def _message(check: Checked, limits: Limits) -> str:
+def _message(check: Checked, limits: StepLimits) -> str:
     """Why a check does not hold; where there is no room, without its text, which stands above."""
     message = check.message
     if limits.tightest and message.startswith(check.text):
@@ -347,7 +347,7 @@ def _message(check: Checked, limits: Limits) -> str:
     return message
 
 
-def _between(number: int, limits: Limits) -> list[str]:
+def _between(number: int, limits: StepLimits) -> list[str]:
     """What keeps apart what shows that checks do not hold; before what is no first thing nothing where there is no room."""
     return [] if number and limits.tightest else [""]
 

@@ -28,7 +28,7 @@ _LONGEST_HEAD = WIDTH - 4
 _LONGEST = 16 << 20  # bytes of a source file
 
 
-class Limits:
+class StepLimits:
     """How many lines steps of executions may still take on a page of a `width`; None: as many as there are. `tight`: the page
     has no room for more than one race, nor for why there is one where an execution was told before (1); nor for more than few
     causes, for a race beside an execution that was told, for what follows from another thing, for each thing that the answer
@@ -186,7 +186,7 @@ def _text_at(path: str, line: int) -> str:
 # Races.
 
 
-def race_lines(result: Result, told: Iterable[Cause], limits: Limits) -> list[str]:
+def race_lines(result: Result, told: Iterable[Cause], limits: StepLimits) -> list[str]:
     """Each race in a line, and why; of the races of two instructions, whoever executes them, the first. The execution of
     the first one of all, unless one was told already. What was told already is not told again: races of which all causes
     are among those are counted, unless everything is wanted."""
@@ -234,7 +234,7 @@ def _fitting(races: Sequence[Sequence[str]], width: int) -> int:
     return len(races)
 
 
-def _race(race: RaceEntry, known: set[str], limits: Limits) -> tuple[list[str], set[str]]:
+def _race(race: RaceEntry, known: set[str], limits: StepLimits) -> tuple[list[str], set[str]]:
     first, second = (plain(event_text(event)) for event in race.events)
     between = f"{first} and {second}" if first != second else f"{first} and itself"
     lines = [] if known else limits.story(race.execution, race.steps, race.left)

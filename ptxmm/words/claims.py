@@ -22,7 +22,7 @@ class Names(Protocol):
     def place(self, event: ExecutedEvent) -> str: ...
 
 
-class Told(NamedTuple):
+class ToldClaim(NamedTuple):
     """A reason in words. `culprits`: the events to look at first, each with what is wrong there. `involved`: the events that
     it speaks of."""
 
@@ -130,7 +130,7 @@ class Words:
 
     # Reasons.
 
-    def told(self, reason: Reason) -> Told:
+    def told(self, reason: Reason) -> ToldClaim:
         """A reason as one text: its head, and why."""
         head, claims = reason.head, list(reason.claims)
         text = ""
@@ -149,7 +149,9 @@ class Words:
         )
         culprits = tuple((event, self.brief(claim)) for event, claim in reason.culprits)
         self._pair = None
-        return Told(f"{text}{said}: {why}" if why else f"{text}{said}", tuple(dict.fromkeys(culprits)), reason.involved)
+        return ToldClaim(
+            f"{text}{said}: {why}" if why else f"{text}{said}", tuple(dict.fromkeys(culprits)), reason.involved
+        )
 
     def _joined(self, claims: list[Claim]) -> Iterator[str]:
         """Sentences; of claims that say one thing of several events, one."""

@@ -16,9 +16,9 @@ from axioms.events.event_kinds import FENCE_EVENT, WRITE
 from axioms.explain.account import Account
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.events import part_of
-from ptxmm.result import Cause, Spot, Step, Steps, where_of
+from ptxmm.result import Cause, Spot, Step, ToldSteps, where_of
 from ptxmm.words.brief import more_steps
-from ptxmm.words.claims import Told, Words
+from ptxmm.words.claims import ToldClaim, Words
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
@@ -69,14 +69,14 @@ class Story:
         """Writes whose values locations keep, each with one that stands behind it in the order."""
         return dict(self.account.line.kept())
 
-    def racing(self) -> Told | None:
+    def racing(self) -> ToldClaim | None:
         """Why nothing orders the two events of the race that the execution is told of, in words; None where it has none."""
         for pair in self.execution.relations.get("race", ())[:1]:
             first, second = sorted(pair)
             return self.unordered(self.events[first].index, self.events[second].index)
         return None
 
-    def unordered(self, one: int, other: int) -> Told | None:
+    def unordered(self, one: int, other: int) -> ToldClaim | None:
         """Why nothing orders two events, in words."""
         reason = self.account.missing.unordered(one, other)
         return self.words.told(reason) if reason else None
@@ -87,7 +87,7 @@ class Story:
         """The lines of `ranked`, and how many steps they leave out."""
         return self.ranked(concerned).lines
 
-    def ranked(self, concerned: Iterable[int] = ()) -> Steps:
+    def ranked(self, concerned: Iterable[int] = ()) -> ToldSteps:
         """The execution, a line for each instruction: who, where, what, and which values. Of many steps, those of the threads
         that do what is `concerned`; of many of these, what is concerned and what synchronizes."""
         strange = {i for pairs in (self.account.missed, self.account.ahead) for pair in pairs.items() for i in pair}
@@ -99,7 +99,7 @@ class Story:
         lines = ["  ".join([*(c.ljust(n) for c, n in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows]
         first = self._at_first()
         left = sum(map(len, told)) - sum(len(told[i]) for i in shown)
-        return Steps(
+        return ToldSteps(
             [*first, *lines, *([more_steps(left)] if left else [])],
             [*[Step(None, "", 0)] * len(first), *(self._step(told[i], rank=ranks[i]) for i in shown)],
             left,
@@ -200,7 +200,7 @@ class Story:
             return "a part of what was there at first"
         return f"a part of {write.number} of {self.cast.name(write.thread)}, {self.cast.place(write)}"
 
-    def explanations(self) -> list[Told]:
+    def explanations(self) -> list[ToldClaim]:
         """Why the execution is not what its author may have meant."""
         return [self.words.told(reason) for reason in self.account.reasons()]
 
@@ -208,7 +208,7 @@ class Story:
         """The same in words."""
         return [reason.text for reason in self.explanations()]
 
-    def causes(self, reasons: list[Told]) -> list[Cause]:
+    def causes(self, reasons: list[ToldClaim]) -> list[Cause]:
         """What to look at first, each once."""
         found: dict[Cause, None] = {}
         for index, what in (culprit for reason in reasons for culprit in reason.culprits):
@@ -222,7 +222,7 @@ class Story:
         """The steps, and the reasons."""
         return self.told_with(self.explanations())
 
-    def told_with(self, reasons: list[Told]) -> list[str]:
+    def told_with(self, reasons: list[ToldClaim]) -> list[str]:
         """The steps, and these reasons for them."""
         return [*self.steps_for(reasons).lines, *(r.text for r in reasons)]
 
@@ -242,7 +242,7 @@ class Story:
         some = set(events) | {self.halves[i] for i in events if i in self.halves}
         return [("rf", w, r) for w, r in self.execution.relations.get("rf", ()) if r in some]
 
-    def steps_for(self, reasons: list[Told]) -> Steps:
+    def steps_for(self, reasons: list[ToldClaim]) -> ToldSteps:
         """The steps of which these reasons speak, among others."""
         return self.ranked(i for r in reasons for i in r.involved)
 

@@ -28,7 +28,7 @@ _DONE = {
 _MOST_OTHERS = 3
 
 
-class Told(NamedTuple):
+class ToldWait(NamedTuple):
     """Those who wait at one place: one of them, a sentence of all, and what they do `here`."""
 
     wait: Wait
@@ -42,14 +42,14 @@ class WaitWords:
     def __init__(self, stall: Stall, cast: Cast, source_of: Callable[[int, int], Spot | None]) -> None:
         self.stall, self.cast, self.source_of = stall, cast, source_of
 
-    def places(self) -> list[Told]:
+    def places(self) -> list[ToldWait]:
         """Those who wait, by places."""
         places: dict[tuple[str, int, str, tuple[str, ...]], list[Wait]] = {}
         for wait in self.stall.waits:
             places.setdefault((wait.kind, line_of(wait) or 0, wait.says, wait.unended), []).append(wait)
         return [self._told(waits) for waits in places.values()]
 
-    def sentence(self, places: Sequence[Told]) -> str:
+    def sentence(self, places: Sequence[ToldWait]) -> str:
         """Who waits where, and who is not gone on with."""
         return "; ".join([*(told.sentence for told in places), *self._others()])
 
@@ -66,17 +66,17 @@ class WaitWords:
                 found.append(f"{self._names(some)} {several if some[1:] else one}")
         return found
 
-    def _told(self, waits: Sequence[Wait]) -> Told:
+    def _told(self, waits: Sequence[Wait]) -> ToldWait:
         first = waits[0]
         who, does = self._names(w.thread for w in waits), _DONE[first.kind][len(waits) > 1]
         if first.kind == "launch":
-            return Told(first, f"{who} {does}{_unended(first)}", f"{who} {does} here")
+            return ToldWait(first, f"{who} {does}{_unended(first)}", f"{who} {does} here")
         line = line_of(first) or 0
         source = self.source_of(first.thread, line)
         where = where_of(line, source)
         said = f"{who}, {where}: {first.says}" if first.says else ""
         said = said or f"{who} {does} at {where}: {instruction_of(first)}{self._lacking(first)}"
-        return Told(first, said, f"{who} {does} here")
+        return ToldWait(first, said, f"{who} {does} here")
 
     def _names(self, threads: Iterable[int]) -> str:
         return _few([self.cast.name(t) for t in threads])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
-from ptxcore.values.ieee import FORMATS, Format, decode
+from ptxcore.values.ieee import FORMATS, FloatFormat, decode
 
 #: Sections whose instructions compute with floating-point numbers; elsewhere their bits are moved only.
 COMPUTING = ("9.7.3", "9.7.4", "9.7.5", "9.7.9.21", "9.7.13.5", "9.7.13.6", "9.7.13.12")
@@ -148,7 +148,7 @@ def _float(kind: str, bits: int) -> float | None:
     return -size if found.sign else size
 
 
-def _value(form: Format, bits: int) -> Fraction:
+def _value(form: FloatFormat, bits: int) -> Fraction:
     """Infinity as the power of two that stands where it does."""
     found = decode(form, bits)
     if found.kind == "infinity":
@@ -158,14 +158,14 @@ def _value(form: Format, bits: int) -> Fraction:
     return -size if found.sign else size
 
 
-def _unit(form: Format, bits: int) -> Fraction:
+def _unit(form: FloatFormat, bits: int) -> Fraction:
     """A unit in the last place."""
     field = bits >> form.padding + form.fraction & (1 << form.exponent) - 1
     field = min(max(field, 1), (1 << form.exponent) - 2)
     return Fraction(2) ** (field - form.bias - form.fraction)
 
 
-def _allowed(bound: Bound, form: Format, wanted: int) -> Fraction:
+def _allowed(bound: Bound, form: FloatFormat, wanted: int) -> Fraction:
     if bound.kind == "ulp":
         return Fraction(bound.size) * _unit(form, wanted)
     size = Fraction(bound.size)

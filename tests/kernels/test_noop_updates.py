@@ -9,7 +9,7 @@ import pytest
 import ptxmm
 from axioms.analysis.noop_updates import noop_places
 from ptxmm.kernels import explored as module
-from ptxmm.kernels.explored import Explored
+from ptxmm.kernels.explored import ExploredKernels
 from ptxmm.kernels.launch import Buffer, Launch
 
 LOCKS = Path(__file__).parent / "locks"
@@ -29,7 +29,7 @@ def launch(name: str, change: tuple[str, str] = ("", "")) -> Launch:
 
 
 def places_of(wanted: Launch) -> dict[int, frozenset[int] | None]:
-    plain = Explored([wanted])
+    plain = ExploredKernels([wanted])
     return noop_places(plain.threads, plain.memory)
 
 

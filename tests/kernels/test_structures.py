@@ -11,7 +11,7 @@ import pytest
 import ptxmm
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.cli.main import main
-from ptxmm.kernels.contents import Contents
+from ptxmm.kernels.contents import BufferContents
 from ptxmm.kernels.launch import Buffer, Field, Pointer, Structure
 from ptxmm.kernels.runs import Runs
 
@@ -184,7 +184,7 @@ def test_contents_come_from_arrays_in_files(folder: Path) -> None:
             toml.replace("x[0] == 11 && x[1] == 3", "x[0] == 10 && x[1] == 3 && x[5] == 5 && x[7] == 0"), folder
         )
         (held,) = (p for p in test.parameters if p.name == "x")
-        assert held == Buffer("x", "u32", 8, (0, 1, 2, 3, 4, 5)) and isinstance(held.init, Contents)
+        assert held == Buffer("x", "u32", 8, (0, 1, 2, 3, 4, 5)) and isinstance(held.init, BufferContents)
         assert ptxmm.check(test).verdict == "ok"
     (alone,) = (p for p in load(toml.replace("elements = 8, ", ""), folder).parameters if p.name == "x")
     assert isinstance(alone, Buffer) and alone.elements == 6
@@ -220,10 +220,10 @@ def test_what_no_array_is_told_by_place(folder: Path) -> None:
 
 
 def test_contents_are_sequences_of_their_elements() -> None:
-    sevens, ramp = Contents(b"\7\0", 2, 100), Contents(bytes(range(6)), 2, 3)
+    sevens, ramp = BufferContents(b"\7\0", 2, 100), BufferContents(bytes(range(6)), 2, 3)
     assert sevens == (7,) * 100 == tuple(sevens) and len(sevens) == 100 and sevens[-1] == 7 and sevens[1:3] == (7, 7)
     assert list(ramp) == [0x100, 0x302, 0x504] == [ramp[i] for i in range(3)] and hash(ramp) == hash(tuple(ramp))
-    assert ramp != sevens and (ramp != (1, 2, 3)) and Contents(b"\7\0\7\0", 2, 100) == sevens
+    assert ramp != sevens and (ramp != (1, 2, 3)) and BufferContents(b"\7\0\7\0", 2, 100) == sevens
     with pytest.raises(IndexError):
         ramp[3]
 

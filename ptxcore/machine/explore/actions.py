@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ptxcore.diagnostics import fail
 from ptxcore.isa import effect_kinds as kinds
 from ptxcore.isa.form import Use
-from ptxcore.machine.explore.images import Images
+from ptxcore.machine.explore.images import SymbolicImages
 from ptxcore.machine.ir.collective import EVERYBODY, brought, mask_position, result_widths, taken_apart
 from ptxcore.machine.ir.dependencies import gather, union
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, Effect, Requirement, named_spaces
@@ -32,7 +32,7 @@ _RANK_BITS = 4  # of a rank within its cluster
 MAPA_ALIAS = "mapa alias"
 
 
-class Actions(Images):
+class Actions(SymbolicImages):
     """The effects of a thread so far, and the step in progress. `special` are the special registers that are known, without
     their `%`."""
 

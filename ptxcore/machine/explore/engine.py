@@ -23,7 +23,7 @@ from ptxcore.machine.explore.uncounted import Counting, Ongoing
 from ptxcore.machine.ir.dependencies import choose
 from ptxcore.machine.ir.effects import (
     NO_DEPENDENCIES,
-    Cut,
+    CutLoop,
     Effect,
     Iteration,
     Stuck,
@@ -47,7 +47,7 @@ class Exploration(Stepping):
         self.node: tuple[
             int, ...
         ] = ()  # where the thread is in the unrolled graph: the same for all threads of one code
-        self.cuts: list[Cut] = []
+        self.cuts: list[CutLoop] = []
         self.stuck: list[Stuck] = []
         self.repeating: list[Stuck] = []
         self.iterations: list[Iteration] = []
@@ -173,7 +173,7 @@ class Exploration(Stepping):
                 iteration.forced = True
             elif iteration.counted + 1 >= bound:
                 self.cut = disj(self.cut, arriving.guard)
-                self.cuts.append(Cut(arriving.guard, _first_label(to), self._first(to, following), bound))
+                self.cuts.append(CutLoop(arriving.guard, _first_label(to), self._first(to, following), bound))
                 self._repeats(iteration, arriving, to, following)
                 if iteration.before is not None and to.live is not None:
                     self.iterations.append(

@@ -39,7 +39,7 @@ def _piece(address: Value, width: int) -> int:
     return size
 
 
-class Images:
+class SymbolicImages:
     """What `ptxcore.isa.thread.Thread` asks of images and multimem addresses."""
 
     if TYPE_CHECKING:

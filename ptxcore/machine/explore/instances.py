@@ -11,8 +11,8 @@ from ptxcore.isa import data_movement
 from ptxcore.machine.explore.observable import never_written
 from ptxcore.machine.explore.unspelled import GivenValue, Taken, same, step_of
 from ptxcore.machine.ir.operands import Fetch, constant, fetch
+from ptxcore.machine.ir.steps import ResultTarget as StepTarget
 from ptxcore.machine.ir.steps import Step
-from ptxcore.machine.ir.steps import Target as StepTarget
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL
 from ptxcore.machine.lower.graph import Graph, Instance
 from ptxcore.machine.lower.layout import DYNAMIC

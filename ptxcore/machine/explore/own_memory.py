@@ -64,7 +64,7 @@ _BEFORE = 1 << 16
 _ADDRESSES = 1 << 64
 
 
-class Region(NamedTuple):
+class OwnRegion(NamedTuple):
     """A stretch of own memory: address, size, and the bytes where those never change. Of what `alloca` gave, `size` is the
     most it may be, `extent` what it is, and `live` the condition under which it is there."""
 
@@ -209,16 +209,16 @@ class KernelThread(Boxes, Exploration):
 
     # Where.
 
-    def _regions(self, space: str) -> Iterator[Region]:
+    def _regions(self, space: str) -> Iterator[OwnRegion]:
         """The stretches of own memory that a state space has."""
         private = self._private
         if space in ("generic", "local", "param", "param::func"):
             if private.size:
-                yield Region(private.stack, private.size)
+                yield OwnRegion(private.stack, private.size)
             for start, size, live in self._memory.top.grown:
-                yield Region(start, spread(size).high, None, live, None if type(size) is int else size)
+                yield OwnRegion(start, spread(size).high, None, live, None if type(size) is int else size)
         for constants in private.constants:
-            yield Region(constants.address, len(constants.data), constants.data)
+            yield OwnRegion(constants.address, len(constants.data), constants.data)
 
     def _inside(self, address: Value) -> Value:
         """The truth value of "the access goes to memory of the thread's own"."""
@@ -237,7 +237,7 @@ class KernelThread(Boxes, Exploration):
             return 1
         return any_of(conj(ule(r.start, address, 64), ult(address, r.start + r.size, 64)) for r in near)
 
-    def _near(self, address: Value, regions: Sequence[Region]) -> list[Region]:
+    def _near(self, address: Value, regions: Sequence[OwnRegion]) -> list[OwnRegion]:
         """The regions that an address is computed from: those in which some number in it lies. What is on the stack is near
         to all that is there, since offsets are added to addresses before anything else is known; and to all that may have
         been read where such an address was put."""
@@ -281,7 +281,7 @@ class KernelThread(Boxes, Exploration):
         self.require(any_of(p.condition for p in found), "out-of-bounds", "out of bounds of the thread's own memory")
         return found
 
-    def _possible(self, address: Value, size: int, regions: Sequence[Region]) -> list[OwnPlace]:
+    def _possible(self, address: Value, size: int, regions: Sequence[OwnRegion]) -> list[OwnPlace]:
         """The places that an address may be."""
         if sum(r.size // size for r in regions) > _MOST_PLACES:
             self._refuse("has an address that is not known, in memory of the thread's own that is too large to explore")

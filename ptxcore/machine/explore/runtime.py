@@ -9,8 +9,8 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.explore.own_memory import KernelThread
 from ptxcore.machine.explore.unspelled import GivenValue, Taken, step_of
 from ptxcore.machine.ir.operands import Fetch
+from ptxcore.machine.ir.steps import ResultTarget as StepTarget
 from ptxcore.machine.ir.steps import Step
-from ptxcore.machine.ir.steps import Target as StepTarget
 from ptxcore.machine.lower.layout import Layout
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.runtime import conversions

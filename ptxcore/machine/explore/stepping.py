@@ -9,7 +9,7 @@ from ptxcore.machine.explore.actions import Actions, AnswerOf, resize
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import choose, gather, idle, settled, union
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, FinalRegister
-from ptxcore.machine.ir.steps import CARRY, Block, Step, Target, ThreadCode
+from ptxcore.machine.ir.steps import CARRY, Block, ResultTarget, Step, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Name
 from ptxcore.values.terms import Value, conj, disj, implies, ite, negate
@@ -146,7 +146,13 @@ class Stepping(Actions):
                 state.sources[register] = union(state.sources[register], state.sources[step.predicate])
 
     def _write(
-        self, target: Target | None, value: Value, depends: Dependencies, step: Step, state: State, predicate: Value
+        self,
+        target: ResultTarget | None,
+        value: Value,
+        depends: Dependencies,
+        step: Step,
+        state: State,
+        predicate: Value,
     ) -> None:
         if target is None:
             return

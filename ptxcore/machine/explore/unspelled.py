@@ -9,8 +9,8 @@ from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.own_memory import KernelThread
 from ptxcore.machine.ir.operands import Fetch, fetch
+from ptxcore.machine.ir.steps import ResultTarget as StepTarget
 from ptxcore.machine.ir.steps import Step
-from ptxcore.machine.ir.steps import Target as StepTarget
 from ptxcore.machine.lower.ops import Op
 from ptxcore.values.terms import Value
 

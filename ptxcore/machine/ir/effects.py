@@ -176,7 +176,7 @@ class Requirement(NamedTuple):
         return self.before if self.effect < 0 else self.effect
 
 
-class Cut(NamedTuple):
+class CutLoop(NamedTuple):
     """A loop whose bound stopped the thread, under `guard`, after so many `iterations`. `label` is where the loop begins (""
     where no label stands there), `instruction` its first instruction (None in a loop without any)."""
 
@@ -210,7 +210,7 @@ class Iteration(NamedTuple):
     """Where an iteration of a loop begins, or would begin that a bound stopped: under `guard`, with `values` in the registers
     that matter (and whether they were written) and `memory` of the thread's own. `loop` is the place of the loop in the
     unrolled graph, `number` counts its iterations from 0, `start` is the first effect of the iteration; `label` and
-    `instruction` are those of `Cut`."""
+    `instruction` are those of `CutLoop`."""
 
     loop: tuple[int, ...]
     number: int
@@ -257,7 +257,7 @@ class ThreadExecution:
     finishes: Value
     cut: Value
     requirements: list[Requirement] = field(default_factory=list)
-    cuts: list[Cut] = field(default_factory=list)
+    cuts: list[CutLoop] = field(default_factory=list)
     stuck: list[Stuck] = field(default_factory=list)
     control: Dependencies = field(default_factory=dict)
     repeating: list[Stuck] = field(default_factory=list)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ptxcore.clock import tick
 
 
-class Loop(NamedTuple):
+class NaturalLoop(NamedTuple):
     """`single_entry`: control enters through the header only, so that an iteration can be left out without inventing a
     path."""
 
@@ -36,7 +36,7 @@ NONE_UNCOUNTED = Uncounted()
 class Nest(NamedTuple):
     """For each block: the loops around it, outermost first, and its position at each level (one more than loops)."""
 
-    loops: tuple[tuple[Loop, ...], ...]
+    loops: tuple[tuple[NaturalLoop, ...], ...]
     positions: tuple[tuple[int, ...], ...]
 
 
@@ -47,7 +47,7 @@ def nest(successors: Sequence[Sequence[int]]) -> Nest:
     ):  # the usual case: all jumps lead forward
         return Nest(((),) * len(successors), tuple((b,) for b in range(len(successors))))
     count = len(successors)
-    loops: list[tuple[Loop, ...]] = [()] * count
+    loops: list[tuple[NaturalLoop, ...]] = [()] * count
     positions: list[tuple[int, ...]] = [()] * count
     reachable = _reachable(successors)
     predecessors: dict[int, list[int]] = {b: [] for b in reachable}
@@ -55,7 +55,9 @@ def nest(successors: Sequence[Sequence[int]]) -> Nest:
         for s in successors[b]:
             predecessors[s].append(b)
     first = {b: i for i, component in enumerate(_components(successors, reachable, None)) for b in component}
-    regions: list[tuple[frozenset[int], int | None, tuple[Loop, ...], tuple[int, ...]]] = [(reachable, None, (), ())]
+    regions: list[tuple[frozenset[int], int | None, tuple[NaturalLoop, ...], tuple[int, ...]]] = [
+        (reachable, None, (), ())
+    ]
     while regions:
         blocks, header, around, prefix = regions.pop()
         for position, component in enumerate(_components(successors, blocks, header)):
@@ -67,7 +69,7 @@ def nest(successors: Sequence[Sequence[int]]) -> Nest:
             body = frozenset(component)
             entries = [b for b in component if b == 0 or any(p not in body for p in predecessors[b])]
             chosen = min(entries, key=lambda b: (first[b], b))
-            loop = Loop(chosen, body, entries == [chosen])
+            loop = NaturalLoop(chosen, body, entries == [chosen])
             regions.append((body, chosen, (*around, loop), here))
     return Nest(tuple(loops), tuple(positions))
 

@@ -15,7 +15,7 @@ from ptxcore.syntax.tree import Address, Bracket, Declaration, Instruction, Name
 from ptxcore.values.terms import mask
 
 
-class Slot:
+class RegisterSlot:
     """A register while its width is being settled. `exact` widths come from a declaration or an operand that must
     match."""
 
@@ -33,7 +33,7 @@ class Registers:
     def __init__(self, dialect: Dialect, variables: Container[str], initial: Mapping[str, int]) -> None:
         self.dialect, self._variables = dialect, variables
         self.initial = {name.lstrip("%"): value for name, value in initial.items()}
-        self.slots: dict[str, Slot] = {}
+        self.slots: dict[str, RegisterSlot] = {}
         self.ranges: dict[str, tuple[int, str]] = {}  # declared as name<count>
 
     def declare(self, declaration: Declaration) -> None:
@@ -61,12 +61,12 @@ class Registers:
         slot.declared = slot.exact = True
         slot.width, slot.signed = WIDTHS[kind], kind[0] == "s"
 
-    def register(self, name: str) -> Slot:
+    def register(self, name: str) -> RegisterSlot:
         """The register of a name, which may be new."""
         bare = name.lstrip("%")
         slot = self.slots.get(bare)
         if slot is None:
-            slot = self.slots[bare] = Slot(bare, len(self.slots))
+            slot = self.slots[bare] = RegisterSlot(bare, len(self.slots))
             if self.dialect.bare:
                 slot.width, slot.signed, slot.exact = self.dialect.register_width, True, True
             elif self.ranges:
@@ -78,7 +78,7 @@ class Registers:
                         break
         return slot
 
-    def as_register(self, operand: Operand) -> Slot | None:
+    def as_register(self, operand: Operand) -> RegisterSlot | None:
         """The register that an operand names; None where it names something else."""
         if not isinstance(operand, Name) or self.is_special(operand.name):
             return None
@@ -108,11 +108,11 @@ class Registers:
         slot = self.slots.get(name[1:])
         return slot is None or not slot.declared
 
-    def hidden(self, name: str, width: int) -> Slot:
+    def hidden(self, name: str, width: int) -> RegisterSlot:
         """A register that the program does not name."""
         slot = self.slots.get(name)
         if slot is None:
-            slot = self.slots[name] = Slot(name, len(self.slots))
+            slot = self.slots[name] = RegisterSlot(name, len(self.slots))
             slot.width, slot.exact, slot.declared = width, True, True
         return slot
 
@@ -169,7 +169,7 @@ class Registers:
                 slot.width = 32 if -(1 << 31) <= value < 1 << 32 else 64
                 slot.signed = value < 0
 
-    def info(self, slot: Slot) -> RegisterInfo:
+    def info(self, slot: RegisterSlot) -> RegisterInfo:
         """A register, when all are settled."""
         given = self.initial.get(slot.name)
         final = slot.written or given is not None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from ptxcore.isa.control import nothing
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.table import Dialect
-from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, Loop, Uncounted
+from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, NaturalLoop, Uncounted
 from ptxcore.machine.ir.operands import Fetch, RegisterRead, fetch
 from ptxcore.machine.ir.private_memory import Private
 from ptxcore.syntax.tree import Instruction
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ptxcore.isa.image import Image
 
 
-class Target(NamedTuple):
+class ResultTarget(NamedTuple):
     """A register to write: its number, and how a value of the instruction's width becomes one of the register's."""
 
     register: int
@@ -42,7 +42,7 @@ class Step(NamedTuple):
     predicate: int | None  # the guard's register
     negated: bool
     sources: tuple[Fetch | None, ...]
-    targets: tuple[Target | None, ...]
+    targets: tuple[ResultTarget | None, ...]
     reads: tuple[int, ...]  # every register that is read
     address_reads: tuple[int, ...]
     data_reads: tuple[int, ...]
@@ -82,7 +82,7 @@ class Block(NamedTuple):
     target: int | None
     follows: int | None
     position: tuple[int, ...]
-    loops: tuple[Loop, ...]
+    loops: tuple[NaturalLoop, ...]
     waits: tuple[bool, ...]  # for each loop: whether no iteration sees what an earlier one left in registers
     label: str = ""  # that stands where the block begins; several with blanks between them
     live: tuple[int, ...] | None = None  # the registers that matter here; None: all
@@ -132,7 +132,7 @@ def assembled(
     use: Use,
     guard: tuple[int, bool] | None,
     reads: Sequence[RegisterRead | None],
-    targets: Sequence[Target | None],
+    targets: Sequence[ResultTarget | None],
     carry: int | None,
     space: str,
     width: int,
@@ -165,7 +165,7 @@ def assembled(
             every.append(carry)
             data.append(carry)
         if "out" in how:
-            targets = (*targets, Target(carry, 1, 1, False))
+            targets = (*targets, ResultTarget(carry, 1, 1, False))
     address_reads = (
         addresses[0][1] if len(addresses) == 1 else tuple(dict.fromkeys([r for _, own in addresses for r in own]))
     )
@@ -213,7 +213,7 @@ CLOCK = "clock"
 
 def asking(instruction: Instruction, name: str, register: int, width: int) -> Step:
     """Before an instruction: a special register that changes is asked, and put into a register of its own."""
-    target = Target(register, width, width, False)
+    target = ResultTarget(register, width, width, False)
     return Step(
         instruction, _asking(), "effect", partial(_ask, name), None, False, (), (target,), (), (), (), CLOCK, width
     )  # fmt: skip

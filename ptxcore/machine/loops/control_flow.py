@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ptxcore.machine.ir.liveness import live_in, registers
-from ptxcore.machine.ir.loop_nest import Loop, Nest, nest
+from ptxcore.machine.ir.loop_nest import NaturalLoop, Nest, nest
 from ptxcore.machine.ir.steps import Block, Step
 
 
@@ -153,12 +153,12 @@ def live_registers(shapes: Sequence[BasicBlock]) -> list[int]:
     return _live(shapes, [successors(shape) for shape in shapes], 0)
 
 
-def loops_of(shapes: Sequence[BasicBlock]) -> dict[int, Loop]:
+def loops_of(shapes: Sequence[BasicBlock]) -> dict[int, NaturalLoop]:
     """The loops, by their headers."""
     return {loop.header: loop for around in nest([successors(shape) for shape in shapes]).loops for loop in around}
 
 
-def waiting_loop(shapes: Sequence[BasicBlock], header: int, is_pure: Callable[[Step], bool]) -> Loop | None:
+def waiting_loop(shapes: Sequence[BasicBlock], header: int, is_pure: Callable[[Step], bool]) -> NaturalLoop | None:
     """The loop that begins at a block, if it does nothing but look, each iteration as if it was the first. `is_pure` knows the
     steps that change nothing for others, nor in memory of the thread's own."""
     loop = loops_of(shapes).get(header)
@@ -193,7 +193,7 @@ def predecessors(following: Sequence[Sequence[int]]) -> list[list[int]]:
     return before
 
 
-def _independent(loop: Loop, shapes: Sequence[BasicBlock], live: int) -> bool:
+def _independent(loop: NaturalLoop, shapes: Sequence[BasicBlock], live: int) -> bool:
     """Whether no iteration of a loop sees what an earlier iteration left in registers."""
     if not loop.single_entry:
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ptxcore.machine.ir.loop_nest import Loop, nest
+from ptxcore.machine.ir.loop_nest import NaturalLoop, nest
 from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.loops.control_flow import BasicBlock, all_steps, predecessors, reached, reaching, successors
 
@@ -77,7 +77,7 @@ def pruned(shapes: Sequence[BasicBlock], matters: Callable[[Step], bool]) -> lis
     return result
 
 
-def _leaves(block: int, successors: Sequence[int], loops: Sequence[Loop]) -> bool:
+def _leaves(block: int, successors: Sequence[int], loops: Sequence[NaturalLoop]) -> bool:
     """Whether a branch leaves a loop."""
     return any(s not in loop.body for loop in loops for s in successors)
 

@@ -25,7 +25,7 @@ class Traits(NamedTuple):
     widths: Sequence[int]
 
 
-class Pass(NamedTuple):
+class LoopPass(NamedTuple):
     """What it does says `axioms.passes`."""
 
     name: str
@@ -33,11 +33,11 @@ class Pass(NamedTuple):
 
 
 PASSES = (
-    Pass("dead-code", lambda s, t: pruned(s, t.matters)),
-    Pass("unrotate", lambda s, t: unrotated(straightened(s), t.widths, t.is_pure)),
-    Pass("one-poll", lambda s, t: straightened(one_poll(s, t.widths, t.is_pure))),
-    Pass("retries", lambda s, t: straightened(without_retries(s, t.widths, t.is_pure))),
-    Pass("inner-waits", lambda s, t: waits_inside(s, t.is_pure)),
+    LoopPass("dead-code", lambda s, t: pruned(s, t.matters)),
+    LoopPass("unrotate", lambda s, t: unrotated(straightened(s), t.widths, t.is_pure)),
+    LoopPass("one-poll", lambda s, t: straightened(one_poll(s, t.widths, t.is_pure))),
+    LoopPass("retries", lambda s, t: straightened(without_retries(s, t.widths, t.is_pure))),
+    LoopPass("inner-waits", lambda s, t: waits_inside(s, t.is_pure)),
 )
 
 

@@ -16,7 +16,7 @@ from ptxcore.isa.operand import Parameter
 from ptxcore.isa.special_registers import COMPONENTS
 from ptxcore.isa.table import Dialect
 from ptxcore.machine.ir.operands import bracket_parts, type_of
-from ptxcore.machine.ir.registers import Registers, Slot
+from ptxcore.machine.ir.registers import Registers, RegisterSlot
 from ptxcore.machine.ir.steps import CHANGING
 from ptxcore.machine.lower.executable import limited, literal_trouble
 from ptxcore.syntax.printer import print_operand
@@ -151,7 +151,7 @@ class Checks(Registers):
         width, exact, _ = type_of(e, use)
         self.check_width(part, self.register(part.name), width, exact)
 
-    def check_width(self, operand: Name, slot: Slot, width: int, exact: bool) -> None:
+    def check_width(self, operand: Name, slot: RegisterSlot, width: int, exact: bool) -> None:
         if self.dialect.bare or slot.width == width or (not exact and slot.width > width and width > 1 < slot.width):
             return
         has = "is a predicate" if slot.width == 1 else f"has {slot.width} bits"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ptxcore.machine.ir.operands import Fetch, RegisterRead, constant, fetch, together
 from ptxcore.machine.ir.steps import CHANGING, Step, asking, assembled, folded
-from ptxcore.machine.ir.steps import Target as StepTarget
+from ptxcore.machine.ir.steps import ResultTarget as StepTarget
 from ptxcore.machine.loops.control_flow import BasicBlock
 from ptxcore.machine.lower.ops import DROPPED, Code, Op, Source, Targets
 from ptxcore.values.terms import add, mask

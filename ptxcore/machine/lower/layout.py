@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ptxcore.check.symbols import Variable
+from ptxcore.check.symbols import DeclaredVariable
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS
 from ptxcore.syntax.tree import Address, Float, Immediate, Name, Operand, Vector, Wrapped
@@ -30,7 +30,7 @@ class Placed:
     space: str
     address: int
     size: int
-    variable: Variable
+    variable: DeclaredVariable
     data: bytes = b""
 
 
@@ -73,7 +73,7 @@ class Layout:
         """The offset at which the shared memory that the launch gives begins, behind a kernel's variables."""
         return _aligned(self._shared_ends.get(kernel, self._shared_ends[""]), self._dynamic_align)
 
-    def place(self, name: str, variable: Variable, key: int) -> None:
+    def place(self, name: str, variable: DeclaredVariable, key: int) -> None:
         """Gives a variable of `.global` or `.const` memory its address; one declared before keeps it."""
         known = self.names.get(name) if not variable.depth else None
         if known is not None:
@@ -112,7 +112,7 @@ class Layout:
             value = placed.variable.value
             placed.data = b"" if value is None else self._bytes(placed.variable, value)
 
-    def _bytes(self, variable: Variable, value: Operand) -> bytes:
+    def _bytes(self, variable: DeclaredVariable, value: Operand) -> bytes:
         """The bytes of an initialiser. Rows that are given short are filled up with zeros (section 5.4.4)."""
         size = max(1, WIDTHS.get(variable.type, 64) // 8)
         lanes = int(variable.vector[1:]) if variable.vector else 1
@@ -162,7 +162,7 @@ class Layout:
         return placed.address if placed is not None else self.function(name)
 
 
-def _size(variable: Variable) -> int:
+def _size(variable: DeclaredVariable) -> int:
     """Bytes of a variable. The first dimension, left open, is as long as the initialiser (section 5.4.4)."""
     if isinstance(variable.value, Vector) and variable.dimensions[:1] == (None,):
         rows = len(variable.value.elements)

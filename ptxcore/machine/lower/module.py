@@ -13,7 +13,7 @@ from ptxcore.check.header import check_header
 from ptxcore.check.kinds import Kinds
 from ptxcore.check.operands import judge
 from ptxcore.check.symbols import Callable as FunctionSymbol
-from ptxcore.check.symbols import LabelSymbol, Symbol, Variable
+from ptxcore.check.symbols import DeclaredVariable, LabelSymbol, Symbol
 from ptxcore.check.trouble import OperandTrouble
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Use
@@ -148,7 +148,7 @@ class _Lowering(Operands):
             self.keep.append(symbol)
             self.place(symbol, declarator.name, declarator.count)
 
-    def place(self, symbol: Variable, name: str, count: int | None) -> None:
+    def place(self, symbol: DeclaredVariable, name: str, count: int | None) -> None:
         """Gives a variable its place; registers get theirs when they are met."""
         if symbol.sort == "register":
             return
@@ -195,7 +195,7 @@ class _Lowering(Operands):
     def parameter(self, d: Declaration, code: Code) -> Parameter:
         declarator = d.names[0]
         symbol = self.context.scopes.find(declarator.name)
-        assert isinstance(symbol, Variable) or symbol is None
+        assert isinstance(symbol, DeclaredVariable) or symbol is None
         elements = 1
         for dimension in declarator.dimensions:
             elements *= dimension or 0
@@ -313,12 +313,12 @@ class _Lowering(Operands):
         """The register of a name, or the component of one; None where the name is no register's."""
         scopes = self.context.scopes
         symbol = scopes.find(name)
-        if isinstance(symbol, Variable) and symbol.sort == "register":
+        if isinstance(symbol, DeclaredVariable) and symbol.sort == "register":
             return NamedRegister(self.slot(symbol, name), WIDTHS[symbol.type], int(symbol.vector[1:] or 0))
         base, dot, part = name.partition(".")
         if dot:
             symbol = scopes.find(base)
-            if isinstance(symbol, Variable) and symbol.sort == "register":
+            if isinstance(symbol, DeclaredVariable) and symbol.sort == "register":
                 return NamedRegister(self.slot(symbol, base) + COMPONENTS_AT.get(part, 0), WIDTHS[symbol.type])
         return None
 
@@ -332,7 +332,7 @@ class _Lowering(Operands):
             return self.special_register(operand.name, width)
         if isinstance(symbol, FunctionSymbol):
             return Source("constant", self.layout.function(operand.name), width)
-        assert isinstance(symbol, Variable), operand
+        assert isinstance(symbol, DeclaredVariable), operand
         key = id(symbol)
         if key in self.parameters:
             return Source("constant", PARAM + self.parameters[key], width)
@@ -383,7 +383,7 @@ class _Lowering(Operands):
     def passed(self, s: Instruction, operand: Operand) -> Passed:
         if isinstance(operand, Name):
             symbol = self.context.scopes.find(operand.name)
-            if isinstance(symbol, Variable) and id(symbol) in self.frames:
+            if isinstance(symbol, DeclaredVariable) and id(symbol) in self.frames:
                 return Passed(None, self.frames[id(symbol)], symbol.bytes)
             found = self.register(operand.name)
             if found is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from ptxcore.machine.run.special import Triple
 
 
-class Clusters:
+class LaunchedClusters:
     """The clusters of a grid that have not begun: each is the indices of its CTAs, by rank.
 
     Without `random` they begin in order, and a request to cancel one takes the next. With it any of them begins or is
@@ -52,7 +52,7 @@ class Clusters:
         return [(x + rank % kx, y + rank // kx % ky, z + rank // (kx * ky)) for rank in range(kx * ky * kz)]
 
 
-class ChosenClusters(Clusters):
+class ChosenClusters(LaunchedClusters):
     """Clusters of which somebody chooses who begins: the others are to be cancelled. `choose(n)` gives a number below n: 0
     where all begin, or a request is refused."""
 
@@ -76,7 +76,7 @@ class ChosenClusters(Clusters):
         return self._indices(self.left.pop(chosen - 1))[0] if chosen else None
 
 
-def clusters_of(watcher: Any, grid: Triple, cluster: Triple, random: Random | None) -> Clusters:
+def clusters_of(watcher: Any, grid: Triple, cluster: Triple, random: Random | None) -> LaunchedClusters:
     """The clusters of a launch: those that its watcher makes, where it chooses who begins and who is cancelled."""
-    made: Callable[[Triple, Triple], Clusters] | None = getattr(watcher, "makes_clusters", None)
-    return Clusters(grid, cluster, random) if made is None else made(grid, cluster)
+    made: Callable[[Triple, Triple], LaunchedClusters] | None = getattr(watcher, "makes_clusters", None)
+    return LaunchedClusters(grid, cluster, random) if made is None else made(grid, cluster)

@@ -11,7 +11,7 @@ from ptxcore.isa import data_movement
 from ptxcore.machine.lower.ops import Op, Source, TargetRegister, Targets
 from ptxcore.machine.run.faults import UNDEFINED, Undefined, UndefinedValue
 from ptxcore.machine.run.surroundings import Thread
-from ptxcore.machine.run.uninitialised import Cause, Uninitialised, Varying, anything, error_of, known_bits
+from ptxcore.machine.run.uninitialised import Uninitialised, UninitialisedRead, Varying, anything, error_of, known_bits
 from ptxcore.values.terms import Term, Value, add, extract, negate, sext, signed, zext
 
 #: Operations that one unknown value may be made of; one that takes more is unknown in all its bits.
@@ -131,14 +131,14 @@ class _Reader:
     def __init__(self, thread: Thread, op: Op, *, numbers: bool = False) -> None:
         self.thread, self.op, self.numbers = thread, op, numbers
         self.size = 1
-        self.cause: Cause | None = None
+        self.cause: UninitialisedRead | None = None
         #: One that varies, as long as none is unknown otherwise.
         self.varying: Varying | None = None
 
     def noted(self, value: Any, width: int) -> Value:
         if value is UNDEFINED:
             names, self.varying = undefined_registers(self.thread, self.op), None
-            self.cause = self.cause or Cause(
+            self.cause = self.cause or UninitialisedRead(
                 "undefined-register", f"a register is used here that nothing wrote: {names}", self.op
             )
             return anything(width)

@@ -16,13 +16,13 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position
 from ptxcore.machine.lower.ops import ExecutableModule, Op
 from ptxcore.machine.run.asynchronous import Operation, due
-from ptxcore.machine.run.clusters import Clusters, clusters_of
+from ptxcore.machine.run.clusters import LaunchedClusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
 from ptxcore.machine.run.dependence import GridDependence
 from ptxcore.machine.run.emulation import blame, decide, emulate, undefined_registers, values_of
 from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, Undefined, fault
-from ptxcore.machine.run.memory import GlobalMemory, Parameters, Segment
+from ptxcore.machine.run.memory import GlobalMemory, ParameterValues, Segment
 from ptxcore.machine.run.special import (
     OF_RESERVED,
     RESERVED,
@@ -96,7 +96,7 @@ class Launch:
         self.shared_bytes = reserved_offset(self.kernel_shared) + RESERVED if reads_reserved else self.kernel_shared
         self.parameters = Segment(0, "kernel parameters", writable=False)
         self.constants = Segment(0, "constant memory", writable=False)
-        self.read_parameters = Parameters(self)
+        self.read_parameters = ParameterValues(self)
         self.places = places(block)
         self.executed = self._asked = 0
         self.started, self.reported = time.monotonic_ns(), 0.0
@@ -245,7 +245,7 @@ class Launch:
 
     def indices(self) -> Iterator[Triple]:
         """The indices of CTAs as they begin: cluster by cluster, in each by rank."""
-        return (index for of_cluster in Clusters(self.grid, self.cluster) for index in of_cluster)
+        return (index for of_cluster in LaunchedClusters(self.grid, self.cluster) for index in of_cluster)
 
     def _at_first(self) -> int:
         """How many threads begin at first. Where clusters may be cancelled before they do, random schedules draw that."""

@@ -9,7 +9,7 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.image import Image
 from ptxcore.machine.ir.windows import PARAM, WINDOW_BITS
 from ptxcore.machine.run.faults import fault
-from ptxcore.machine.run.uninitialised import Cause, Uninitialised, opaque
+from ptxcore.machine.run.uninitialised import Uninitialised, UninitialisedRead, opaque
 from ptxcore.values.terms import concat
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Images:
 
     def undetermined(self, how: Use, width: int, why: str, target: int = -1) -> Any:
         op = self.launch.compiled.ops[self.op]
-        return opaque(width, Cause("undefined-texel", f"{why} was read", op))
+        return opaque(width, UninitialisedRead("undefined-texel", f"{why} was read", op))
 
     def packed(self, low: Any, high: Any) -> Any:
         if type(low) is int and type(high) is int:

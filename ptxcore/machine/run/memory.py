@@ -160,7 +160,7 @@ class GlobalMemory:
         return found
 
 
-class Parameters(dict[tuple[int, int], int]):
+class ParameterValues(dict[tuple[int, int], int]):
     """What stands in the parameters of the kernel, by address and size; read once."""
 
     def __init__(self, launch: Any) -> None:

@@ -24,7 +24,7 @@ from ptxcore.machine.run.runtime import call_extern
 from ptxcore.machine.run.special import OF_THREAD, Place
 from ptxcore.machine.run.surroundings import Cta, Launch
 from ptxcore.machine.run.tensor_memory import Cells, TensorMemory
-from ptxcore.machine.run.uninitialised import Cause, opaque, unknown
+from ptxcore.machine.run.uninitialised import UninitialisedRead, opaque, unknown
 from ptxcore.values.tensor_boxes import Piece
 from ptxcore.values.tensor_map import ALIGNMENT as MAP_ALIGNMENT
 from ptxcore.values.tensor_map import SIZE as MAP_SIZE
@@ -239,7 +239,7 @@ class Thread(Images):
     def divided_by_zero(self, number: int) -> Any:
         """The result of a division by zero, which is unknown (sections 9.7.1.8 and 9.7.1.9)."""
         op = self.launch.compiled.ops[number]
-        return opaque(op.targets[0].has, Cause("division-by-zero", "division by zero", op))
+        return opaque(op.targets[0].has, UninitialisedRead("division-by-zero", "division by zero", op))
 
     # What meanings ask (`ptxcore.isa.thread.Thread`).
 

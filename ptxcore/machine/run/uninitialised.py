@@ -27,7 +27,7 @@ from ptxcore.values.terms import (
 _serials = count()
 
 
-class Cause(NamedTuple):
+class UninitialisedRead(NamedTuple):
     """Where unknown bits came from: the kind and message of the error that it is to let them decide something, the
     instruction to blame, where it is not the one that does so, and the one that read them from memory."""
 
@@ -42,7 +42,7 @@ class Uninitialised(UndefinedValue):
 
     __slots__ = ("cause", "size", "term")
 
-    def __init__(self, term: Term, cause: Cause, size: int = 1) -> None:
+    def __init__(self, term: Term, cause: UninitialisedRead, size: int = 1) -> None:
         self.term, self.cause, self.size = term, cause, size
 
     def _use(self, *_: object) -> int:
@@ -60,7 +60,7 @@ class Varying(Uninitialised):
 
     __slots__ = ("number", "owner")
 
-    def __init__(self, term: Term, cause: Cause, size: int, number: int, owner: Owner) -> None:
+    def __init__(self, term: Term, cause: UninitialisedRead, size: int, number: int, owner: Owner) -> None:
         super().__init__(term, cause, size)
         self.number, self.owner = number, owner
 
@@ -71,7 +71,7 @@ class Varying(Uninitialised):
 
 
 #: What it is to let a value decide something that other executions have another one of.
-VARIES = Cause("varies", "a value decides something here that hangs on the order of atomic operations")
+VARIES = UninitialisedRead("varies", "a value decides something here that hangs on the order of atomic operations")
 
 
 class Owner(Protocol):
@@ -87,7 +87,7 @@ class Owner(Protocol):
         ...
 
 
-def error_of(cause: Cause) -> Undefined:
+def error_of(cause: UninitialisedRead) -> Undefined:
     """What it is to let such bits decide something."""
     error = Undefined(cause.kind, cause.message)
     error.origin, error.reader = cause.op, cause.reader
@@ -104,7 +104,7 @@ def unknown(data: bytes, known: bytes, where: str) -> Uninitialised:
             part = bit_or(open_, byte & known[i], 8)
         value = concat(part, value, 8, 8 * i) if i else part
     assert isinstance(value, Term)
-    return Uninitialised(value, Cause("uninitialised", where))
+    return Uninitialised(value, UninitialisedRead("uninitialised", where))
 
 
 def anything(width: int) -> Term:
@@ -114,7 +114,7 @@ def anything(width: int) -> Term:
     return found
 
 
-def opaque(width: int, cause: Cause) -> Uninitialised:
+def opaque(width: int, cause: UninitialisedRead) -> Uninitialised:
     """A value of which nothing is known."""
     return Uninitialised(anything(width), cause)
 

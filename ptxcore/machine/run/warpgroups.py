@@ -30,7 +30,7 @@ from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.asynchronous import Operation
 from ptxcore.machine.run.faults import UndefinedValue, fault
 from ptxcore.machine.run.special import WARP
-from ptxcore.machine.run.uninitialised import Cause, opaque
+from ptxcore.machine.run.uninitialised import UninitialisedRead, opaque
 
 
 class Held(UndefinedValue):
@@ -181,7 +181,7 @@ class Product(Operation):
         rows = np.stack(columns, 2).reshape(THREADS, -1).tolist()
         if doubt is not None:
             for i, j in zip(*np.nonzero(np.stack(doubt, 2).reshape(THREADS, -1)), strict=True):
-                cause = Cause(
+                cause = UninitialisedRead(
                     "uninitialised",
                     "an element of D comes of elements of A, B or D that nobody wrote",
                     self.instruction,

@@ -10,7 +10,7 @@ from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.special import OF_THREAD, TOLD, Shape, Triple, of_cta
 from ptxcore.machine.vector.atomic import modified
-from ptxcore.machine.vector.memory import Area, GroupMemory, Several
+from ptxcore.machine.vector.memory import Area, GroupMemory, SeveralSegments
 from ptxcore.machine.vector.order import Order
 from ptxcore.machine.vector.registers import Irregular, written
 from ptxcore.machine.vector.watching import Accesses, Watcher
@@ -105,7 +105,7 @@ class Asked:
             values = area.view(size)[places]
             if area is self.memory.shared and self.order is not None:
                 self.order.access(places, size, self.numbers(who), "read")
-        except Several:
+        except SeveralSegments:
             values = self._split(a, who, lambda b, w: self.load(op, space, b, size, w, b.size))
             return values
         if self.watcher is not None:
@@ -119,7 +119,7 @@ class Asked:
             rows = area.view(size, parts)[places]
             if area is self.memory.shared and self.order is not None:
                 self.order.access(places, size * parts, self.numbers(who), "read")
-        except Several:
+        except SeveralSegments:
             rows = self._split(a, who, lambda b, w: np.stack(self.load_parts(op, space, b, size, parts, w, b.size), 1))
             return tuple(np.ascontiguousarray(rows[:, i]) for i in range(parts))
         values = tuple(rows[i] if rows.ndim == 1 else np.ascontiguousarray(rows[:, i]) for i in range(parts))
@@ -132,7 +132,7 @@ class Asked:
         written(value)
         try:
             area, places = self.memory.locate(space, a, size, who, True)
-        except Several:
+        except SeveralSegments:
             self._split(a, who, lambda b, w, at: self.store(op, space, b, size, part(value, at), w, b.size), False)
             return
         if area is self.memory.shared and self.order is not None:
@@ -148,7 +148,7 @@ class Asked:
             written(value)
         try:
             area, places = self.memory.locate(space, a, size * len(values), who, True)
-        except Several:
+        except SeveralSegments:
             self._split(
                 a, who,
                 lambda b, w, at: self.store_parts(op, space, b, size, tuple(part(v, at) for v in values), w, b.size),
@@ -168,7 +168,7 @@ class Asked:
         try:
             self.memory.locate(space, a, size, who, False)
             area, places = self.memory.locate(space, a, size, who, True)
-        except Several:
+        except SeveralSegments:
             raise Irregular("atomic operations in several buffers") from None
         if area is self.memory.shared and self.order is not None:
             self.order.access(places, size, self.numbers(who), "atomic")

@@ -27,7 +27,7 @@ from ptxcore.machine.vector.arrays import (
     holder,
 )
 from ptxcore.machine.vector.flow import alone, block_cuts, meets
-from ptxcore.machine.vector.operands import Operands
+from ptxcore.machine.vector.operands import VectorOperands
 from ptxcore.machine.vector.registers import ALL, NOTHING, Irregular, choose, merge, select
 from ptxcore.machine.vector.steps import Fork, Meet, Stop, divisible, filled, fork, jump, required
 from ptxcore.machine.vector.tracing import RANK, Recorder, Untraceable
@@ -83,7 +83,7 @@ def _awaiting(blocks: Blocks, number: int) -> Callable[..., Any]:
     return lambda *arguments: blocks.make(number)(*arguments)
 
 
-class _Block(Operands):
+class _Block(VectorOperands):
     """The text of one block."""
 
     def function(self) -> Callable[..., Any]:

@@ -24,11 +24,11 @@ from ptxcore.machine.vector.meeting import (
     BARRIERS,
     CLUSTER,
     Arrivals,
-    Barriers,
     ClusterBarrier,
     Crew,
-    Lanes,
+    MeetingLanes,
     Released,
+    VectorBarriers,
     together,
 )
 from ptxcore.machine.vector.memory import GroupMemory
@@ -67,7 +67,7 @@ class Group(Asked):
         warps = -(-len(places) // WARP)
         within = np.arange(self.count) % len(places)
         self.crew = Crew(memory.row, memory.row * warps + within // WARP, within % WARP, np.ones(self.count, np.bool_))
-        self.barriers: Barriers | None = None
+        self.barriers: VectorBarriers | None = None
         self.clusters: ClusterBarrier | None = None
         self.singles: Singles | None = None
         self.products: Products | None = None
@@ -336,7 +336,7 @@ class Group(Asked):
         number = int(identity.min())
         many = 0 if count is None else int(count.min())
         if self.barriers is None:
-            self.barriers = Barriers(self.crew)
+            self.barriers = VectorBarriers(self.crew)
         if self.singles is not None and self.singles.pending:
             try:
                 self.singles.age()
@@ -400,7 +400,7 @@ class Group(Asked):
             self.parked[block] = op, threads, operands, following
             return
         masks = np.int64(EVERYBODY) if meet.mask is None else operands[meet.mask]
-        ready = Lanes.ready(self.crew, threads, masks)
+        ready = MeetingLanes.ready(self.crew, threads, masks)
         if not ready.all():
             self.parked[block] = op, threads[~ready], tuple(part(o, ~ready) for o in operands), following
             if not ready.any():

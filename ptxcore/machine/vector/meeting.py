@@ -30,7 +30,7 @@ class Arrivals(NamedTuple):
     waits: bool
 
 
-class Barrier:
+class VectorBarrier:
     """The instances of one barrier of the CTAs of a group, one for each CTA: `arrived` counts threads, `counts` how many must
     come (0: all), -1 where nobody has."""
 
@@ -58,14 +58,14 @@ class Released(NamedTuple):
     result: Any
 
 
-class Barriers:
+class VectorBarriers:
     """The barriers of all CTAs of a group (section 9.7.13.1)."""
 
     def __init__(self, crew: Crew) -> None:
         self.crew = crew
         self.ctas = int(crew.row[-1]) + 1
         self.warps = int(crew.warp[-1]) + 1
-        self.pending: dict[int, Barrier] = {}
+        self.pending: dict[int, VectorBarrier] = {}
 
     def arrive(
         self, number: int, count: int, operator: str, arrivals: Arrivals
@@ -76,7 +76,7 @@ class Barriers:
             raise Irregular("a barrier that does not exist, or a count that cannot be")
         barrier = self.pending.get(number)
         if barrier is None:
-            barrier = self.pending[number] = Barrier(self.ctas, len(crew.row))
+            barrier = self.pending[number] = VectorBarrier(self.ctas, len(crew.row))
         threads = arrivals.threads
         rows = crew.row[threads]
         come = np.bincount(rows, minlength=self.ctas)
@@ -90,7 +90,7 @@ class Barriers:
         barrier.entries.append(arrivals)
         return self._complete(number, operator)
 
-    def _check_warps(self, barrier: Barrier, arrivals: Arrivals) -> None:
+    def _check_warps(self, barrier: VectorBarrier, arrivals: Arrivals) -> None:
         """The threads of a warp come together, or else one of the two machines must say what that means."""
         crew = self.crew
         here = np.bincount(crew.warp[arrivals.threads], minlength=self.warps)
@@ -231,7 +231,7 @@ class ClusterBarrier:
 # Warps.
 
 
-class Lanes:
+class MeetingLanes:
     """Threads that have come to an instruction of warps by one block, and those of them who may go on: all that their masks
     name and that have not ended are there."""
 

@@ -27,7 +27,7 @@ _PAGE = 16
 _any_bit = np.bitwise_or.reduce
 
 
-class Several(Exception):
+class SeveralSegments(Exception):
     """Addresses lie in several stretches of memory: to be looked at one by one."""
 
 
@@ -183,7 +183,7 @@ class GroupMemory:
             return "global"
         window = low & ~_INSIDE
         if high & ~_INSIDE != window:
-            raise Several
+            raise SeveralSegments
         if window == SHARED:
             return "shared::cluster"
         return next((space for space, start in _WINDOWS.items() if start == window), "nowhere")
@@ -203,7 +203,7 @@ class GroupMemory:
         offset = a - np.uint64(number << GLOBAL_BITS)
         bits = int(_any_bit(offset)) if a.ndim else int(offset)
         if bits > _OFFSET:
-            raise Several
+            raise SeveralSegments
         area = self.launch.areas.get(number) or self.launch.area(number)
         if bits & size - 1 or (
             bits + size > area.size and int(np.maximum.reduce(offset, axis=None)) + size > area.size

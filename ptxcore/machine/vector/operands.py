@@ -13,7 +13,7 @@ from ptxcore.machine.vector.tracing import Untraceable
 from ptxcore.values.terms import Term, Value, mask, symbol
 
 
-class Operands:
+class VectorOperands:
     """The text of one block as far as registers and operands go."""
 
     def __init__(self, blocks: Any, number: int) -> None:

@@ -22,7 +22,7 @@ def shown(e: Expression) -> str:
 
 def expression(text: str) -> str:
     _, (item,) = reader.read(f"empty {text}")
-    assert isinstance(item, reader.Axiom)
+    assert isinstance(item, reader.AxiomStatement)
     return shown(item.body)
 
 
@@ -77,7 +77,18 @@ def test_items() -> None:
         "acyclic a as one\nirreflexive a\n~empty a as two\nflag ~empty a as three\nshow a, a as b\nunshow a\n"
     )
     assert title == "A title"
-    kinds = ["Include", "Let", "Let", "Let", "Axiom", "Axiom", "Axiom", "Axiom", "Show", "Show"]
+    kinds = [
+        "Include",
+        "Let",
+        "Let",
+        "Let",
+        "AxiomStatement",
+        "AxiomStatement",
+        "AxiomStatement",
+        "AxiomStatement",
+        "Show",
+        "Show",
+    ]
     assert [type(i).__name__ for i in items] == kinds
     _, lets, curried, recursive, *axioms = items
     assert isinstance(lets, reader.Let) and [(b.name, b.parameters) for b in lets.bindings] == [
@@ -86,7 +97,7 @@ def test_items() -> None:
     ]
     assert isinstance(curried, reader.Let) and curried.bindings[0].parameters == ("x",)
     assert isinstance(recursive, reader.Let) and recursive.recursive and not lets.recursive
-    said = [(a.kind, a.negated, a.flag, a.name) for a in axioms if isinstance(a, reader.Axiom)]
+    said = [(a.kind, a.negated, a.flag, a.name) for a in axioms if isinstance(a, reader.AxiomStatement)]
     assert said == [
         ("acyclic", False, False, "one"),
         ("irreflexive", False, False, ""),

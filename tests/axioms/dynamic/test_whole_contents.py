@@ -23,7 +23,7 @@ from ptxmm.kernels.runs import Runs, Watchers
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.kernels.whole import decide_whole
-from ptxmm.kernels.whole_contents import Contents
+from ptxmm.kernels.whole_contents import ContentsOfRuns
 from ptxmm.result import Checked, Result
 
 _HEAD = """.version 8.0
@@ -129,7 +129,7 @@ def test_every_way_to_every_decision_is_seen(way: str) -> None:
         if name == "count":
             continue
         body = LOAD + WAYS[way] + decided
-        deciding = Contents((test := kernel(body)), recorded(test), [], Places(test)).dependence.buffers()
+        deciding = ContentsOfRuns((test := kernel(body)), recorded(test), [], Places(test)).dependence.buffers()
         assert "x" in deciding, name
         open_, _ = by_one_run(with_contents(test, None))
         assert "one run does not stand for all contents of x" in open_ or "unknown" in open_, (name, open_)
@@ -179,7 +179,7 @@ def test_contents_flow_from_one_launch_to_the_next() -> None:
         body = "ld.global.u32 %r2, [%y+4];" + (DECIDED[second] if second else "st.global.u32 [%y+8], %r2;")
         texts = {"a": text.replace("BODY", first), "b": text.replace("BODY", body)}
         test = KernelFile.of(tree, "k.toml", texts).test()
-        assert Contents(test, recorded(test), [], Places(test)).dependence.buffers() == seen
+        assert ContentsOfRuns(test, recorded(test), [], Places(test)).dependence.buffers() == seen
 
 
 def test_what_is_written_in_full_may_hold_anything_at_first() -> None:
@@ -233,7 +233,7 @@ def compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         runs = [
             recorded(with_contents(test, contents)) for contents in ((0,) * 8, tuple(range(1, 9)), (3, 2**32 - 1) * 4)
         ]
-        dependence = Contents(test, runs[0], [], Places(test)).dependence
+        dependence = ContentsOfRuns(test, runs[0], [], Places(test)).dependence
         free = "x" not in dependence.buffers()
         found["free" if free else "deciding"] += 1
         if free:  # then it is the same run

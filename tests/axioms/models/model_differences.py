@@ -54,10 +54,10 @@ def searched(one: str, other: str, jobs: int = 1) -> Row:
     """Looks for the smallest test, where `ptxmm compare --find` does."""
     from litmus.test import Test
     from ptxmm.comparing.comparison import SIZE, columns_for
-    from ptxmm.comparing.finding import Search
+    from ptxmm.comparing.finding import DifferenceSearch
     from ptxmm.comparing.universe import universe
 
-    search = Search(columns_for((one, other)), universe(SIZE).cases(), jobs=jobs)
+    search = DifferenceSearch(columns_for((one, other)), universe(SIZE).cases(), jobs=jobs)
     found = next(iter(search), None)
     assert found is not None or not any(search.open.values()), "some tests are not settled"
     count = sum(search.searched.values())

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 
 from litmus.cycles import generator
 from litmus.cycles.build import refuse_hidden_order
-from litmus.cycles.cycle import CycleLayout, Refused
+from litmus.cycles.cycle import CycleLayout, RefusedCycle
 from litmus.cycles.edges import SYNCHRONISATION, alphabet
-from litmus.cycles.search import Bounds, search
+from litmus.cycles.search import SearchBounds, search
 from litmus.cycles.strategies import layouts
 
 #: Edges of every kind, each beside program order and communication, and how many cycles of up to four edges they are in at
@@ -129,7 +129,7 @@ def exact(layout: CycleLayout) -> int:
 def has_a_test(layout: CycleLayout) -> bool:
     try:
         refuse_hidden_order(layout)
-    except Refused:
+    except RefusedCycle:
         return False
     return next(generator.tests_of(layout), None) is not None
 
@@ -138,13 +138,16 @@ def has_a_test(layout: CycleLayout) -> bool:
 @pytest.mark.parametrize(
     ("edges", "bounds", "least"),
     [
-        ("Pod**,Rfe,Fre,Coe", Bounds((2, 6), (1, 6), mode="critical"), 26),
-        ("Pod**,Pos**,Rfe,Rfi,Fre,Fri,Coe,Coi,Rmw", Bounds((2, 4), (1, 3), mode="free", one_location=True), 80),
-        ("Pod**,Rfe,Fre,Coe,Rmw,Rfi,Pos**", Bounds((4, 6), (1, 4)), 60),
-        *((f"Pod**,Rfe,Fre,Coe,{edges}", Bounds((2, 4), (1, 3), mode="free"), least) for edges, least in EVERY_KIND),
+        ("Pod**,Rfe,Fre,Coe", SearchBounds((2, 6), (1, 6), mode="critical"), 26),
+        ("Pod**,Pos**,Rfe,Rfi,Fre,Fri,Coe,Coi,Rmw", SearchBounds((2, 4), (1, 3), mode="free", one_location=True), 80),
+        ("Pod**,Rfe,Fre,Coe,Rmw,Rfi,Pos**", SearchBounds((4, 6), (1, 4)), 60),
+        *(
+            (f"Pod**,Rfe,Fre,Coe,{edges}", SearchBounds((2, 4), (1, 3), mode="free"), least)
+            for edges, least in EVERY_KIND
+        ),
     ],
 )
-def test_a_condition_tells_the_executions_with_the_cycle(edges: str, bounds: Bounds, least: int) -> None:
+def test_a_condition_tells_the_executions_with_the_cycle(edges: str, bounds: SearchBounds, least: int) -> None:
     found = [exact(layout) for layout in search(alphabet(edges), bounds) if has_a_test(layout)]
     assert len(found) >= least
     assert bounds.mode != "critical" or all(found)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ptxcore.values import fast, floats, ieee
 from ptxcore.values.elementary import FUNCTIONS
 from ptxcore.values.floats import fcompare
-from ptxcore.values.ieee import F32, F64, Format
+from ptxcore.values.ieee import F32, F64, FloatFormat
 from ptxcore.values.terms import make, symbol
 
 EDGES = [0, 1, 0x7FFFFF, 0x800000, 0x3F800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000, 0x3F800001, 0x33800000, 0x4B800000]
@@ -21,7 +21,7 @@ WORDS = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([e | s for e in EDG
 LONGS = st.integers(0, 2**64 - 1)
 
 
-def same(form: Format, got: int, expected: int) -> bool:
+def same(form: FloatFormat, got: int, expected: int) -> bool:
     return got == expected or (ieee.is_nan(form, got) and ieee.is_nan(form, expected))
 
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxcore.values import ieee
-from ptxcore.values.ieee import F16, F32, F64, FORMATS, Format, decode, encode
+from ptxcore.values.ieee import F16, F32, F64, FORMATS, FloatFormat, decode, encode
 
 MODES = ("rn", "rna", "rz", "rm", "rp")
 
 
-def bits_of(form: Format) -> st.SearchStrategy[int]:
+def bits_of(form: FloatFormat) -> st.SearchStrategy[int]:
     """Bits of a format, with its borders often."""
     pad = form.padding
     edges = [
@@ -34,13 +34,13 @@ def bits_of(form: Format) -> st.SearchStrategy[int]:
     return st.one_of(free, st.builds(lambda e, s: e | s, st.sampled_from(edges), signs))
 
 
-def exact(form: Format, bits: int) -> Fraction:
+def exact(form: FloatFormat, bits: int) -> Fraction:
     x = decode(form, bits)
     assert x.kind == "finite"
     return (-1) ** x.sign * x.mantissa * Fraction(2) ** x.exponent
 
 
-def nearest(form: Format, value: Fraction, mode: str, sign_of_zero: int = 0) -> int:
+def nearest(form: FloatFormat, value: Fraction, mode: str, sign_of_zero: int = 0) -> int:
     """The right bits, found by looking for the two neighbours among all magnitudes: another way than `encode`'s."""
     if value == 0:
         return form.sign_bit if sign_of_zero else 0

@@ -14,7 +14,7 @@ from ptxmm.campaigns.database import RETRIES, Database, Row
 from ptxmm.campaigns.deciding import Entry, row_of
 from ptxmm.campaigns.identity import question
 from ptxmm.campaigns.page import page
-from ptxmm.campaigns.report import Column, Line, Summary
+from ptxmm.campaigns.report import Line, ReportColumn, Summary
 from ptxmm.campaigns.words import told
 from ptxmm.checker import Checker, Settings
 from ptxmm.result import Executions
@@ -142,7 +142,7 @@ def test_what_time_may_have_cut_short_is_not_whole(cut: dict[str, object]) -> No
 
 
 def summary_of(*lines: tuple[Row | None, ...]) -> Summary:
-    columns = [Column(f"m{i}", f"m{i}", "", "") for i in range(len(lines[0]))]
+    columns = [ReportColumn(f"m{i}", f"m{i}", "", "") for i in range(len(lines[0]))]
     return Summary("x.db", "x", True, columns, [Line(f"{i}.litmus", f"t{i}", rows) for i, rows in enumerate(lines)])
 
 

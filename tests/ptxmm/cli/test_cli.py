@@ -19,7 +19,7 @@ from waiting import PATIENCE, time_out_after, wait_until, wait_until_idle, when_
 
 import ptxmm
 from ptxmm.checker import Checker, Outcome, Settings
-from ptxmm.cli.check import Status
+from ptxmm.cli.check import ExitStatus
 from ptxmm.cli.main import main
 from ptxmm.findings import findings
 from ptxmm.result import Result
@@ -149,7 +149,7 @@ def test_exit_status(folder: Path, code: int, arguments: str, capsys: pytest.Cap
     ],
 )
 def test_which_status_wins(results: list[dict[str, Any]], code: int) -> None:
-    total = Status()
+    total = ExitStatus()
     for each in results:
         total.add(findings(Result(path="p", name="n", model="m", **each)))
     assert total.code == code

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ptxmm.cli.main import main
-from ptxmm.cli.parts import Stopped, of_shard, shard, within
+from ptxmm.cli.parts import RunStopped, of_shard, shard, within
 
 GOOD = "PTX {name}\n{{ x = 0; }}\n P0@cta 0 | P1@cta 1 ;\n st.relaxed.gpu.u32 [x], 1 | ld.relaxed.gpu.u32 %r0, [x] ;\n{claim}\n"
 HOLDS, FAILS = "exists (1:r0 = 1)", "~exists (1:r0 = 1)"
@@ -95,11 +95,11 @@ def test_a_budget_ends_the_run_and_is_no_success(folder: Path, capsys: pytest.Ca
 
 
 def test_a_budget_interrupts_what_takes_long() -> None:
-    with pytest.raises(Stopped), within(0.05):
+    with pytest.raises(RunStopped), within(0.05):
         time.sleep(30)  # nothing is raised where it comes to its end
     with within(None) as budget:
         budget.look()
-    with pytest.raises(Stopped), within(0.01) as budget:
+    with pytest.raises(RunStopped), within(0.01) as budget:
         budget.busy = True
         time.sleep(0.05)  # what is half told is told to its end
         budget.busy = False

@@ -23,7 +23,7 @@ from ptxmm.comparing.answers import Answer, FinalState
 from ptxmm.comparing.columns import Case
 from ptxmm.comparing.comparison import columns_for, compare, find_difference
 from ptxmm.comparing.differences import difference
-from ptxmm.comparing.finding import Search, library
+from ptxmm.comparing.finding import DifferenceSearch, library
 from ptxmm.comparing.universe import universe
 
 LIBRARY = Path(ptxmm.__file__).parents[1] / "litmus" / "library"
@@ -192,7 +192,7 @@ def shipped(*folders: str) -> list[Case]:
 @pytest.mark.parametrize("option", some(3, OPTIONS))
 def test_each_reading_is_told_apart_by_a_test_that_ships(option: str) -> None:
     columns = columns_for(["ptx-9.0", f"ptx-9.0 --{option.replace('=', ' ')}"])
-    search = Search(columns, shipped("model"))
+    search = DifferenceSearch(columns, shipped("model"))
     found = next(iter(search))
     test = found.row.case.load()
     plain, other = (ptxmm.check(test, options=o) for o in ((), (option,)))
@@ -232,7 +232,7 @@ def test_what_is_not_settled_is_told_and_counted(tmp_path: Path, capsys: pytest.
 
 def test_pairs_are_done_with_one_after_another() -> None:
     columns = columns_for(["ptx-6.0", "ptx-7.5", "ptx-9.0"])
-    search = Search(columns, shipped("message-passing", "proxies"))
+    search = DifferenceSearch(columns, shipped("message-passing", "proxies"))
     found = list(search)
     assert {f.pair for f in found} == {("ptx-6.0", "ptx-7.5"), ("ptx-6.0", "ptx-9.0"), ("ptx-7.5", "ptx-9.0")}
     for f in found:
@@ -354,10 +354,10 @@ def test_who_interrupts_is_told_how_far_it_came(
         main([*models, str(SAME), str(RED)])
     assert capsys.readouterr().err == "interrupted: 1 of 2 tests compared\n"
 
-    def stopped(search: Search, row: object) -> object:
+    def stopped(search: DifferenceSearch, row: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "_of", stopped)
+    monkeypatch.setattr(DifferenceSearch, "_of", stopped)
     with pytest.raises(KeyboardInterrupt):
         main([*models, "--find", "--edges", "Pod**,Rfe,Fre,Coe", "--size", "4"])
     assert re.fullmatch(r"interrupted: \d+ tests looked at, of size \d at most\n", capsys.readouterr().err)

@@ -15,8 +15,8 @@ from litmus.test import Test
 from ptxmm.comparing.answers import answer_of
 from ptxmm.comparing.columns import Case
 from ptxmm.comparing.comparison import columns_for
-from ptxmm.comparing.differences import Difference, difference
-from ptxmm.comparing.finding import Search
+from ptxmm.comparing.differences import ModelDifference, difference
+from ptxmm.comparing.finding import DifferenceSearch
 from ptxmm.comparing.shrinking import WAYS, shrunk, way_of
 from ptxmm.comparing.universe import Family, Universe
 
@@ -38,7 +38,7 @@ SAMPLE = [
 NAMES = [f"{one}, {other}" for one, other, _ in SAMPLE]
 
 
-def decided(test: Test, one: str, other: str) -> Difference:
+def decided(test: Test, one: str, other: str) -> ModelDifference:
     """Each model asked by itself, with what no search passes over."""
     return difference(*(answer_of(ptxmm.check(test, model, witnesses=False), model) for model in (one, other)))
 
@@ -58,10 +58,10 @@ def test_no_smaller_test_tells_them_apart(one: str, other: str, family: Family) 
         compared(case.name)
         if decided(case.test, one, other).differs:
             sizes.append(case.size)
-    search = Search(columns_for((one, other)), every)
+    search = DifferenceSearch(columns_for((one, other)), every)
     found = next(iter(search))
     assert found.row.case.size == min(sizes) and len(every) >= 2
-    again = Search(columns_for((one, other)), every, most=len(every))
+    again = DifferenceSearch(columns_for((one, other)), every, most=len(every))
     assert len(list(again)) == len(sizes) and again.exhausted
 
 
@@ -70,7 +70,7 @@ def test_no_smaller_test_tells_them_apart(one: str, other: str, family: Family) 
 @pytest.mark.parametrize(("one", "other", "family"), some(3, SAMPLE), ids=NAMES)
 def test_from_a_minimal_test_nothing_can_be_taken(one: str, other: str, family: Family) -> None:
     columns = columns_for((one, other))
-    search = Search(columns, cases(family), most=2)
+    search = DifferenceSearch(columns, cases(family), most=2)
     for found in search:
         whole = found.row.case.load()
         assert isinstance(whole, Test)

@@ -11,7 +11,7 @@ from test_explored_as_run import Bytes
 from axioms.events.undetermined import values_in
 from ptxcore.machine.run.launch import Device, load
 from ptxcore.machine.vector.launch import blocks_of, executed
-from ptxmm.kernels.explored import Explored
+from ptxmm.kernels.explored import ExploredKernels
 from ptxmm.kernels.launch import Buffer, Launch
 
 #: Bytes of shared memory.
@@ -117,7 +117,7 @@ class Kernel:
         numbers = tuple(int(n) for n in memory.view(np.uint32))
         out = tuple([0] * max(1, self.out_size // 4))
         params = (Buffer("in", "u32", len(numbers), numbers, 256), Buffer("out", "u32", len(out), out, 256))
-        found = Explored([Launch(self.text, "k", "k.ptx", (1, 1, 1), (32, 1, 1), None, 0, params)])
+        found = ExploredKernels([Launch(self.text, "k", "k.ptx", (1, 1, 1), (32, 1, 1), None, 0, params)])
         objects = [bytearray(o.initial.ljust(o.size, b"\0")) for o in found.memory.objects]
         views = [[v for v in found.memory.views if v.threads is None or t in v.threads] for t in range(32)]
         executions = [t.execution for t in found.threads]

@@ -11,7 +11,7 @@ import ptxas
 import pytest
 
 import ptxmm
-from ptxcore.machine.run.clusters import Clusters
+from ptxcore.machine.run.clusters import LaunchedClusters
 
 # Each CTA counts its own index in `done`, and those of clusters that it takes; beside it stands who did the work.
 _STEAL = """.version 8.6
@@ -82,7 +82,7 @@ def test_what_is_taken_does_not_begin_and_all_else_does(seed: int | None) -> Non
     random = Random(seed)
     cluster = random.randint(1, 3), random.randint(1, 2), 1
     grid = tuple(k * random.randint(1, 4) for k in cluster)
-    clusters = Clusters(grid, cluster, None if seed is None else random)  # type: ignore[arg-type]
+    clusters = LaunchedClusters(grid, cluster, None if seed is None else random)  # type: ignore[arg-type]
     begun: list[tuple[int, int, int]] = []
     taken = []
     while True:

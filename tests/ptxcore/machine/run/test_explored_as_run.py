@@ -17,7 +17,7 @@ from sequential import Schedule
 
 from axioms.events.memory import Object, View
 from ptxcore.isa.form import words
-from ptxmm.kernels.explored import Explored
+from ptxmm.kernels.explored import ExploredKernels
 from ptxmm.kernels.launch import Buffer, Launch, Scalar, Triple
 
 _MODULES = (
@@ -105,7 +105,7 @@ def test_a_schedule_of_the_effects_ends_as_a_run(case: Case) -> None:
         (SOURCES / f"{case.module}.ptx").read_text(), case.entry, case.module, _triple(case.grid), _triple(case.block),
         None if case.cluster is None else _triple(case.cluster), case.dynamic_shared, params, unroll=40,
     )  # fmt: skip
-    explored = Explored([launch])
+    explored = ExploredKernels([launch])
     objects = _held(explored.memory.objects)
     seen = [
         Bytes(objects, [v for v in explored.memory.views if v.threads is None or t in v.threads])

@@ -17,7 +17,7 @@ from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import load
 from ptxcore.machine.vector.launch import blocks_of, executed
-from ptxmm.kernels.explored import Explored
+from ptxmm.kernels.explored import ExploredKernels
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.toml import KernelFile
 
@@ -214,7 +214,7 @@ def test_errors_are_told(before: str, order: str, block: int, kind: str) -> None
 def test_parts_of_warps_are_not_explored(before: str, block: int) -> None:
     out = Buffer("out", "u32", 1, (0,), 256)
     with pytest.raises(InputError, match="warp"):
-        Explored([Launch(rows_kernel(before), "k", "k.ptx", (1, 1, 1), (block, 1, 1), None, 0, (out,))])
+        ExploredKernels([Launch(rows_kernel(before), "k", "k.ptx", (1, 1, 1), (block, 1, 1), None, 0, (out,))])
 
 
 @pytest.mark.parametrize(("order", "answer"), [("bar.warp.sync -1;", "ok"), ("", "no")])

@@ -24,7 +24,7 @@ from ptxcore.machine.run.launch import Device, load
 from ptxcore.machine.vector.choice import gains, launch
 from ptxcore.machine.vector.launch import blocks_of, executed
 from ptxcore.machine.vector.watching import Accesses
-from ptxmm.kernels.launch_arguments import Arguments
+from ptxmm.kernels.launch_arguments import LaunchArguments
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -100,7 +100,7 @@ def _collected(case: Case) -> str:
     machine.reset()
     told = case.inputs(np.random.default_rng(len(case.name)))
     arguments = [a.array.copy() if isinstance(a, Expect) else a for a in told]
-    given = Arguments(machine, machine.kernel(case.entry), arguments)
+    given = LaunchArguments(machine, machine.kernel(case.entry), arguments)
     three = [(*sizes, 1, 1)[:3] for sizes in (case.grid, case.block, case.cluster or (1,))]
     try:
         why, _ = both(

@@ -3,11 +3,19 @@ of Tensor Memory, or registers, go to an array."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
+from ptxcore.machine.run import grid
+from ptxcore.machine.run.cta import Cta
 from ptxcore.machine.run.launch import load
+from ptxcore.machine.run.memory import WRITTEN
+from ptxcore.machine.run.tensor_memory import TensorMemory
 
 THREADS = 128
 SHARED = 32768
@@ -22,6 +30,39 @@ HEAD = """.version 9.0
 .target sm_100a
 .address_size 64
 """
+
+
+#: What a module says that leaves it to the host to fill memory: bytes of shared memory, columns that are filled, columns that
+#: are taken.
+_LEFT = re.compile(r"// the host: (\d+) (\d+) (\d+)\n")
+_by_host = False
+
+
+@contextmanager
+def filled_by_the_host() -> Iterator[None]:
+    """Modules that are made within do not move arrays into memory and back by instructions, which takes most of a run: `run`
+    puts them there. For campaigns; what moves them is compared by tests of its own."""
+    global _by_host
+    before, _by_host = _by_host, True
+    try:
+        yield
+    finally:
+        _by_host = before
+
+
+class _Filled(TensorMemory):
+    """Columns hold an array as soon as they are allocated."""
+
+    def __init__(self, given: Any) -> None:
+        super().__init__()
+        self.given = given
+
+    def take(self, columns: int) -> int | None:
+        first = super().take(columns)
+        if first is not None:
+            inside = slice(first, first + self.given.shape[1])
+            self.cells[:, inside], self.known[:, inside] = self.given, 0xFFFF_FFFF
+        return first
 
 
 def eight(name: str) -> str:
@@ -61,7 +102,12 @@ def module(
     thread. `filled` columns come from an array, and `back` go to one. `pair`: a cluster of two CTAs with arrays one behind the
     other, that use their Tensor Memories together; `%p0` is true in the first thread of the even one, and `bar` is what its
     commits arrive at in both."""
-    text = _module(body, filled, back, shared, declared).replace("sm_100a", target)
+    if _by_host:
+        said = f"// the host: {shared} {filled} {back}\n"
+        filled = back = 0
+        text = said + _module(body, 0, 0, 0, declared, room=shared).replace("sm_100a", target)
+    else:
+        text = _module(body, filled, back, shared, declared, room=shared).replace("sm_100a", target)
     return text if not pair else _of_pair(text, filled, back, shared)
 
 
@@ -82,7 +128,7 @@ def _of_pair(text: str, filled: int, back: int, shared: int) -> str:
     )  # fmt: skip
 
 
-def _module(body: str, filled: int, back: int, shared: int, declared: str) -> str:
+def _module(body: str, filled: int, back: int, shared: int, declared: str, room: int) -> str:
     copies = (
         "mov.u32 %c, 0; mul.wide.u32 %q, %t, 16; add.u64 %in, %in, %q; shl.b32 %u, %t, 4; mov.u32 %s, s; add.u32 %s, %s, %u;\n"
         "C: ld.global.v4.b32 {%x0, %x1, %x2, %x3}, [%in]; st.shared.v4.b32 [%s], {%x0, %x1, %x2, %x3};"
@@ -90,7 +136,7 @@ def _module(body: str, filled: int, back: int, shared: int, declared: str) -> st
     )
     return f"""{HEAD}.visible .entry k(.param .u64 in, .param .u64 cells, .param .u64 out, .param .u64 more)
 {{
-.shared .align 1024 .b8 s[{max(shared, 2048)}]; .shared .align 8 .b64 bar; .shared .align 4 .b32 base;
+.shared .align 1024 .b8 s[{max(room, 2048)}]; .shared .align 8 .b64 bar; .shared .align 4 .b32 base;
 .reg .b32 %t, %u, %s, %c, %a, %base, %mine, %x<8>; .reg .b64 %in, %cells, %out, %more, %q; .reg .pred %p<3>;
 {declared}
 ld.param.u64 %in, [in]; ld.param.u64 %cells, [cells]; ld.param.u64 %out, [out]; ld.param.u64 %more, [more];
@@ -120,8 +166,37 @@ def run(text: str, shared: Any, cells: Any, out: int, more: Any = None, seed: in
         device.memory.at(address).data[: len(data)] = data
         addresses.append(address)
     ctas = 2 if ".reqnctapercluster" in text else 1
-    device.launch("k", (ctas, 1, 1), (THREADS, 1, 1), addresses, seed=seed, limit=3_000_000)
+    launch = device.prepare("k", (ctas, 1, 1), (THREADS, 1, 1), addresses, seed=seed, limit=3_000_000)
+    left = _LEFT.match(text)
+    if left is None:
+        launch.run()
+    else:
+        size, filled, back = map(int, left.groups())
+        taken = _run_filled(launch, ctas, size, shared, filled, cells)
+        if back:
+            assert all((memory.known[:, :back] == 0xFFFF_FFFF).all() for memory in taken)
+            return np.concatenate([memory.cells[:, :back] for memory in taken]).reshape(-1)[:out]
     return np.frombuffer(bytes(device.memory.at(addresses[2]).data[: 4 * out]), np.uint32)
+
+
+def _run_filled(launch: Any, ctas: int, size: int, shared: Any, filled: int, cells: Any) -> list[TensorMemory]:
+    """Runs a launch whose CTAs find arrays in shared memory and in Tensor Memory; what is left in Tensor Memory."""
+    empty = np.zeros((ctas, 128, 0), np.uint32)
+    columns = np.ascontiguousarray(cells).view(np.uint32).reshape(ctas, 128, filled) if filled else empty
+    memories = [_Filled(columns[rank]) for rank in range(ctas)]
+
+    def begun(launch: Any, index: Any, rank: int, cluster: list[Cta]) -> Cta:
+        cta = Cta(launch, index, rank, cluster)
+        cta.tensor_memory = memories[rank]
+        if size:
+            data = np.ascontiguousarray(shared).tobytes()[rank * size : (rank + 1) * size]
+            cta.shared.data[: len(data)] = data  # `s` is the variable that is declared first
+            cta.shared.known[: len(data)] = WRITTEN * len(data)  # type: ignore[index]
+        return cta
+
+    with patch.object(grid, "Cta", begun):
+        launch.run()
+    return list(memories)
 
 
 # Matrices in shared memory.
@@ -144,15 +219,15 @@ def canonical(mode: int, k_major: bool, per: int, leading: int, stride: int) -> 
     return first, second
 
 
-def crossed(place: int, shape: list[int], strides: list[int]) -> int:
+def crossed(place: Any, shape: list[int], strides: list[int]) -> Any:
     found = 0
     for size, stride in zip(shape, strides, strict=False):
-        found += place % size * stride
-        place //= size
+        found = found + place % size * stride
+        place = place // size
     return found + place * strides[-1]
 
 
-def swizzled(at: int, mode: int) -> int:
+def swizzled(at: Any, mode: int) -> Any:
     bits = {0: 0, 6: 1, 4: 2, 2: 3}[mode]
     return at ^ ((at >> 7 & ((1 << bits) - 1)) << 4)
 
@@ -162,11 +237,10 @@ def laid_out(matrix: Any, mode: int, k_major: bool, leading: int, stride: int) -
     memory = np.zeros(16384, np.uint8)
     size = matrix.itemsize
     first, second = canonical(mode, k_major, 16 // size, leading // size, stride // size)
-    raw = matrix.view(np.uint8).reshape(*matrix.shape, size)
-    for mn in range(matrix.shape[0]):
-        for k in range(matrix.shape[1]):
-            at = swizzled((crossed(mn, *first) + crossed(k, *second)) * size, mode)
-            memory[at : at + size] = raw[mn, k]
+    raw = np.ascontiguousarray(matrix).view(np.uint8).reshape(*matrix.shape, size)
+    mn, k = np.arange(matrix.shape[0])[:, None], np.arange(matrix.shape[1])[None, :]
+    at = swizzled((crossed(mn, *first) + crossed(k, *second)) * size, mode)
+    memory[at[:, :, None] + np.arange(size)] = raw
     return memory
 
 

@@ -1,8 +1,9 @@
 """A thousand random inputs of each test of `tcgen05` beside NumPy, of `tensormap.replace`, and of interleaved tensors: the
-tests of the files beside this one, drawn anew, their parameters in turn."""
+tests of the files beside this one, drawn anew, their parameters one after another."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from inspect import signature
 from itertools import product
@@ -17,6 +18,7 @@ import test_tensor_products
 import test_tensormap_replace
 from agreement import compared
 from campaigns import share
+from tensor_memory_cases import filled_by_the_host, run
 
 MODULES = (test_tensor_memory, test_tensor_products, test_tensor_pairs, test_tensor_other_forms)
 Test = Callable[..., None]
@@ -53,10 +55,12 @@ def _marked(test: Test) -> Iterator[Iterator[dict[str, Any]]]:
 @pytest.mark.campaign
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_thousand_inputs_are_as_numpy_has_them(name: str) -> None:
-    given = parameters(DRAWN[name])
-    for number in range(share(1000)):
-        DRAWN[name](**given[number % len(given)], draw=1 + number)
-        compared(number)
+    """One module after another, since to read one takes longer than to run it; memory is filled by the host."""
+    given, count = parameters(DRAWN[name]), share(1000)
+    with filled_by_the_host():
+        for number in range(count):
+            DRAWN[name](**given[number * len(given) // count], draw=1 + number)
+            compared(number)
 
 
 @pytest.mark.campaign
@@ -79,3 +83,26 @@ def test_what_is_drawn_are_loads_stores_products_copies_and_shifts() -> None:
     for test in DRAWN.values():
         wanted = signature(test).parameters.keys() - {"draw"}
         assert all(given.keys() == wanted for given in parameters(test)) and parameters(test)
+
+
+@pytest.mark.parametrize("name", ["test_small_types", "test_shift_of_pairs"])
+def test_memory_that_the_host_fills_is_memory_that_instructions_fill(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same instructions, and the same cells behind them; and the host's way moves nothing by instructions."""
+    test = DRAWN[name]
+    module_of = sys.modules[test.__module__]
+    made: list[tuple[str, Any]] = []
+
+    def running(text: str, *given: Any, **options: Any) -> Any:
+        made.append((text, run(text, *given, **options)))
+        return made[-1][1]
+
+    monkeypatch.setattr(module_of, "run", running)
+    given = parameters(test)[0]
+    test(**given, draw=7)
+    with filled_by_the_host():
+        test(**given, draw=7)
+    (slow, by_instructions), (fast, by_host) = made
+    assert (by_instructions == by_host).all()
+    assert slow.count("tcgen05.st.sync") > fast.count("tcgen05.st.sync") == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache, lru_cache
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ MANUAL = Path(__file__).resolve().parents[3] / "shared" / "manual" / "ptx-isa-9.
 needs_ptxas = pytest.mark.skipif(ptxas.executable() is None, reason="no ptxas 13.0")
 
 
+@lru_cache(maxsize=64)
 def accepted(text: str) -> None:
     """ptxas accepts a module, where there is one."""
     if ptxas.executable() is not None:
@@ -51,19 +54,33 @@ CASES = [
 ]
 
 
-def registers(shape: str, num: int, lines: str) -> tuple[int, str, str]:
-    """How many registers there are, their vector, and what each thread does with each and its number in the array."""
+def registers(shape: str, num: int, opcode: str) -> tuple[int, str, str]:
+    """How many registers there are, their vector, and their loads from each thread's part of the array, or stores to it."""
     count = FIGURES[shape][0] * num
-    names = ", ".join(f"%r{i}" for i in range(count))
-    each = "".join(lines.format(i=i, at=4 * i) for i in range(count))
+    wide = gcd(count, 4)
     setup = f"mul.wide.u32 %q, %t, {4 * count}; add.u64 %q, %q, %out;"
-    return count, f"{{{names}}}", setup + each
+    each = ""
+    for i in range(0, count, wide):
+        at, some = f"[%q+{4 * i}]", f"{{{', '.join(f'%r{i + k}' for k in range(wide))}}}"
+        ends = f"{some}, {at}" if opcode == "ld.global" else f"{at}, {some}"
+        each += f"{opcode}.v{wide}.b32 {ends};" if wide > 1 else f"{opcode}.b32 {ends};".replace(some, some[1:-1])
+    return count, f"{{{', '.join(f'%r{i}' for i in range(count))}}}", setup + each
+
+
+@cache
+def cells_of(shape: str, num: int, half: int) -> tuple[Any, Any]:
+    """Of each warp, thread and register the lane, and the column."""
+    places = [[FIGURES[shape][1](t, r, half) for r in range(FIGURES[shape][0] * num)] for t in range(32)]
+    found = np.array(places)
+    return found[None, :, :, 0] + 32 * np.arange(4)[:, None, None], np.broadcast_to(
+        found[:, :, 1], (4, *found.shape[:2])
+    )
 
 
 @pytest.mark.part(8)
 @pytest.mark.parametrize(("shape", "num", "packed"), CASES)
 def test_loads(shape: str, num: int, packed: bool, draw: int = 0) -> None:
-    count, vector, told = registers(shape, num, "st.global.b32 [%q+{at}], %r{i};")
+    count, vector, told = registers(shape, num, "st.global")
     half = 64
     second = f", {half}" if shape == "16x32bx2" else ""
     lane = 0 if shape == "32x32b" else 16
@@ -74,22 +91,19 @@ def test_loads(shape: str, num: int, packed: bool, draw: int = 0) -> None:
     accepted(text)
     cells = np.random.default_rng([num, draw]).integers(0, 1 << 32, (128, columns), np.uint32)
     got = run(text, None, cells, 128 * count).reshape(4, 32, count)
-    for warp in range(4):
-        for t in range(32):
-            for r in range(count):
-                row, column = FIGURES[shape][1](t, r, half // 2 if packed else half)
-                row += 32 * warp + lane
-                if packed:
-                    low, high = cells[row, 2 * column], cells[row, 2 * column + 1]
-                    assert got[warp, t, r] == (int(low) & 0xFFFF) | (int(high) & 0xFFFF) << 16
-                else:
-                    assert got[warp, t, r] == cells[row, column]
+    rows, places = cells_of(shape, num, half // 2 if packed else half)
+    rows = rows + lane
+    if packed:
+        expected = cells[rows, 2 * places] & 0xFFFF | cells[rows, 2 * places + 1] << 16
+    else:
+        expected = cells[rows, places]
+    assert (got == expected).all()
 
 
 @pytest.mark.part(4)
 @pytest.mark.parametrize(("shape", "num", "packed"), [c for c in CASES if c[1] < 32])
 def test_stores(shape: str, num: int, packed: bool, draw: int = 0) -> None:
-    count, vector, told = registers(shape, num, "ld.global.b32 %r{i}, [%q+{at}];")
+    count, vector, told = registers(shape, num, "ld.global")
     second = ", 16" if shape == "16x32bx2" else ""
     store = f"tcgen05.st.sync.aligned.{shape}.x{num}{'.unpack::16b' if packed else ''}.b32 [%mine]{second}, {vector};"
     body = f"{told.replace('%out', '%more')} {store} {WAIT_ST}"
@@ -99,23 +113,18 @@ def test_stores(shape: str, num: int, packed: bool, draw: int = 0) -> None:
     cells = rng.integers(0, 1 << 32, (128, 32), np.uint32)
     given = rng.integers(0, 1 << 32, (4, 32, count), np.uint32)
     expected = cells.copy()
-    for warp in range(4):
-        for t in range(32):
-            for r in range(count):
-                row, column = FIGURES[shape][1](t, r, 8 if packed else 16)
-                row += 32 * warp
-                value = int(given[warp, t, r])
-                if packed:
-                    expected[row, 2 * column], expected[row, 2 * column + 1] = value & 0xFFFF, value >> 16
-                else:
-                    expected[row, column] = value
+    rows, places = cells_of(shape, num, 8 if packed else 16)
+    if packed:
+        expected[rows, 2 * places], expected[rows, 2 * places + 1] = given & 0xFFFF, given >> 16
+    else:
+        expected[rows, places] = given
     if packed:  # what the upper halves of cells hold then is left open: they are read in packs
         low = "".join(
             f"tcgen05.ld.sync.aligned.32x32b.x1.pack::16b.b32 {{%r{i}}}, [%mine+{2 * i}];" for i in range(count)
         )
         low = "".join(f"add.u32 %a, %mine, {2 * i}; tcgen05.ld.sync.aligned.32x32b.x1.pack::16b.b32 {{%r{i}}}, [%a];"
                       for i in range(min(count, 16)))  # fmt: skip
-        out = registers("32x32b", min(count, 16), "st.global.b32 [%q+{at}], %r{i};")[2]
+        out = registers("32x32b", min(count, 16), "st.global")[2]
         text = module(f"{body} {low} {WAIT_LD} {out}", filled=32, shared=0, declared=f".reg .b32 %r<{count}>;")
         got = run(text, None, cells, 128 * min(count, 16), given).reshape(128, -1)
         wanted = (expected[:, 0 : 2 * got.shape[1] : 2] & 0xFFFF) | (

@@ -3,6 +3,7 @@ shifts, allocation, and their misuse."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ def of_both(a: Any, b: Any, mode: int) -> tuple[Any, int, int]:
     return np.concatenate(parts), descriptor(0, *leads[0], mode), descriptor(16384, *leads[1], mode)
 
 
+@cache
 def where(m: int, n: int) -> Any:
     """Of each element of D, its lane (those of the odd CTA behind those of the even one) and column: figures 205 and 207."""
     lanes, columns = np.zeros((m, n), int), np.zeros((m, n), int)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ def program(instruction_: str, desc_a: int, desc_b: int, setup: str = "") -> str
     )
 
 
+@lru_cache(maxsize=64)
 def accepted(text: str) -> str:
     if ptxas.executable() is not None:
         assert not ptxas.check_module(text)

@@ -36,7 +36,8 @@ KEYS = (
     "multimem",
 )
 #: Those that no buffer has.
-_NO_BUFFER = frozenset(("value", "bytes", "fields", "tensor_map", "texture", "surface", "multimem"))
+_IMAGES = frozenset(("texture", "surface"))
+_NO_BUFFER = _IMAGES | {"value", "bytes", "fields", "tensor_map", "multimem"}
 FIELD_KEYS = ("at", "type", "value", "tensor_map")
 #: Where a tensor map begins: at a multiple of so many bytes (`CUtensorMap` has this alignment).
 _OF_MAPS = 64
@@ -77,6 +78,11 @@ def argument(document: TomlDocument, name: str, entry: Found, buffers: Mapping[s
 def is_buffer(table: object) -> bool:
     """Whether a table of `[params]` is that of a buffer, right or wrong."""
     return isinstance(table, dict) and not _NO_BUFFER.intersection(table)
+
+
+def is_image(table: object) -> bool:
+    """Whether a table is that of a texture or a surface, right or wrong."""
+    return isinstance(table, dict) and not _IMAGES.isdisjoint(table)
 
 
 def described(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument], folder: str = "") -> Argument:

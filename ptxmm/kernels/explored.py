@@ -126,6 +126,7 @@ class ExploredKernels:
         arguments = [self.memory.passed(p) for p in launch.params]
         kernel = explorable(program, launch.entry, parameter_bytes(code.parameters, arguments), impossible, self.off)
         self.memory.variables(launch.loaded, program.layout, kernel.constant)
+        self.memory.bind(program.layout, launch.references)
         self.lines.append(kernel.lines)
         kernel = self.bounded(kernel, launch)
         if "smid" in kernel.special:

@@ -133,6 +133,7 @@ class Launch:
     device: int = 0
     source: str = ""  # the file that the module was compiled from just now; the module itself is in no file then
     options: tuple[str, ...] = ()  # with these
+    references: tuple[Imaged, ...] = ()  # textures and surfaces that the module declares by these names
     kept: str = field(default="", compare=False)  # the file that the module is kept in
 
     @property

@@ -185,7 +185,7 @@ def _references(device: Device, given: Mapping[str, Any]) -> dict[int, Bound]:
             )
         if image.image.kind != kind_of(placed):
             raise UsageError(f"'{name}' is a .{kind_of(placed)}, and is bound to a .{image.image.kind}")
-        found[placed.address] = image.bound(name)
+        found[placed.address] = image.bound(name) if hasattr(image, "bound") else image
     return found
 
 

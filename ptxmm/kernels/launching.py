@@ -103,6 +103,7 @@ def launch_together(
     *,
     seed: int | None = None,
     limit: int | None = None,
+    references: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, int], None] | None = None,
     single: Callable[[], Any] | None = None,
     placed: Callable[[Sequence[tuple[Any, int]]], None] | None = None,
@@ -117,7 +118,8 @@ def launch_together(
     for part, own in zip(parts, parameters, strict=True):
         if len(part.args) != len(own):
             raise UsageError(f"'{part.entry}' takes {len(own)} arguments, not {len(part.args)}")
-    given = LaunchArguments(device, [p for own in parameters for p in own], [a for part in parts for a in part.args])
+    arguments = [a for part in parts for a in part.args]
+    given = LaunchArguments(device, [p for own in parameters for p in own], arguments, references)
     try:
         if placed is not None:
             placed(given.places)

@@ -76,6 +76,16 @@ class Memory:
             self.images[known] = placed(argument.image, address, fixed_contents(argument))
         return known
 
+    def bind(self, layout: Layout, given: Sequence[Imaged]) -> None:
+        """Textures and surfaces that a module declares by name, whose addresses are their handles; and its samplers. Raises
+        UsageError."""
+        from ptxcore.machine.lower.references import references, samplers
+
+        self.images |= samplers(layout)
+        declared = references(layout) if given else {}
+        for image in given:
+            self.images[declared[image.name].address] = self.images[self.image(image)]
+
     def multimem_address(self, argument: Multimem) -> int:
         """The address of a multimem object, at which there is nothing. Its replicas are seen through a mapping of their own:
         the addresses of the buffers are aliases of those (section 8.2.2). Raises UsageError."""

@@ -83,6 +83,7 @@ class Runs:
             launch(
                 device, one.entry, one.grid, one.block, given, cluster=one.cluster,
                 dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
+                references=bound(one, arrays),
                 watcher=watchers.together, single=watchers.single, progress=progress, placed=_naming(placed, arrays),
             )  # fmt: skip
         return self._state(arrays)
@@ -106,6 +107,7 @@ class Runs:
             parts,
             seed=seed,
             limit=limit,
+            references=bound(first, arrays),
             progress=progress,
             single=watchers.single,
             placed=_naming(placed, arrays),
@@ -142,6 +144,11 @@ def _array(buffer: Buffer, fill: int) -> Any:
     else:
         found[: len(buffer.init)] = buffer.init
     return found
+
+
+def bound(launch: Launch, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """What the textures and surfaces are bound to that the module of a launch declares by name."""
+    return {image.name: passed(image, arrays) for image in launch.references}
 
 
 def passed(argument: Argument, arrays: Mapping[str, Any]) -> Any:

@@ -55,6 +55,12 @@ def formals(text: str, entry: str) -> list[Formal] | None:
     return found
 
 
+def declared_images(text: str) -> dict[str, str]:
+    """The textures and surfaces that a module declares by name: `texref` or `surfref` of each."""
+    found = re.finditer(r"\.(?:global\s*\.(texref|surfref)|tex\s*\.\w+)\s+([\w$%]+)", bare(text))
+    return {match[2]: match[1] or "texref" for match in found}
+
+
 def entry_trouble(
     module: Module, name: str | None, example: str = 'entry = "{}"'
 ) -> tuple[str | None, str, str | None]:

@@ -30,15 +30,15 @@ from typing import Any
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.sources import read_bytes
-from ptxmm.kernels.arguments import argument, is_buffer
+from ptxmm.kernels.arguments import argument, is_buffer, is_image
 from ptxmm.kernels.document import Found, TableView, TomlDocument, check_keys
 from ptxmm.kernels.expressions import ExpressionError
-from ptxmm.kernels.launch import Launch, Triple
+from ptxmm.kernels.launch import Imaged, Launch, Triple
 from ptxmm.kernels.modules import NVCC_OPTIONS, Module, ModuleError, compile_cuda
 from ptxmm.kernels.modules import read as read_module
 from ptxmm.kernels.positions import Way
 from ptxmm.kernels.schema import CHECK, FILE, HINTS, KERNEL, VARIANT, Schema, iterations, listed, tables
-from ptxmm.kernels.signature import entry_trouble, parameter_troubles, shape_trouble
+from ptxmm.kernels.signature import declared_images, entry_trouble, parameter_troubles, shape_trouble
 from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, stored, trouble_with
 
 LONGEST = 4 << 20  # bytes of a file
@@ -185,10 +185,9 @@ class KernelFile:
                 self.document.note(
                     entry.way, f"'{name}' is a parameter already", "it can be pointed to as it is", key=True
                 )
-            elif not is_buffer(entry.value):
-                self.document.note(
-                    entry.way, f"[memory] has buffers, and '{name}' is none", "as in elements = 4", key=True
-                )
+            elif not is_buffer(entry.value) and not is_image(entry.value):
+                message = f"[memory] has buffers, textures and surfaces, and '{name}' is none"
+                self.document.note(entry.way, message, "as in elements = 4", key=True)
         listed = [*params.items(), *((name, entry) for name, entry in memory.items() if name not in params)]
         made: dict[str, Parameter] = {}
         before = self.document.findings
@@ -316,6 +315,7 @@ class KernelFile:
                 continue
             self._check_parameters(launch, module, entry, given)
             bounds = dict(self._bounds(view))
+            references = self._references(view, module, parameters)
             stream, after = launch.get("stream"), launch.get("after")
             launches.append(
                 Launch(
@@ -330,6 +330,7 @@ class KernelFile:
                     cluster=_cluster(launch),
                     dynamic_shared=shared.value if (shared := launch.get("dynamic_shared")) else 0,
                     params=given,
+                    references=references,
                     unroll=bounds.pop("default", _DEFAULT_UNROLL),
                     loops=bounds,
                     stream=str(stream.value) if stream else "",
@@ -339,6 +340,24 @@ class KernelFile:
                 )
             )
         return tuple(launches)
+
+    def _references(self, view: TableView, module: Module, parameters: dict[str, Parameter]) -> tuple[Imaged, ...]:
+        """What the textures and surfaces are bound to that a module declares by name."""
+        declared, bound = declared_images(module.text), []
+        for name, entry in view.below("memory").items():
+            image = parameters.get(name)
+            if not isinstance(image, Imaged):
+                continue
+            kind = declared.get(name)
+            if kind is None:
+                listed_ = ", ".join(declared) or "none"
+                message = f"the module declares no .texref or .surfref '{name}'"
+                self.document.note(entry.way, message, f"it declares {listed_}; parameters stand in [params]", key=True)
+            elif kind != image.image.kind:
+                self.document.note(entry.way, f"'{name}' is a .{kind}, and is bound to a .{image.image.kind}", key=True)
+            else:
+                bound.append(image)
+        return tuple(bound)
 
     def _bounds(self, view: TableView) -> list[tuple[str, int]]:
         return [(key, found.value) for key, found in view.below("bounds").items()]

@@ -113,11 +113,73 @@ _DECLARED = """.version 4.0
 """
 
 
-def test_a_reference_of_an_old_module_is_refused_at_its_line() -> None:
-    """Nothing binds it in a kernel test: no answer, rather than one about texels that nobody named."""
-    test = Kernel(_DECLARED, grid=1, block=1, params={"o": {"type": "u32", "elements": 1}}, forall="o[0] == 0")
-    with pytest.raises(InputError, match=r":8:.*one that the module declares by name is bound in runs alone"):
+_OUT = {"o": {"type": "u32", "elements": 1}}
+
+
+def test_a_reference_of_an_old_module_that_nothing_binds_is_refused_at_its_line() -> None:
+    """No answer, rather than one about texels that nobody named."""
+    test = Kernel(_DECLARED, grid=1, block=1, params=_OUT, forall="o[0] == 0")
+    with pytest.raises(InputError, match=r":8:.*one that the module declares by name stands in \[memory\]"):
         test.check()
+
+
+@pytest.mark.parametrize(("block", "engine"), [(1, "solve"), (1, "enumerate"), (256, "solve")])
+def test_a_texture_of_an_old_module_is_bound_by_its_name(block: int, engine: str) -> None:
+    """With texels of its own and in a buffer; explored, and in one run of all threads as well."""
+    text = _DECLARED.replace("{0}", "{%r0}").replace(".reg .b32 %r<5>;", ".reg .b32 %r<5>; mov.u32 %r0, %tid.x;")
+    text = text.replace("[o];", "[o]; mul.wide.u32 %rd2, %r0, 4; add.s64 %rd1, %rd1, %rd2;")
+    texels = [7 * i + 1 for i in range(block)]
+    shape = {"format": "u32", "dims": block}
+    out = {"o": {"type": "u32", "elements": block}}
+    right, wrong = f"o[{block - 1}] == {texels[-1]}", f"o[{block - 1}] == {texels[-1] + 1}"
+    for memory in (
+        {"t": {"texture": {**shape, "init": texels}}},
+        {"b": {"type": "u32", "elements": block, "init": texels}, "t": {"texture": {**shape, "buffer": "b"}}},
+    ):
+        for check, verdict in ((right, "ok"), (wrong, "no")):
+            test = Kernel(text, grid=1, block=block, params=out, memory=memory, forall=check)
+            assert test.check(engine=engine).verdict == verdict
+
+
+def test_a_texture_and_a_sampler_of_an_old_module() -> None:
+    """In independent mode, in which a texture has no sampler of its own: beyond its end the last texel, or nothing."""
+    text = _DECLARED.replace(".target sm_30", ".target sm_30, texmode_independent").replace("[t, {0}]", "[t, s, {7}]")
+    memory = {"t": {"texture": {"format": "u32", "dims": 2, "init": [3, 5]}}}
+    for mode, value in (("clamp_to_edge", 5), ("clamp_to_border", 0)):
+        sampler = f".global .samplerref s = {{addr_mode_0 = {mode}, filter_mode = nearest}};\n"
+        given = text.replace(".global .texref t;", f".global .texref t;\n{sampler}")
+        test = Kernel(given, grid=1, block=1, params=_OUT, memory=memory, forall=f"o[0] == {value}")
+        assert test.check().verdict == "ok", mode
+
+
+@pytest.mark.parametrize("block", [1, 64])
+def test_texels_of_an_old_module_that_a_kernel_writes_race(block: int) -> None:
+    text = _DECLARED.replace("tex.1d", "st.global.u32 [%rd1], 5; tex.1d").replace("st.global.u32 [%rd1], %r1;", "")
+    memory = {"t": {"texture": {"format": "u32", "dims": 1, "buffer": "o"}}}
+    test = Kernel(text, grid=1, block=block, params=_OUT, memory=memory, race_free=True)
+    assert test.check().verdict == "no"
+
+
+def test_a_surface_of_an_old_module_is_bound_by_its_name() -> None:
+    text = _DECLARED.replace(".texref t", ".surfref t").replace(
+        "tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [t, {0}];", "mov.u32 %r1, 9; sust.b.1d.b32.trap [t, {4}], %r1;"
+    )
+    memory = {"b": {"type": "u32", "elements": 2}, "t": {"surface": {"format": "u32", "dims": 2, "buffer": "b"}}}
+    checks = ["o[0] == 9", "b[0] == 0", "b[1] == 9"]
+    assert Kernel(text, grid=1, block=1, params=_OUT, memory=memory, forall=checks).check().verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [
+        ({"u": {"texture": {"format": "u32", "dims": 1}}}, r"no \.texref or \.surfref 'u'"),
+        ({"t": {"surface": {"format": "u32", "dims": 1}}}, r"'t' is a \.texref, and is bound to a \.surfref"),
+        ({"t": {"value": 1, "type": "u32"}}, r"\[memory\] has buffers, textures and surfaces, and 't' is none"),
+    ],
+)
+def test_what_a_name_of_the_module_cannot_be_bound_to(memory: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Kernel(_DECLARED, grid=1, block=1, params=_OUT, memory=memory, forall="o[0] == 0")
 
 
 @pytest.mark.long

@@ -33,8 +33,8 @@ HEAD = """.version 9.0
 
 
 #: What a module says that leaves it to the host to fill memory: bytes of shared memory, columns that are filled, columns that
-#: are taken.
-_LEFT = re.compile(r"// the host: (\d+) (\d+) (\d+)\n")
+#: are taken, threads.
+_LEFT = re.compile(r"// the host: (\d+) (\d+) (\d+) (\d+)\n")
 _by_host = False
 
 
@@ -103,7 +103,8 @@ def module(
     other, that use their Tensor Memories together; `%p0` is true in the first thread of the even one, and `bar` is what its
     commits arrive at in both."""
     if _by_host:
-        said = f"// the host: {shared} {filled} {back}\n"
+        warps = 4 if "%mine" in body or "%t" in body else 1  # nobody else moves lanes
+        said = f"// the host: {shared} {filled} {back} {32 * warps}\n"
         filled = back = 0
         text = said + _module(body, 0, 0, 0, declared, room=shared).replace("sm_100a", target)
     else:
@@ -166,12 +167,13 @@ def run(text: str, shared: Any, cells: Any, out: int, more: Any = None, seed: in
         device.memory.at(address).data[: len(data)] = data
         addresses.append(address)
     ctas = 2 if ".reqnctapercluster" in text else 1
-    launch = device.prepare("k", (ctas, 1, 1), (THREADS, 1, 1), addresses, seed=seed, limit=3_000_000)
     left = _LEFT.match(text)
+    threads = THREADS if left is None else int(left[4])
+    launch = device.prepare("k", (ctas, 1, 1), (threads, 1, 1), addresses, seed=seed, limit=3_000_000)
     if left is None:
         launch.run()
     else:
-        size, filled, back = map(int, left.groups())
+        size, filled, back = map(int, left.groups()[:3])
         taken = _run_filled(launch, ctas, size, shared, filled, cells)
         if back:
             assert all((memory.known[:, :back] == 0xFFFF_FFFF).all() for memory in taken)

@@ -65,7 +65,7 @@ class SymbolicImages:
         if found is None:
             self._refuse(
                 "is on no texture, surface or sampler that the launch has: in a kernel test these are parameters; one that the "
-                "module declares by name is bound in runs alone"
+                "module declares by name stands in [memory]"
             )
         if kind and found.kind != kind and not (kind == "samplerref" and found.kind == "texref"):
             self._refuse(f"wants a {_KINDS[kind]}, and '{found.name}' is a {_KINDS[found.kind]}")

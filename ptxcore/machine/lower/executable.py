@@ -30,6 +30,12 @@ _UNEXPLORED = words("alloca stackrestore stacksave clusterlaunchcontrol wgmma tc
 #: Opcodes whose first modifier belongs to the name by which they are refused.
 _FAMILIES = words("cp tcgen05 wgmma tensormap clusterlaunchcontrol multimem red")
 
+#: What to write in place of instructions that warps or warpgroups execute together, about what no column has.
+_OF_WARPS = {
+    "tcgen05": "write a kernel test, whose warps have Tensor Memory: 'ptxmm library tcgen05' lists kernels to begin with",
+    "wgmma": "write a kernel test, which has warpgroups: 'ptxmm library wgmma' lists kernels to begin with",
+}
+
 #: Spaces that litmus threads do not have.
 _SPACES = words("local param param::entry param::func")
 
@@ -90,7 +96,11 @@ def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> tuple[Us
     if found is None or isinstance(found, Misfit):
         raise explain(instruction, found, dialect)
     if not uses:
-        raise fail(instruction.span, f"'{_refused(opcode, modifiers, dialect)}' is not supported in litmus tests")
+        raise fail(
+            instruction.span,
+            f"'{_refused(opcode, modifiers, dialect)}' is not supported in litmus tests",
+            _OF_WARPS.get(opcode),
+        )
     raise fail(instruction.span, f"'.{uses[0].space}' memory is not supported in litmus tests")
 
 

@@ -61,14 +61,15 @@ def decide_by_tickets(
     places: Places,
     by_orders: Callable[..., tuple[int, Open] | None],
     tell: Callable[[Several, Callable[[str, list[str]], str]], None],
+    by_rounds: Callable[[], tuple[int, Open] | None],
 ) -> tuple[int, Open] | None:
     """Answers the checks by one run up to the order of its tickets, where it is one that stands for all executions so, and
-    otherwise by one for each order that matters. What the run leaves open, other orders may show to be wrong, or decide."""
+    otherwise by rounds. What the run leaves open, other orders may show to be wrong, or decide."""
     test = runs.test
     with limited(_LONGEST):
         found = run_with_tickets(runs)
     if found is None:
-        return by_orders()
+        return by_rounds()
     if any(found.leaves_open(check, test) for check in test.checks):
         with limited(_MORE):
             if by_orders(raceless=True) is None:

@@ -23,6 +23,7 @@ from ptxmm.kernels.changing import NotAlike
 from ptxmm.kernels.changing import Places as ChangingPlaces
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs, State, all_beside, truth
@@ -148,8 +149,10 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
                 found = race_of(runs)
                 several = None if found is not None and _tell_wrong(runs, result, places, found) else left[0]
             else:
-                otherwise = partial(_decide_by_several, runs, result, places)
-                several = decide_by_tickets(runs, result, places, otherwise, partial(tell_all, test, result))
+                telling = partial(tell_all, test, result)
+                by_orders = partial(_decide_by_several, runs, result, places)
+                by_rounds = partial(decide_by_rounds, runs, result, places, by_orders, telling)
+                several = decide_by_tickets(runs, result, places, by_orders, telling, by_rounds)
         if several is None:
             return ""
         left = [several]

@@ -135,6 +135,16 @@ def ticketed(threads: int, accesses: int, taken: list[tuple[str, int, str]]) -> 
     )
 
 
+def in_rounds(threads: int, accesses: int, counters: list[tuple[int, str]], worker: str) -> str:
+    """The note of a test that one run of rounds decides: how many tickets were taken, and where, by which workers."""
+    each = " and ".join(f"{count:,} ticket{'s' * (count != 1)} ({place})" for count, place in counters)
+    return (
+        f"one run of all {threads:,} threads stands for all executions, whichever {worker} gets which of {each}: a round does "
+        "what its ticket says, and leaves what other rounds write alone; program order and barriers order every other pair of "
+        f"the run's {accesses:,} accesses that conflict, but atomic operations that commute"
+    )
+
+
 def replayed(ctas: int, threads: int) -> str:
     """The note of a test of which a run shows that it fails, made from one of a smaller launch."""
     size = f"{ctas:,} CTA{'s' * (ctas != 1)} of {threads:,} thread{'s' * (threads != 1)}"

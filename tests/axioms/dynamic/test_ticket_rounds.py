@@ -1,0 +1,219 @@
+"""Workers that take tickets in rounds: one run beside the formula, each condition with a kernel that is wrong and would be
+taken for right without it, and kernels at their size with mistakes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from agreement import note
+from by_runs import by_formula, by_runs
+from campaigns import lengths, share
+from generated_ticket_rounds import generated, round_kernel
+
+from axioms.dynamic import owners, persistent
+from ptxcore.machine.run.memory import Segment
+from ptxmm.kernels.persistent import InRounds, run_in_rounds
+from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+
+
+def _in_rounds(test: KernelTest) -> InRounds | None:
+    return run_in_rounds(Runs(test, watched=True))
+
+
+def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Holds what one run says against the formula: no race, an end, and one outcome."""
+    counted: Counter[str] = Counter()
+    for seed in seeds:
+        test = generated(seed)
+        found = _in_rounds(test)
+        if found is None:
+            counted["open"] += 1
+            continue
+        expected = by_formula(test, monkeypatch)
+        if expected.verdict == "undecided":
+            counted["undecided"] += 1
+            continue
+        assert expected.verdict in ("ok", "bounded"), (seed, expected.verdict)
+        assert all(state == {label: found.state[label] for label in state} for state in expected.states), seed
+        counted["same"] += 1
+    note(counted["same"], Counter({k: counted[k] for k in ("open", "undecided")}))
+    return counted
+
+
+@pytest.mark.compares(0.2)
+@pytest.mark.parametrize("seeds", lengths(range(2), range(12)))
+def test_what_is_said_of_rounds_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    _compare(seeds, monkeypatch)
+
+
+@pytest.mark.campaign
+@pytest.mark.compares(0.2)
+def test_what_is_said_of_rounds_of_many_kernels_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    _compare(range(1000, 1000 + share(4000)), monkeypatch)
+
+
+def _true(*_: Any) -> bool:
+    return True
+
+
+_OWN = "st.global.u32 [%rd4], {};"
+_READ = "ld.shared.u32 %r5, [s+8]; "
+_CARRIED = f"{_READ} add.u32 %r5, %r5, 1; st.shared.u32 [s+8], %r5; {_OWN.format('%r5')}"
+#: Kernels with several outcomes: what a round does, more of the kernel, and the condition without which they would have one.
+_WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
+    "which CTA it is": ("mov.u32 %r6, %ctaid.x; " + _OWN.format("%r6"), {}, (persistent, "_asks_no_more", _true)),
+    "which CTA it was before": (_OWN.format("%r1"), {"block": 1}, (persistent.Persistent, "_stands", lambda *_: 1)),
+    "a register is carried along": (
+        "add.u32 %r9, %r9, 1; " + _OWN.format("%r9"), {"block": 1}, (persistent.Persistent, "_stands", lambda *_: 1),
+    ),
+    "shared memory is carried along": (
+        _CARRIED, {"before": "st.shared.u32 [s+8], 0;", "block": 1}, (persistent.SharedRounds, "access", _true),
+    ),
+    "shared memory that CTAs begin with": (
+        _READ + _OWN.format("%r5"), {"before": "st.shared.u32 [s+8], %r1;", "block": 1},
+        (persistent.SharedRounds, "apart", _true),
+    ),
+    "numbers that no thread takes": (
+        _OWN.format("%t0") + " setp.eq.u32 %p4, %t0, 0; @%p4 red.relaxed.gpu.global.add.u32 [%rd3], 1;", {"block": 1},
+        (owners.Owners, "touched", lambda *_: False),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", _WRONG)
+def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    work, more, (place, condition, none) = _WRONG[name]
+    test = round_kernel(work, **more)
+    assert _in_rounds(test) is None
+    with monkeypatch.context() as without:
+        without.setattr(place, condition, none)
+        assert _in_rounds(test) is not None
+    assert len(by_formula(test, monkeypatch).states) > 1
+
+
+def test_what_is_the_same_in_all_ctas_may_be_found_in_shared_memory() -> None:
+    assert _in_rounds(round_kernel(_READ + _OWN.format("%r5"), before="st.shared.u32 [s+8], 3;", block=1)) is not None
+    assert _in_rounds(round_kernel("bar.sync 0; mov.u32 %r9, %t0; " + _OWN.format("%r9"))) is not None
+
+
+def test_owners_are_apart_where_they_do_not_conflict() -> None:
+    """Rounds 0 and 1, and what a worker does before its first one."""
+    segment = Segment(64, "x")
+
+    def apart(*accesses: tuple[int, int, int, str, str, str]) -> bool:
+        all_ = owners.Owners()
+        for first, size, owner, kind, commutes, scope in accesses:
+            all_.note(segment, first, size, owner, kind, commutes, scope)
+        return all_.apart()
+
+    assert apart((0, 4, 0, "W", "", ""), (4, 4, 1, "W", "", ""), (0, 4, 0, "R", "", ""))
+    assert apart((0, 4, 0, "R", "", ""), (0, 8, 1, "R", "", ""))
+    assert not apart((0, 4, 0, "R", "", ""), (0, 8, 1, "W", "", ""))
+    assert not apart((0, 16, 0, "R", "", ""), (4, 4, 0, "R", "", ""), (8, 4, 1, "W", "", ""))
+    assert not apart((0, 4, -2, "W", "", ""), (0, 4, 1, "R", "", ""))
+    assert apart((0, 4, -2, "W", "", ""), (0, 4, -3, "R", "", ""))  # of these other conditions tell
+    assert apart((0, 4, 0, "A", "add.u32", "gpu"), (0, 4, 1, "A", "add.u32", "gpu"))
+    assert not apart((0, 4, 0, "A", "add.u32", "cta"), (0, 4, 1, "A", "add.u32", "cta"))
+    assert not apart((0, 4, 0, "A", "add.u32", "gpu"), (0, 4, 1, "A", "max.u32", "gpu"))
+    assert not apart((0, 4, 0, "A", "add.u32", "gpu"), (0, 4, 1, "R", "", ""))
+
+
+def test_a_taker_may_not_write_what_others_still_read() -> None:
+    """Behind the last barrier of a round somebody reads what the taker of another one writes before the barrier."""
+    rounds = persistent.SharedRounds()
+    rounds.ends_round([("R", 8, 12, 1), ("W", 16, 20, 0)], taker=0)
+    rounds.heads.add("W", 16, 20)
+    assert rounds.apart()
+    rounds.heads.add("W", 8, 12)
+    assert not rounds.apart()
+
+
+_AT_SIZE = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 c, .param .u64 out)
+{
+ .reg .pred %p<3>; .reg .b32 %r<8>; .reg .b64 %rd<6>; .shared .align 4 .u32 tile;
+ ld.param.u64 %rd1, [c]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x; setp.ne.u32 %p1, %r1, 0;
+LOOP: @%p1 bra GOT;
+ TAKE st.shared.u32 [tile], %r3;
+GOT: FIRST ld.shared.u32 %r4, [tile]; setp.ge.u32 %p2, %r4, 64; @%p2 bra END;
+ mad.lo.u32 %r5, PLACE, %r2, %r1; mul.wide.u32 %rd3, %r5, 4; add.u64 %rd4, %rd2, %rd3;
+ ld.global.u32 %r6, [%rd4]; add.u32 %r6, %r6, %r4; st.global.u32 [%rd4], %r6;
+ SECOND bra LOOP;
+END: ret;
+}
+"""
+_RIGHT = {
+    "TAKE": "atom.global.add.u32 %r3, [%rd1], 1;", "FIRST": "bar.sync 0;", "SECOND": "bar.sync 0;", "PLACE": "%r4",
+}  # fmt: skip
+_MISTAKES = {
+    "no barrier behind the ticket": {"FIRST": ""},
+    "no barrier at the end": {"SECOND": ""},
+    "a tile of two tickets": {"PLACE": "%r7", "FIRST": "bar.sync 0; ld.shared.u32 %r7, [tile]; shr.u32 %r7, %r7, 1;"},
+    "no atomic operation": {"TAKE": "ld.global.u32 %r3, [%rd1]; add.u32 %r7, %r3, 1; st.global.u32 [%rd1], %r7;"},
+}
+
+
+def _at_size(mistake: dict[str, str], grid: int = 4, block: int = 64) -> KernelTest:
+    text = _AT_SIZE
+    for word, put in {**_RIGHT, **mistake}.items():
+        text = text.replace(word, put)
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
+        "params": {
+            "c": {"type": "u32", "elements": 1, "init": [0]},
+            "out": {"type": "u32", "elements": 64 * block, "init": [1]},
+        },
+        "check": {
+            "forall": f"out[{64 * block - 1}] == 63 && c[0] == {64 + grid}", "race_free": True, "terminates": True,
+        },
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+@pytest.mark.long
+def test_a_scheduler_of_tiles_is_right() -> None:
+    open_, result = by_runs(_at_size({}))
+    assert (open_, result.verdict) == ("", "ok")
+    assert "whichever CTA gets which of 68 tickets" in result.notes[0]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", _MISTAKES)
+def test_a_mistake_of_a_scheduler_of_tiles_is_told(name: str) -> None:
+    test = _at_size(_MISTAKES[name])
+    assert _in_rounds(test) is None
+    open_, result = by_runs(test)
+    assert (open_, result.verdict) == ("", "no")
+
+
+_WARPS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 c, .param .u64 out)
+{
+ .reg .pred %p<3>; .reg .b32 %r<8>; .reg .b64 %rd<6>;
+ ld.param.u64 %rd1, [c]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %laneid; setp.ne.u32 %p1, %r1, 0;
+LOOP: @%p1 bra GOT;
+ atom.global.add.u32 %r3, [%rd1], 1;
+GOT: shfl.sync.idx.b32 %r3, %r3, LANE, 31, -1; setp.ge.u32 %p2, %r3, 64; @%p2 bra END;
+ mad.lo.u32 %r5, %r3, 32, %r1; mul.wide.u32 %rd3, %r5, 4; add.u64 %rd4, %rd2, %rd3; st.global.u32 [%rd4], %r3;
+ bra LOOP;
+END: ret;
+}
+"""
+
+
+def test_warps_take_tickets() -> None:
+    """One lane takes them, and hands them on by a shuffle."""
+    test = _at_size({}, 2, 64)
+    launch = replace(test.launches[0], text=_WARPS.replace("LANE", "0"))
+    found = _in_rounds(replace(test, launches=(launch,)))
+    assert found is not None and found.worker == "warp" and found.state["c[0]"] == 68

@@ -158,7 +158,7 @@ class Persistent(Determinate):
         op = op or thread.launch.running() or thread.instruction
         program = thread.launch.program
         entry = program.functions[thread.launch.entry]
-        if thread.frames or thread.top or entry.frame:
+        if thread.frames or thread.top or entry.frame or len(thread.cta.cluster) > 1:  # addresses may be others in each
             return None
         apart = self._apart.get(id(op))
         if apart is None:

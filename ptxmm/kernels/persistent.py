@@ -10,7 +10,7 @@ from axioms.dynamic.persistent import WARP, Persistent
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
-from ptxmm.kernels.runs import Runs, State, Watchers
+from ptxmm.kernels.runs import Runs, State, Watchers, all_beside
 from ptxmm.kernels.several import LIMIT, Several
 from ptxmm.words import whole as told
 
@@ -60,7 +60,10 @@ def decide_by_rounds(
 
 
 def run_in_rounds(runs: Runs) -> InRounds | None:
-    """Runs a test once for each kind of worker; None where no run stands for all executions."""
+    """Runs a test once for each kind of worker; None where no run stands for all executions. Launches that run at the same time
+    have parameters of their own, so their rounds are not alike."""
+    if len(runs.test.launches) > 1 and all_beside(runs.test):
+        return None
     for width, worker in ((0, "CTA"), (WARP, "warp"), (1, "thread")):
         found = _run(runs, width, worker)
         if found is not None:

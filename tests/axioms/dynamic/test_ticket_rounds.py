@@ -217,3 +217,18 @@ def test_warps_take_tickets() -> None:
     launch = replace(test.launches[0], text=_WARPS.replace("LANE", "0"))
     found = _in_rounds(replace(test, launches=(launch,)))
     assert found is not None and found.worker == "warp" and found.state["c[0]"] == 68
+
+
+def test_launches_that_run_at_the_same_time_are_left_open() -> None:
+    """Each has parameters of its own, which a round may read. Those that come one after the other are decided."""
+    test = round_kernel(_OWN.format("%t0"), block=1)
+    one = test.launches[0]
+    assert _in_rounds(replace(test, launches=(one, one))) is not None
+    assert _in_rounds(replace(test, launches=(one, replace(one, stream="other")))) is None
+
+
+def test_clusters_are_left_open() -> None:
+    """Addresses of shared memory are others in each CTA of one."""
+    test = round_kernel("mov.u32 %r6, s; " + _OWN.format("%r6"), block=1)
+    assert _in_rounds(test) is not None
+    assert _in_rounds(replace(test, launches=(replace(test.launches[0], cluster=(2, 1, 1)),))) is None

@@ -317,7 +317,7 @@ class SharedRounds:
         #: What rounds write, and what they find that was there before them.
         self._inside = Touched()
         self._last: dict[int, Any] = {}
-        self._contents: dict[int, bytes] = {}
+        self._contents: dict[int, tuple[bytes, bytes]] = {}
 
     def access(self, cta: int, segment: Segment, kind: str, first: int, end: int, turn: int) -> bool:
         """One access; whether what it finds is of its own round, or there before all."""
@@ -344,12 +344,14 @@ class SharedRounds:
 
     def ends(self, cta: int, segment: Segment) -> None:
         """A CTA ends: what is left in its shared memory."""
-        if cta in self._last:
-            self._contents[cta] = bytes(segment.data)
+        self._contents[cta] = bytes(segment.data), bytes(segment.known or b"\xff" * segment.size)
 
     def apart(self) -> bool:
         """Whether rounds leave each other's shared memory alone, and find the same there before them in all CTAs."""
         found = sorted(self._inside.read)
         if not self._inside.written.isdisjoint(found) or self.heads.conflicts(self.tails):
             return False
-        return len({bytes(data[at] for at in found) for data in self._contents.values()}) <= 1
+        if not found:
+            return True
+        there = {tuple(bytes(of[at] for at in found) for of in both) for both in self._contents.values()}
+        return len(there) == 1 and all(bits == 0xFF for bits in next(iter(there))[1])

@@ -102,6 +102,15 @@ def test_what_is_the_same_in_all_ctas_may_be_found_in_shared_memory() -> None:
     assert _in_rounds(round_kernel("bar.sync 0; mov.u32 %r9, %t0; " + _OWN.format("%r9"))) is not None
 
 
+def test_what_only_some_ctas_have_in_shared_memory_is_left_open() -> None:
+    """Nothing tells there from here by its number: what no thread wrote is no zero."""
+    before = "setp.eq.u32 %p4, %r1, WHICH; @%p4 st.shared.u32 [s+8], 0;"
+    for which in "01":
+        assert (
+            _in_rounds(round_kernel(_READ + _OWN.format("%r5"), before=before.replace("WHICH", which), block=1)) is None
+        )
+
+
 def test_owners_are_apart_where_they_do_not_conflict() -> None:
     """Rounds 0 and 1, and what a worker does before its first one."""
     segment = Segment(64, "x")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, reduce
 from operator import and_, or_
+from typing import Any
 
 from axioms.cat.compiled import Axiom, Model
 from axioms.cat.nodes import Node
@@ -209,20 +210,24 @@ class Evaluation:
 
     def fixpoint(self, node: Node) -> Rows:
         """The least solution, from below. The first name of a recursion to be computed computes them all."""
-        solution = [[0] * self.size for _ in node.variables]
+        values: Values = self.values
+        solution: list[Rows] = [[0] * self.size for _ in node.variables]
         inside = inside_of(node)
         while True:
             self.values.update(zip(node.variables, solution, strict=True))
             for n in inside:
                 self.values[n] = self._compute(n)
-            new = [self.values[body] for body in node.args]
+            new = [values[body] for body in node.args]
             if new == solution:
                 break
-            solution = new  # type: ignore[assignment]
+            solution = new
         return solution[node.index]
 
 
 # What operations mean: the value of a node, from those of its arguments.
+
+#: Values of nodes: bits of a set, or rows of a relation, as the kind of each node says. Whoever takes one knows which.
+Values = Mapping[Node, Any]
 
 
 def _base(e: Evaluation, node: Node) -> int | Rows:
@@ -266,7 +271,9 @@ def _difference(e: Evaluation, node: Node) -> Rows:
 
 def _of_sets(meaning: Callable[[int, int], int]) -> Meaning:
     def value(e: Evaluation, node: Node) -> int:
-        return reduce(meaning, [e.values[a] for a in node.args])  # type: ignore[arg-type, return-value]
+        values: Values = e.values
+        found: int = reduce(meaning, [values[a] for a in node.args])
+        return found
 
     return value
 
@@ -275,30 +282,31 @@ def _of_relations(meaning: Callable[[int, int], int]) -> Meaning:
     """The same of each row."""
 
     def value(e: Evaluation, node: Node) -> Rows:
-        values = e.values
-        rows, *others = [values[a] for a in node.args]
+        values: Values = e.values
+        first, *others = [values[a] for a in node.args]
+        rows: Rows = first
         for other in others:
-            rows = list(map(meaning, rows, other))  # type: ignore[arg-type]
-        return rows  # type: ignore[return-value]
+            rows = list(map(meaning, rows, other))
+        return rows
 
     return value
 
 
 def _sequence(e: Evaluation, node: Node) -> Rows:
     """From left to right; `[S]` keeps the rows or the columns of `S`."""
-    values = e.values
+    values: Values = e.values
     first, *others = node.args
-    rows = values[first]
+    rows: Rows = values[first]
     if first.op == "identity" and others and others[0].op != "identity":
         members, second = values[first.args[0]], values[others.pop(0)]
-        rows = [row if members >> i & 1 else 0 for i, row in enumerate(second)]  # type: ignore[arg-type, operator]
+        rows = [row if members >> i & 1 else 0 for i, row in enumerate(second)]
     for a in others:
         if a.op == "identity":
             members = values[a.args[0]]
-            rows = [row & members for row in rows]  # type: ignore[union-attr, operator]
+            rows = [row & members for row in rows]
         else:
-            rows = sequence(rows, values[a])  # type: ignore[arg-type]
-    return rows  # type: ignore[return-value]
+            rows = sequence(rows, values[a])
+    return rows
 
 
 Meaning = Callable[[Evaluation, Node], "int | Rows"]

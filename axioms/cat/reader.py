@@ -26,8 +26,9 @@ from __future__ import annotations
 
 from axioms.cat.expressions import Expressions, check_clauses, names_of
 from axioms.cat.syntax import (
-    AxiomStatement,
+    Axiom,
     Binding,
+    Call,
     Clause,
     Debug,
     Enum,
@@ -39,7 +40,6 @@ from axioms.cat.syntax import (
     Let,
     Match,
     Procedure,
-    ProcedureCall,
     Show,
     With,
 )
@@ -138,7 +138,7 @@ class _Reader(Expressions):
         path = self.expect("string", "a file name in quotes")
         return Include(quoted(path), path.span)
 
-    def axiom(self, token: Token) -> AxiomStatement:
+    def axiom(self, token: Token) -> Axiom:
         before = token.text if token.text in ("flag", "undefined_unless", "requires") else ""
         if before:
             token = self.take()
@@ -151,7 +151,7 @@ class _Reader(Expressions):
         after = self.next.span
         name = self.new_name("the axiom's name").text if self.take_if("as") else ""
         demanded = before not in ("", "flag")
-        return AxiomStatement(token.text, negated, before == "flag", body, name, token.span, after, demanded)
+        return Axiom(token.text, negated, before == "flag", body, name, token.span, after, demanded)
 
     def shown(self, token: Token) -> Item:
         found: list[tuple[Expression, str]] = []
@@ -187,7 +187,7 @@ class _Reader(Expressions):
         applied = self._call_of(name)
         if self.take_if("as"):
             self.expect("name", "a name")
-        return ProcedureCall(name.text, applied, name.span)
+        return Call(name.text, applied, name.span)
 
     def _call_of(self, name: Token) -> Expression:
         """The argument of a call: read as that of a function is."""
@@ -272,7 +272,7 @@ _STATEMENTS = {
 }
 
 __all__ = [
-    "AxiomStatement",
+    "Axiom",
     "Binding",
     "Diagnostic",
     "Expression",

@@ -16,20 +16,7 @@ from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.expand import Evaluator, matching, parameters, placed
 from axioms.cat.nodes import RELATION, SET, Node
 from axioms.cat.primitives import PRIMITIVES, simple
-from axioms.cat.syntax import (
-    AxiomStatement,
-    Binders,
-    Binding,
-    Expression,
-    Forall,
-    If,
-    Item,
-    Let,
-    Match,
-    Procedure,
-    ProcedureCall,
-    With,
-)
+from axioms.cat.syntax import Axiom, Binders, Binding, Call, Expression, Forall, If, Item, Let, Match, Procedure, With
 from axioms.cat.values import (
     EMPTY,
     CatEvent,
@@ -110,7 +97,7 @@ class Residual:
     @property
     def name(self) -> str:
         """What the tests among them are called."""
-        found = [u.item.name for u in self.units if isinstance(u.item, AxiomStatement) and u.item.name]
+        found = [u.item.name for u in self.units if isinstance(u.item, Axiom) and u.item.name]
         return found[0] if len(found) == 1 else "what the model asks of each execution"
 
     def answers(self, facts: ExecutionFacts) -> Iterator[CarriedOut]:
@@ -132,26 +119,26 @@ class Residual:
 
 
 def _forbids(item: Item) -> bool:
-    if isinstance(item, AxiomStatement):
+    if isinstance(item, Axiom):
         return not item.flag and not item.demanded
     return (
         isinstance(item, With)
         or (isinstance(item, Forall) and any(_forbids(i) for i in item.items))
-        or isinstance(item, ProcedureCall)
+        or isinstance(item, Call)
     )
 
 
 def _raises(item: Item) -> bool:
-    if isinstance(item, AxiomStatement):
+    if isinstance(item, Axiom):
         return item.flag or item.demanded
-    return isinstance(item, ProcedureCall) or (isinstance(item, Forall) and any(_raises(i) for i in item.items))
+    return isinstance(item, Call) or (isinstance(item, Forall) and any(_raises(i) for i in item.items))
 
 
 def _undefines(item: Item) -> bool:
     """Whether a statement may tell of what makes programs undefined; the name of a flag says that."""
-    if isinstance(item, AxiomStatement):
+    if isinstance(item, Axiom):
         return item.demanded or (item.flag and item.name in _UNDEFINED)
-    return isinstance(item, ProcedureCall) or (isinstance(item, Forall) and any(_undefines(i) for i in item.items))
+    return isinstance(item, Call) or (isinstance(item, Forall) and any(_undefines(i) for i in item.items))
 
 
 class Carried(Evaluator):
@@ -226,7 +213,7 @@ class Carried(Evaluator):
 
     def _item(self, item: Item, frame: list[Env]) -> Iterator[None]:
         env = frame[0]
-        if isinstance(item, AxiomStatement):
+        if isinstance(item, Axiom):
             if self._test(item, env):
                 yield
         elif isinstance(item, Forall):
@@ -235,7 +222,7 @@ class Carried(Evaluator):
             for value in self.members(item.source, env):
                 frame[0] = env.with_({item.name: value})
                 yield
-        elif isinstance(item, ProcedureCall):
+        elif isinstance(item, Call):
             routine = self.compiler.meaning(item.name, env)
             if not isinstance(routine, Routine):
                 raise placed(fail(item.span, f"'{item.name}' is no procedure"), env)
@@ -276,7 +263,7 @@ class Carried(Evaluator):
         for _ in self._items(item.items, [env.with_({item.name: values[0]})]):
             yield from self._forall(item, values[1:], env)
 
-    def _test(self, item: AxiomStatement, env: Env) -> bool:
+    def _test(self, item: Axiom, env: Env) -> bool:
         value = self.value(item.body, env)
         rows_ = self._related(value, item)
         on_it = [row & 1 << i for i, row in enumerate(rows_)]
@@ -297,7 +284,7 @@ class Carried(Evaluator):
             self.flags[name] = [a | b for a, b in zip(before, told, strict=True)]
         return True
 
-    def _related(self, value: CatValue, item: AxiomStatement) -> Rows:
+    def _related(self, value: CatValue, item: Axiom) -> Rows:
         """What a test is about, as rows; a relation between sets is one between their numbers."""
         if isinstance(value, ClassRelation):
             numbers = {c: i for i, c in enumerate(dict.fromkeys(c for pair in value.pairs for c in pair))}

@@ -17,10 +17,11 @@ from axioms.cat.nodes import RELATION, SET, Node, signed
 from axioms.cat.reader import read
 from axioms.cat.residual import Residual, Unit
 from axioms.cat.syntax import (
-    AxiomStatement as Test,
+    Axiom as Test,
 )
 from axioms.cat.syntax import (
     Binding,
+    Call,
     Debug,
     Enum,
     Expression,
@@ -30,7 +31,6 @@ from axioms.cat.syntax import (
     Let,
     Match,
     Procedure,
-    ProcedureCall,
     Show,
     With,
 )
@@ -237,7 +237,7 @@ class ModelCompiler(ExpressionCompiler):
 
     # Statements.
 
-    def call(self, item: ProcedureCall, frame: CallFrame) -> None:
+    def call(self, item: Call, frame: CallFrame) -> None:
         routine = self.meaning(item.name, frame.env)
         if isinstance(routine, Failed):
             raise routine.error
@@ -439,7 +439,7 @@ _STATEMENTS: dict[type, Any] = {
     Show: ModelCompiler.show,
     Enum: ModelCompiler.enum,
     Procedure: ModelCompiler.procedure,
-    ProcedureCall: ModelCompiler.call,
+    Call: ModelCompiler.call,
     Forall: ModelCompiler.forall,
     With: ModelCompiler.with_,
     Match: ModelCompiler.match,

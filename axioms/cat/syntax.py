@@ -50,7 +50,7 @@ class Binding(NamedTuple):
     parts: Binders = ()
 
 
-class AxiomStatement(NamedTuple):
+class Axiom(NamedTuple):
     """`kind` is acyclic, irreflexive or empty. A `flag` forbids nothing: it tells of executions; `demanded` ones
     (`undefined_unless`) tell of executions that break them."""
 
@@ -67,7 +67,7 @@ class AxiomStatement(NamedTuple):
 class Let(NamedTuple):
     bindings: tuple[Binding, ...]
     recursive: bool
-    when: AxiomStatement | None = None
+    when: Axiom | None = None
 
 
 class Include(NamedTuple):
@@ -97,7 +97,7 @@ class Procedure(NamedTuple):
     span: Span
 
 
-class ProcedureCall(NamedTuple):
+class Call(NamedTuple):
     name: str
     argument: Expression
     span: Span
@@ -135,12 +135,13 @@ class Debug(NamedTuple):
     span: Span
 
 
-Item = Let | AxiomStatement | Include | Show | Enum | Procedure | ProcedureCall | Forall | With | Match | If | Debug
+Item = Let | Axiom | Include | Show | Enum | Procedure | Call | Forall | With | Match | If | Debug
 
 __all__ = [
-    "AxiomStatement",
+    "Axiom",
     "Binders",
     "Binding",
+    "Call",
     "Clause",
     "Debug",
     "Enum",
@@ -152,7 +153,6 @@ __all__ = [
     "Let",
     "Match",
     "Procedure",
-    "ProcedureCall",
     "Show",
     "With",
 ]  # fmt: skip

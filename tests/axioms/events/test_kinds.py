@@ -46,10 +46,10 @@ def test_copies_and_pickles_of_a_kind_are_that_kind(kind: EffectKind | EventKind
 
 def test_a_trait_that_there_is_not_is_noticed() -> None:
     with pytest.raises(AssertionError, match="acceses"):
-        EffectKind("mark", "acceses")
+        EffectKind("no kind", "acceses")
     with pytest.raises(AssertionError, match="acceses"):
-        EventKind("mark", "acceses")
-    assert "mark" not in EFFECT_KINDS and "mark" not in EVENT_KINDS
+        EventKind("no kind", "acceses")
+    assert "no kind" not in EFFECT_KINDS and "no kind" not in EVENT_KINDS
 
 
 def test_events_that_access_memory_have_cells_and_others_have_none() -> None:

@@ -82,8 +82,8 @@ def pytest_make_collect_report(
     report = yield
     if isinstance(collector, pytest.Directory) and report.passed:
         with os.scandir(collector.path) as entries:
-            special = sorted(entry.name for entry in entries if not _is_ordinary(entry))
-        lost = [_test_file(collector.path / name, collector) for name in special]
+            special = sorted((entry for entry in entries if not _is_ordinary(entry)), key=lambda entry: entry.name)
+        lost = [_lost_folder(entry, collector) or _test_file(Path(entry.path), collector) for entry in special]
         report.result = [*report.result, *(file for file in lost if file is not None)]
     return report
 
@@ -105,10 +105,23 @@ def _goes_round(folder: Path) -> bool:
     return (above != folder and _goes_round(above)) or (folder.is_symlink() and leads_back(str(folder)))
 
 
+def _is_on(config: pytest.Config) -> bool:
+    return not config.getoption("--no-ptxmm") and bool(config.getini("ptxmm"))
+
+
+def _lost_folder(entry: os.DirEntry[str], parent: pytest.Collector) -> TestFile | None:
+    from litmus.formats.files import LOST, is_lost_folder
+
+    if not _is_on(parent.config) or not is_lost_folder(entry) or _goes_round(Path(entry.path).parent):
+        return None
+    collected: TestFile = TestFile.from_parent(parent, path=Path(entry.path))
+    collected.problem = LOST
+    return collected
+
+
 def _test_file(path: Path, parent: pytest.Collector) -> TestFile | None:
     """What a path of a folder is to us: by the same rule as for `ptxmm check FOLDER`."""
-    config = parent.config
-    if path.suffix.lower() not in _ENDINGS or config.getoption("--no-ptxmm") or not config.getini("ptxmm"):
+    if path.suffix.lower() not in _ENDINGS or not _is_on(parent.config):
         return None
     from litmus.formats.files import look
     from ptxmm.kernels.files import TESTS

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 #: could matter. `undecided`: out of time, or nothing known but within the bounds of loops. `undefined`: the model gives the
 #: program no meaning. `error`: bad input, or our defect.
 VERDICTS = ("ok", "bounded", "no", "undecided", "undefined", "error")
-#: What a test may expect: verdicts that are answers, and that of `no` because no execution ends.
-EXPECTED = ("ok", "bounded", "no", "undefined", "hangs")
 #: What is checked unasked: the assertions that kernels make themselves.
 ASSERTIONS = "assertions"
 #: How a quantifier is named in results.

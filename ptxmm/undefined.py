@@ -21,7 +21,9 @@ def whole(undefined: Undefined) -> str:
 
 
 def culprit(site: Site) -> str:
-    """`P0, line 3: bar.sync 0, 64`"""
+    """`P0, line 3: bar.sync 0, 64`; what memory holds at first is nobody's: `x = 0, initially`"""
+    if not site.name:
+        return f"{site.instruction}, initially"
     return f"{site.name}, line {site.line}: {site.instruction}"
 
 

@@ -35,7 +35,7 @@ GATE = ROOT / "tests" / "kernels" / "gate"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")), GATE / "README.md"]
 MAN_PAGE = ROOT / "docs" / "ptxmm.1"  # made of the parser
 
-for _where in ("support", "axioms/models", "axioms/dynamic"):  # what tables are made by
+for _where in ("support", "axioms/models", "axioms/dynamic", "ptxcore/semantics"):  # what tables are made by
     sys.path.append(str(ROOT / "tests" / _where))
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)(?: +(?P<rest>[^\n]*))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)

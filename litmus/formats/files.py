@@ -160,17 +160,29 @@ class _Search:
         try:
             is_folder = entry.is_dir()
         except OSError as error:  # a link that leads round in a circle, or where nobody may look
-            if self._wanted.named(entry.name) or isinstance(error, PermissionError):
+            if self._wanted.named(entry.name) or is_lost_folder(entry) or isinstance(error, PermissionError):
                 yield entry.path, f"cannot read: {_reason(error)}"
             return
         if not is_folder:
             found = look(entry.path, self._wanted)
             if found is not None:
                 yield found
+            elif is_lost_folder(entry):
+                yield entry.path, LOST
         elif not entry.is_symlink():
             waiting.append(entry.path)
         elif not leads_back(entry.path):
             self._links.append(entry.path)
+
+
+#: What is said of a link to nothing whose name could be a folder's.
+LOST = "a link to a folder, or a file, that is not there"
+
+
+def is_lost_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a link to nothing that may have led to a folder of tests, as those of a repository that
+    was not fetched do: its name has no ending. Links that editors and tools make begin with a point."""
+    return entry.is_symlink() and "." not in entry.name and not os.path.exists(entry.path)
 
 
 def leads_back(link: str) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 from litmus.formats.source import LitmusSource, comment_end
 
-#: What `Expect=` may say.
-EXPECTATIONS = ("ok", "bounded", "no", "undefined", "hangs")
+#: What a test may expect, a litmus test by `Expect=`: verdicts that are answers, and that of `no` because no execution ends.
+EXPECTED = ("ok", "bounded", "no", "undefined", "hangs")
 #: What is said of a test that cannot fail, whatever is found of what it claims.
 ASKS_NOTHING = "a test that expects both ok and no passes whether its claims hold or not: nothing is asked"
 
@@ -124,12 +124,12 @@ def _read_meta(source: LitmusSource, at: int, meta: list[tuple[str, str]]) -> in
     value = value.strip()
     if key == "Expect":
         expected = [word.strip() for word in value.split("|")]
-        wrong = [word for word in expected if word not in EXPECTATIONS]
+        wrong = [word for word in expected if word not in EXPECTED]
         if asks_nothing(expected):
             source.note(*found.span(2), ASKS_NOTHING, "leave out one of them")
         if wrong:
             message = f"'{_short(wrong[0])}' is no verdict: Expect is ok, bounded, no, undefined or hangs"
-            source.note(*found.span(2), message, source.suggest(wrong[0], EXPECTATIONS))
+            source.note(*found.span(2), message, source.suggest(wrong[0], EXPECTED))
         if any(known == key for known, _ in meta):
             source.note(*found.span(1), "Expect is stated twice")
     elif key.lower().startswith("expect"):  # what is not read would be taken for ok

@@ -103,9 +103,9 @@ class Row(NamedTuple):
         return self.seal == self._seal()
 
     def answers(self, timeout: float | None, retry: str = "error") -> bool:
-        """Whether it is the answer also to somebody who gives so many seconds. `retry`, one of `RETRIES`, says what is looked
-        at again: `error` what is wrong with a test, or went wrong here, and what more time than there was could decide;
-        `undecided` besides what no time limit explains; `none` nothing."""
+        """Whether it is the answer also to somebody who gives so many seconds. `retry`, one of the package's
+        `RETRIES`, says what is looked at again: `error` what is wrong with a test, or went wrong here, and what more time than
+        there was could decide; `undecided` besides what no time limit explains; `none` nothing."""
         if not self.intact:
             return False
         if retry == "none":
@@ -119,8 +119,6 @@ class Row(NamedTuple):
         return timeout is not None and timeout <= self.timeout
 
 
-#: What a row may be that is looked at again, from nothing to most.
-RETRIES = ("none", "error", "undecided")
 _COLUMNS = ", ".join(Row._fields)
 _MARKS = ", ".join("?" * len(Row._fields))
 

@@ -26,7 +26,7 @@ class _Intermixed(argparse.ArgumentParser):
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from litmus.test import PROPERTIES
-    from ptxmm.campaigns.database import RETRIES
+    from ptxmm.campaigns import RETRIES
     from ptxmm.cli.cycles import add_cycle_options
 
     usual, commands._parser_class = commands._parser_class, _Intermixed

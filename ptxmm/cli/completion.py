@@ -65,6 +65,14 @@ _BASH = """\
 # Completion of ptxmm for bash. Written by: ptxmm completion bash
 _ptxmm_tests={tests}
 
+# Folders; hidden ones once the point is typed.
+_ptxmm_folders() {{
+    local name=${{1##*/}} folder
+    compgen -d -- "$1" | while IFS= read -r folder; do
+        if [[ $name == .* || ${{folder##*/}} != .* ]]; then printf '%s\n' "$folder"; fi
+    done
+}}
+
 # What of a list of words begins with a word, then folders, and files of the endings that follow.
 _ptxmm_offer() {{
     local word=$1 list=$2 ending found=
@@ -74,7 +82,7 @@ _ptxmm_offer() {{
         while IFS= read -r reply; do
             COMPREPLY+=("$reply")
             found=1
-        done < <(if [[ $ending == / ]]; then compgen -d -- "$word"; else compgen -f -X "!*$ending" -- "$word"; fi)
+        done < <(if [[ $ending == / ]]; then _ptxmm_folders "$word"; else compgen -f -X "!*$ending" -- "$word"; fi)
     done
     [[ $found ]] && compopt -o filenames 2> /dev/null
 }}

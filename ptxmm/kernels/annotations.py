@@ -25,8 +25,9 @@ from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, KernelTest
 _LONGEST = 64 << 20  # bytes of a file
 #: Strings and comments, of which those that begin with `//` may be annotations.
 _TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
-_MARK = re.compile(r"//[ \t]*ptxmm[ \t]*(?P<colon>:)?")
-#: What begins like an annotation without its colon.
+_MARK = re.compile(r"/[/*][ \t]*ptxmm[ \t]*(?P<colon>:)?", re.IGNORECASE)
+#: How an annotation begins that is written as it should be; what follows another beginning tells whether it is meant as one.
+_PROPER = re.compile(r"//[ \t]*ptxmm[ \t]*:")
 _MEANT = re.compile(r"[ \t]*[A-Za-z_]\w*=")
 _KEYS = (
     "entry",
@@ -106,8 +107,9 @@ class AnnotatedFile:
         mark = _MARK.match(self.text, start)
         assert mark is not None
         before = len(self._found)
-        if not mark["colon"]:
-            self._note(start, mark.end(), "an annotation begins with a colon behind its name", "as in // ptxmm: grid=2")
+        if not _PROPER.match(mark[0]):
+            wrong = "a colon behind its name" if mark[0].startswith("//") and "ptxmm" in mark[0] else "// ptxmm:"
+            self._note(start, mark.end(), f"an annotation begins with {wrong}", "as in // ptxmm: grid=2")
             return None
         said: list[Said] = []
         checks: list[Said] = []
@@ -250,12 +252,12 @@ class AnnotatedFile:
 
 def _marked(text: str) -> list[tuple[int, int]]:
     """Where the comments begin and end that are annotations, or are meant as such."""
-    if "ptxmm" not in text:
+    if "ptxmm" not in text.lower():
         return []
     found = []
     for token in _TOKENS.finditer(text):
         mark = _MARK.match(text, token.start())
-        if mark and mark.end() <= token.end() and (mark["colon"] or _MEANT.match(text, mark.end())):
+        if mark and mark.end() <= token.end() and (_PROPER.match(mark[0]) or _MEANT.match(text, mark.end())):
             found.append((token.start(), token.start() + len(token[0].rstrip())))
     return found
 
@@ -269,4 +271,4 @@ def annotated(path: str) -> bool:
     """Whether a file has annotations, right or wrong. Raises OSError where it cannot be read."""
     with open(path, "rb") as file:
         data = file.read(_LONGEST + 1)
-    return b"ptxmm" in data and bool(_marked(data.decode("utf-8", "replace")))
+    return b"ptxmm" in data.lower() and bool(_marked(data.decode("utf-8", "replace")))

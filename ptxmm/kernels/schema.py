@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from litmus.formats.header import ASKS_NOTHING, asks_nothing
+from litmus.formats.header import ASKS_NOTHING, EXPECTED, asks_nothing
 from ptxmm.kernels.document import kind_of
 from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS
 from ptxmm.kernels.words import suggested
-from ptxmm.result import EXPECTED
 
 
 def _text(value: object) -> str | None:
@@ -104,6 +103,10 @@ def tables(value: object) -> str | None:
     return None if good else f"an array of tables is wanted here, not {_shown(value)}"
 
 
+def _launches(value: object) -> str | None:
+    return "no kernel is launched: an array of no tables" if value == [] else tables(value)
+
+
 def _table(value: object) -> str | None:
     return None if isinstance(value, dict) else f"a table is wanted here, not {_shown(value)}"
 
@@ -147,7 +150,7 @@ _TEST: Schema = {
     "memory": _table,
     "check": _table,
     "bounds": _table,
-    "kernel": tables,
+    "kernel": _launches,
     "expect": _verdicts,
     "progress": _progress,
     "resident": _count,

@@ -191,10 +191,20 @@ def _forbids(answer: Answer) -> str:
 
 def because(reason: DifferenceReason) -> str:
     """The axioms that forbid a state, in words."""
-    if reason.axioms:
-        alone = ", each alone" if reason.each and len(reason.axioms) > 1 else ""
-        return f"{reason.forbids}: {' and '.join(reason.axioms)}{alone}"
-    return reason.text
+    return f"{reason.forbids}: {_axioms(reason)}" if reason.axioms else reason.text
+
+
+def forbidding(reason: Reason) -> str:
+    """The same as the caption of a picture, of which nobody said what it shows."""
+    return (
+        f"{reason.forbids} forbids it: {_axioms(reason)}"
+        if reason.axioms
+        else f"{reason.forbids} forbids it. {reason.text}"
+    )
+
+
+def _axioms(reason: Reason) -> str:
+    return " and ".join(reason.axioms) + ", each alone" * (reason.each and len(reason.axioms) > 1)
 
 
 def _states(states: Sequence[FinalState]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ptxmm.comparing.comparison import Comparison, ComparisonTelling
 from ptxmm.comparing.reasons import DifferenceReason
-from ptxmm.report.comparing import Searched, answer_text, because, difference_lines, unknown_lines
+from ptxmm.report.comparing import Searched, answer_text, difference_lines, forbidding, unknown_lines
 from ptxmm.report.drawings import Drawings
 from ptxmm.report.pages import OF_TABLE, choice, foot, head, name_text, text, write_sheets
 from ptxmm.report.pictures import Picture, Pictures, group, scripts
@@ -100,9 +100,7 @@ class ComparisonPages:
     def _side_by_side(self, name: str, reason: DifferenceReason) -> Iterator[str]:
         sides = [
             Picture(f"allowed-by-{reason.allows}", f"{reason.allows} allows it", reason.allowed),
-            Picture(
-                f"forbidden-by-{reason.forbids}", f"{reason.forbids} forbids it. {because(reason)}", reason.forbidden
-            ),
+            Picture(f"forbidden-by-{reason.forbids}", forbidding(reason), reason.forbidden),
         ]
         written = self._pictures.put(name, [side for side in sides if side.svg])
         if written:

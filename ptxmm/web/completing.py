@@ -237,9 +237,9 @@ def _table(before: str) -> str:
 
 def _values(key: str, text: str) -> Iterator[Item]:
     from axioms.liveness.progress import NAMES
+    from litmus.formats.header import EXPECTED
     from ptxmm.kernels.expressions import TYPES
     from ptxmm.kernels.test import PROPERTIES
-    from ptxmm.result import EXPECTED
 
     words: Iterable[str] = {
         "expect": EXPECTED, "progress": NAMES, "type": TYPES, **dict.fromkeys(PROPERTIES, ("true", "false")),

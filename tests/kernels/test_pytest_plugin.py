@@ -213,6 +213,13 @@ def test_files_that_may_be_tests_fail_where_they_cannot_be_taken(project: pytest
         result.stdout.fnmatch_lines([f"FAILED {ending} {how}/bad.{ending}::bad*"])
 
 
+def test_a_link_to_a_folder_that_is_not_there_fails(project: pytest.Pytester) -> None:
+    os.symlink("gone", project.path / "vendored")
+    result = run(project, "-rf")
+    result.stdout.fnmatch_lines(["FAILED vendored::vendored*"])
+    run(project, "--no-ptxmm").assert_outcomes()
+
+
 def test_links_to_folders_are_followed(project: pytest.Pytester) -> None:
     inner = project.path.parent / "inner"
     inner.mkdir()

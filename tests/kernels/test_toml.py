@@ -222,6 +222,7 @@ def test_escapes_in_a_string_do_not_move_the_caret(tmp_path: Path) -> None:
         ('[[kernel]]\nafter = ["y"]\n', "no kernel before this one is called 'y'"),
         ("[[kernel]]\nstream = -1\n", "a stream is a name or a number"),
         ("variant = 3\n", "[check] has no 'variant'"),
+        ('[[variant]]\nname = "a"\nkernel = []\n', "no kernel is launched"),
     ],
 )
 def test_mistakes_in_variants_and_kernels(tmp_path: Path, text: str, words: str) -> None:
@@ -355,6 +356,11 @@ def test_no_word_stands_for_one_that_there_is() -> None:
 @pytest.mark.parametrize("check", ["[check]\n", "[check]\nforall = []\n", "[check]\nexists = []\nnever = []\n"])
 def test_a_test_that_asks_nothing_is_an_error(tmp_path: Path, check: str) -> None:
     assert "error: nothing is checked here" in _said(write(tmp_path, TOML.partition("[check]")[0] + check))
+
+
+def test_a_test_that_launches_nothing_is_an_error(tmp_path: Path) -> None:
+    """What memory holds at first is no answer to what kernels leave there."""
+    assert "error: no kernel is launched" in _said(write(tmp_path, "kernel = []\n" + TOML))
 
 
 def test_a_variant_may_take_checks_away_but_not_all(tmp_path: Path) -> None:

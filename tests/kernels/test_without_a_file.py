@@ -360,6 +360,8 @@ WRONG_LINES = [
     ('// ptxmm: grid=2 forall="x[0] == 1', "1:25: the value of 'forall' does not end", None),
     ("// ptxmm: grid=2 {}", "1:18: '{}' is no KEY=VALUE", "as in"),
     ("// ptxmm: grid=2 x= n=1", "1:18: 'x' has no value", None),
+    ("// PTXMM: grid=2", "1:1: an annotation begins with // ptxmm:", "as in // ptxmm: grid=2"),
+    ("/* ptxmm: grid=2 */", "1:1: an annotation begins with // ptxmm:", "as in // ptxmm: grid=2"),
     ("// ptxmm grid=2", "1:1: an annotation begins with a colon", "as in // ptxmm: grid=2"),
     ("// ptxmm: grid=2 block=1 x=u32[1] n=1 expect=fine", "1:46: a test expects", None),
     ('// ptxmm: grid=2 block=1 x=u32[1] n=1 forall="y[0] == 1"', "1:47: no parameter is called 'y'", None),

@@ -64,6 +64,13 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tree: Path) -> None:
     assert (str(tree / "link.litmus"), "a link to a file that is not there") in find([str(tree)])
 
 
+def test_a_link_to_nothing_that_may_have_been_a_folder_of_tests_is_told(tree: Path) -> None:
+    for name, target in (("tests", "gone"), ("round", "round"), ("lib.so", "gone"), (".lock", "somebody@somewhere")):
+        os.symlink(target, tree / name)
+    wrong = {Path(path).name: said for path, said in find([str(tree)]) if said}
+    assert set(wrong) == {"tests", "round"} and wrong["tests"] == "a link to a folder, or a file, that is not there"
+
+
 def test_a_folder_that_links_to_itself_is_searched_once(tree: Path) -> None:
     os.symlink(".", tree / "loop")
     assert len(find([str(tree)])) == 3

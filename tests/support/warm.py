@@ -120,9 +120,8 @@ def _answer(asked: socket.socket) -> None:
     entry()
 
 
-def _read_modules() -> None:
-    import patience
-
+def read_modules() -> None:
+    """All that processes would read which a process forks: modules, and the models that ship."""
     import ptxmm
 
     for name in PACKAGES:
@@ -132,11 +131,17 @@ def _read_modules() -> None:
                 import_module(module.name)
     for model in ptxmm.models():
         ptxmm.api.model_named(model)
+
+
+def _be_ready() -> None:
+    import patience
+
+    read_modules()
     patience.endless()
     gc.collect()
     gc.freeze()  # it stays as it is, so that processes share it
 
 
 if __name__ == "__main__":
-    _read_modules()
+    _be_ready()
     _serve(sys.argv[1])

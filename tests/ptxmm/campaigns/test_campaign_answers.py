@@ -10,7 +10,8 @@ import pytest
 from test_campaigns import LIBRARY, campaign, decided, row
 
 import ptxmm
-from ptxmm.campaigns.database import RETRIES, Database, Row
+from ptxmm.campaigns import RETRIES
+from ptxmm.campaigns.database import Database, Row
 from ptxmm.campaigns.deciding import Entry, row_of
 from ptxmm.campaigns.identity import question
 from ptxmm.campaigns.page import page

@@ -80,6 +80,15 @@ def test_bash_offers_what_begins_so(line: str, folder: Path) -> None:
     assert asked_of_bash(line, folder) == TYPED[line]
 
 
+def test_bash_offers_hidden_folders_once_the_point_is_typed(folder: Path) -> None:
+    for name in ("seen", ".hidden", "seen/.below", "seen/above"):
+        (folder / name).mkdir()
+    assert asked_of_bash("ptxmm check --model ", folder) & {"seen", ".hidden"} == {"seen"}
+    assert ".hidden" in asked_of_bash("ptxmm check --model .", folder)
+    assert asked_of_bash("ptxmm check --model seen/", folder) == {"seen/above"}
+    assert asked_of_bash("ptxmm check --model seen/.b", folder) == {"seen/.below"}
+
+
 def test_bash_offers_options_and_commands_of_the_parser(folder: Path) -> None:
     assert asked_of_bash("ptxmm ", folder) == {*(command.name for command in OUTLINE), "--help", "--version"}
     for command in OUTLINE[::4]:

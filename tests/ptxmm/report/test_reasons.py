@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import pytest
 from campaigns import some
@@ -242,6 +243,13 @@ def test_what_is_undefined_is_told_with_who_does_it(memory: str, threads: tuple[
     assert result.verdict == "undefined"
     assert result.culprits == culprits
     assert result.trouble == f"{result.error} ({'; '.join(result.culprits)})"
+
+
+def test_what_memory_holds_at_first_is_told_as_nobodys(tmp_path: Path) -> None:
+    (tmp_path / "m.cat").write_text("undefined_unless empty rf as known\n", encoding="utf-8")
+    test = ptxmm.parse("PTX t\n{ x = 0; }\nP0@cta 0 { ld.weak.u32 %r0, [x]; }\nforall (true)\n")
+    result = ptxmm.check(test, model=str(tmp_path / "m.cat"))
+    assert result.culprits == ["x = 0, initially", "P0, line 3: ld.weak.u32 %r0, [x]"]
 
 
 _BETWEEN = ("", "fence.acq_rel.gpu;", "fence.sc.cta;", "fence.sc.gpu;")

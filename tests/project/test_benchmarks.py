@@ -150,3 +150,16 @@ def test_the_version_is_told_without_a_command() -> None:
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "ptxmm.cli.options" in loaded
     assert not [name for name in loaded if name.startswith(("ptxmm.campaigns", "ptxmm.checker", "litmus.", "axioms."))]
+
+
+# Published kernels, right and with a mistake.
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not SORT.is_file(), reason="no published kernels here")
+def test_a_published_kernel_is_measured_with_and_without_a_mistake() -> None:
+    command = [sys.executable, str(FOLDER / "published.py"), str(SORT.parents[1]), "block"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300, check=True)
+    _, right, wrong = done.stdout.splitlines()
+    assert re.match(r"block +128  ok ", right)
+    assert re.match(r"block, a mistake +128  no .* \d+, \d+$", wrong)

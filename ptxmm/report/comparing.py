@@ -194,7 +194,7 @@ def because(reason: DifferenceReason) -> str:
     return f"{reason.forbids}: {_axioms(reason)}" if reason.axioms else reason.text
 
 
-def forbidding(reason: Reason) -> str:
+def forbidding(reason: DifferenceReason) -> str:
     """The same as the caption of a picture, of which nobody said what it shows."""
     return (
         f"{reason.forbids} forbids it: {_axioms(reason)}"
@@ -203,7 +203,7 @@ def forbidding(reason: Reason) -> str:
     )
 
 
-def _axioms(reason: Reason) -> str:
+def _axioms(reason: DifferenceReason) -> str:
     return " and ".join(reason.axioms) + ", each alone" * (reason.each and len(reason.axioms) > 1)
 
 

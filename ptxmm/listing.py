@@ -88,7 +88,7 @@ def _event(execution: Execution, event: ExecutedEvent) -> dict[str, Any]:
     return {
         "event": event.index,
         "thread": execution.threads[event.thread][0] if event.thread >= 0 else None,
-        "kind": event.kind,
+        "kind": str(event.kind),
         "instruction": event.text,
         "location": event.location,
         "value": event.value,

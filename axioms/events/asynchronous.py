@@ -82,7 +82,7 @@ class _Making:
         return terms.symbol((what, self.thread, self.effect.index, offset), 8 * size)
 
     def _access(self, kind: EventKind, tags: tuple[str, ...], at: GuardedLocation, size: int) -> Event:
-        event = self.collector.access(self.thread, self.effect, kind, tags_of(kind, *tags), at.guard, at, size)
+        event = self.collector.access(self.thread, self.effect, kind, tags_of(str(kind), *tags), at.guard, at, size)
         self.events.append(event)
         return event
 

@@ -168,19 +168,19 @@ class Confluent(Determinate):
             raise NotConfluent
         number = member.look.thread.number
         base, beside = place.first, list[Written]()
-        for write in place.writes:
-            if write.thread == number or write.kind != "store":
+        for w in place.writes:
+            if w.thread == number or w.kind != "store":
                 raise NotConfluent
-            if _before(write, member.known, self.size):
-                base = write.value
-            elif member.end is None or not _behind(write, number, member.end, self.size):
+            if _before(w, member.known, self.size):
+                base = w.value
+            elif member.end is None or not _behind(w, number, member.end, self.size):
                 within = self.clocks.within
-                if not (within(write.scope, write.thread, number) and within(scope, write.thread, number)):
+                if not (within(w.scope, w.thread, number) and within(scope, w.thread, number)):
                     raise NotConfluent
-                beside.append(write)
-        if len({write.thread for write in beside}) > 1:
+                beside.append(w)
+        if len({w.thread for w in beside}) > 1:
             raise NotConfluent
-        return {base, *(write.value for write in beside)}, beside[-1].value if beside else base
+        return {base, *(w.value for w in beside)}, beside[-1].value if beside else base
 
     def _strongly_written(self, segment: Segment, first: int, size: int) -> bool:
         """Whether all writes to some bytes are strong, and to just these."""

@@ -63,7 +63,8 @@ def test_events_that_access_memory_have_cells_and_others_have_none() -> None:
 
 #: What has another `kind`, which may be spelt like one of an effect: a file, and what it calls it.
 OTHERS = {
-    "axioms/dynamic/excluded.py event": "a write that a whole launch notes",
+    "axioms/dynamic/confluent.py w": "a write that a whole launch notes",
+    "axioms/dynamic/excluded.py event": "likewise",
     "axioms/dynamic/noted.py w": "likewise",
     "axioms/dynamic/noting.py event": "likewise",
     "axioms/dynamic/noting.py other": "likewise",

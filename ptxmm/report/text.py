@@ -28,7 +28,7 @@ from ptxmm.words.notes import followed, not_asked, warned
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
 _WIDEST = 64  # characters of the name column
-_MOST_STATES = 40  # shown for a single test
+_MOST_STATES = (40, 8, 4)  # shown for a single test: of one that fails fewer, where there is no room
 #: Spin loops that are told one by one, and notes of what an answer rests on.
 _MOST_LOOPS, _MOST_NOTES = 2, 3
 #: How far pages leave out what follows from something else, and lines of what an endless execution does there.
@@ -183,7 +183,7 @@ class TextReport:
         page += [f"    {line}" for line in race_lines(result, first, limits)]
         page += rests if first else []
         if result.why:
-            page += [f"    {plain(line)}" for line in result.why["text"]]
+            page += [f"    {line}" for line in limits.outline([plain(line) for line in result.why["text"]], page)]
         elif result.forbidding:
             joined = ", by " if result.forbidding_each else " and "
             page.append(f"    {_forbidden(result)} is forbidden by {joined.join(result.forbidding)}{_each(result)}")
@@ -217,8 +217,9 @@ class TextReport:
             len(result.states) - len(result.satisfied)
         )
         numbers = list(range(len(result.states)))
-        if not limits.everything and len(numbers) > _MOST_STATES:
-            numbers = sorted(sorted(numbers, key=lambda i: not telling[i])[:_MOST_STATES])
+        most = _MOST_STATES[limits.tight]
+        if not limits.everything and len(numbers) > most:
+            numbers = sorted(sorted(numbers, key=lambda i: not telling[i])[:most])
         shown = table([result.states[i] for i in numbers]) if any(result.states) else []
         page += [f"    {'*' if telling[i] else ' '} {line}" for i, line in zip(numbers, shown, strict=False)]
         if len(result.states) > len(numbers):

@@ -16,6 +16,8 @@ LINES, WIDTH = 25, 100
 FEWEST_STEPS = 3
 #: Lines of a reason on a page that has no room.
 _REASON_LINES = 4
+#: Lines of a reason that was asked for, on a page that has no room.
+_FEWEST_LINES = 6
 _MARGIN = " " * 6
 _MOST_RACES = 12
 #: Lines of races and their reasons on a page, and pairs that are told whatever they take.
@@ -69,12 +71,21 @@ class StepLimits:
         """A reason, of which a page without room tells the beginning."""
         return self.beginning(reason, _REASON_LINES - self.tightest) if self.tight else reason
 
-    def beginning(self, text: str, most: int) -> str:
+    def beginning(self, text: str, most: int, *, margin: str = _MARGIN) -> str:
         """As much of a text as so many lines have."""
-        lines = wrapped(_MARGIN + text, self.width)
+        lines = wrapped(margin + text, self.width)
         if len(lines) <= most:
             return text
-        return f"{' '.join(line.strip() for line in lines[: most - 1])} ... (--all tells the rest)"
+        indent = text[: len(text) - len(text.lstrip(" "))]
+        return f"{indent}{' '.join(line.strip() for line in lines[: most - 1])} ... (--all tells the rest)"
+
+    def outline(self, lines: Sequence[str], above: Sequence[str]) -> list[str]:
+        """A reason below what stands on the page already; where there is no room, no more of it than fits."""
+        if not self.tight:
+            return list(lines)
+        most = _REASON_LINES - self.tightest
+        cut = [self.beginning(line, most, margin="    ") for line in lines]
+        return folded(cut, max(_FEWEST_LINES, LINES - height(above, self.width)), self.width - 4)
 
     def _squeezed(self, line: str) -> str:
         """A step whose columns are together where they are too wide apart for the page."""
@@ -97,6 +108,33 @@ class StepLimits:
             self.room -= needed
             kept.append(i)
         return sorted(kept)
+
+
+def folded(lines: Sequence[str], room: int, width: int) -> list[str]:
+    """An outline in so many lines: each line is indented below what it belongs to. What is deepest is left out first, and of
+    what is equally deep the last but one of those that belong together: the last one closes a circle."""
+    kept = list(range(len(lines)))
+
+    def depth(i: int) -> int:
+        return len(lines[i]) - len(lines[i].lstrip(" "))
+
+    def shown() -> list[str]:
+        found: list[str] = []
+        for at, i in enumerate(kept):
+            missing = range(kept[at - 1] + 1, i) if at else range(i)
+            found += [" " * depth(i) + "..."] * any(depth(j) == depth(i) for j in missing)
+            found.append(lines[i])
+        left = len(lines) - len(kept)
+        return [*found, *([f"and {left} more line{'s' * (left != 1)} (--all tells them)"] if left else [])]
+
+    while height(shown(), width) > room and len(kept) > 2:
+        deepest = max(map(depth, kept))
+        last = max(at for at, i in enumerate(kept) if depth(i) == deepest)
+        siblings = last > 0 and depth(kept[last - 1]) == deepest
+        del kept[last - siblings]
+        if not siblings and 0 < last == len(kept) and deepest > depth(kept[-1]) and len(kept) > 2:
+            del kept[-1]  # the head of what is left out as a whole
+    return shown()
 
 
 def more_steps(count: int) -> str:

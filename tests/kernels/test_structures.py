@@ -106,7 +106,10 @@ def test_pointers_lead_to_where_they_say_whether_explored_or_run(folder: Path) -
         (("bytes = 32", 'bytes = 32, type = "u8"'), "error: 's' is a structure: 'type' has no meaning"),
         (("elements = 10000000", "elements = 600000000"), "'elements' is a number from 1 to 536870912, not 600000000"),
         (("x = {type", "q = {type"), "error: 'q' is a parameter already"),
-        (("elements = 2, init = [1, 1]", "value = 1"), "error: [memory] has buffers, and 'x' is none"),
+        (
+            ("elements = 2, init = [1, 1]", "value = 1"),
+            "error: [memory] has buffers, textures and surfaces, and 'x' is none",
+        ),
         (("x[0] == 11", "s == 11"), "error: 's' is passed as bytes: it has no value to compare"),
         (("x[0] == 11", "q == 11"), "error: 'q' is an address: it has no value to compare"),
     ],

@@ -10,7 +10,7 @@ from collections import Counter
 import ptxas
 import pytest
 from by_runs import by_runs
-from campaigns import lengths, some
+from campaigns import some
 from tensor_memory_cases import AFTER, BEFORE, HEAD, WAIT, WAIT_LD, WAIT_ST, module
 from tensor_memory_kernels import changed
 from test_tensor_memory_patterns import LOAD, STORE, UNORDERED, drawn, fails, of
@@ -210,7 +210,8 @@ _DRAWN = [(MMA, "%px"), (MMA, "%px"), (MMA, "%py"), (OTHER, "%px"), (COPY, "%px"
           (SHIFT, "%py"), (LOAD, ""), (LOAD, ""), (STORE, "")]  # fmt: skip
 
 
-@pytest.mark.parametrize("count", lengths(1, 4))
+@pytest.mark.long
+@pytest.mark.parametrize("count", [4])
 def test_what_is_right_goes_wrong_in_no_order(count: int) -> None:
     """As for one CTA: what goes wrong in some order of a run is never right."""
     found: Counter[tuple[str, bool]] = Counter()

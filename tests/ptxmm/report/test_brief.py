@@ -16,7 +16,7 @@ from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.cli.main import main
 from ptxmm.kernels.files import expand
 from ptxmm.report.text import TextReport
-from ptxmm.words.brief import LINES, WIDTH, wrapped
+from ptxmm.words.brief import LINES, WIDTH, folded, wrapped
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").glob("*.toml"))
@@ -112,6 +112,16 @@ def test_lines_are_wrapped_at_words_and_indented() -> None:
     assert all(len(part) <= 30 for part in found) and all(part.startswith("        ") for part in found[1:])
     assert " ".join(" ".join(found).split()) == line.strip()
     assert wrapped("    " + "x" * 50, 20) == ["    " + "x" * 50]  # a word is one
+
+
+def test_an_outline_loses_its_details_first_and_keeps_what_closes_it() -> None:
+    outline = ["axiom", "  a", "    of a", "  b", "  c", "    of c", "but d", "it rests on", "  e", "  f"]
+    assert folded(outline, 10, WIDTH) == outline
+    assert folded(outline, 9, WIDTH) == [
+        "axiom", "  a", "  b", "  c", "but d", "it rests on", "  e", "  f", "and 2 more lines (--all tells them)",
+    ]  # fmt: skip
+    assert folded(outline, 6, WIDTH) == ["axiom", "  a", "  b", "  c", "but d", "and 5 more lines (--all tells them)"]
+    assert folded(outline, 5, WIDTH) == ["axiom", "  ...", "  c", "but d", "and 7 more lines (--all tells them)"]
 
 
 def test_all_is_an_option_of_check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,79 @@
+"""Whatever is wrong with a test, its page has no more than 25 lines of 100 columns, and each place that a document for other
+tools names is there, whoever opens it: of every test that is kept and fails."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+from agreement import compared
+from annotated import FORMS, missing
+from failing import ROOT, Failing, failing
+from ptxmm.report.brief import LINES, WIDTH, height
+from sarif_shape import wrong
+from waiting import PATIENCE
+
+from ptxmm.checker import Checker, Settings
+from ptxmm.report.text import TextReport
+
+#: Pages that had the most lines before what follows from something else was left out: of kernels, of an endless list of
+#: outcomes, of reasons that are long, and of many.
+_HIGHEST = (
+    "examples/barrier:narrow", "war_across_proxies/test:buggy", "vyukov_queue/test:buggy",
+    "counter_reset_between_launches/test:buggy", "model/discard+any-value", "model/restricted+circle",
+    "locks/seqlock+fences",
+)  # fmt: skip
+
+
+@cache
+def checker() -> Checker:
+    return Checker(Settings(timeout=PATIENCE, explain=True, tell=True))
+
+
+def page(test: Failing, *, everything: bool = False) -> list[str]:
+    report = TextReport("ptx-9.0", colour=False, unroll=4, everything=everything)
+    return report.page(test.outcome(checker())).splitlines()
+
+
+@pytest.mark.part(24)
+@pytest.mark.compares(1.0)
+@pytest.mark.parametrize("test", failing(), ids=lambda test: test.name)
+def test_it_is_told_on_a_page_and_at_places_that_are_there(
+    test: Failing, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    outcome = test.outcome(checker())
+    assert compared(outcome.result.verdict) in ("no", "undefined") and outcome.findings
+    lines = TextReport("ptx-9.0", colour=False, unroll=4).page(outcome).splitlines()
+    assert height(lines, WIDTH) <= LINES, "\n".join(lines)
+    for form, (make, places) in FORMS.items():
+        report = make()
+        report.begin([outcome.result.path])
+        report.add(outcome)
+        report.end(1.0)
+        text = capsys.readouterr().out
+        found = sorted(set(places(text)))
+        assert any(place.line for place in found), form
+        assert [missing(place) for place in found if missing(place)] == [], form
+        assert form != "sarif" or wrong(json.loads(text)) == []
+
+
+@pytest.mark.parametrize("name", _HIGHEST)
+def test_the_highest_pages_fit_and_say_that_there_is_more(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (test,) = (test for test in failing() if test.name == name)
+    short, whole = page(test), page(test, everything=True)
+    assert 0 < height(short, WIDTH) <= LINES < height(whole, WIDTH)
+    assert any("(--all tells" in line for line in short) and not any("--all" in line for line in whole)
+
+
+def test_each_kind_of_tests_is_among_them() -> None:
+    assert len({test.name for test in failing()}) == len(failing()) > 600
+    folders = Counter(Path(test.path).parts[:2] if test.variant is not None else ("litmus",) for test in failing())
+    assert folders["litmus",] > 300 and folders["litmus", "library"] > 40
+    kernels = Counter(Path(test.path).parts[2] for test in failing() if test.path.startswith("tests"))
+    assert kernels["gate"] > 200 and kernels["launches"] > 40 and kernels["museum"] >= 15
+    assert sum(test.path.startswith("examples") for test in failing()) >= 5

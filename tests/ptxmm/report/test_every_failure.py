@@ -12,12 +12,12 @@ import pytest
 from agreement import compared
 from annotated import FORMS, missing
 from failing import ROOT, Failing, failing
-from ptxmm.report.brief import LINES, WIDTH, height
 from sarif_shape import wrong
 from waiting import PATIENCE
 
 from ptxmm.checker import Checker, Settings
 from ptxmm.report.text import TextReport
+from ptxmm.words.brief import LINES, WIDTH, height
 
 #: Pages that had the most lines before what follows from something else was left out: of kernels, of an endless list of
 #: outcomes, of reasons that are long, and of many.

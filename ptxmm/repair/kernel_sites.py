@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from math import prod
 
 from ptxcore.places import SCOPES
@@ -39,8 +40,7 @@ def sites(launches: Sequence[Launch], mode: str) -> list[Site]:
     threads = max(prod(launch.block) for launch in launches)
     for name, body in bodies(text, {launch.entry for launch in launches}):
         found += _of_body(body, lines, _place(name, launches), mode, source, threads)
-    wrong = _errors(text)
-    return [kept for s in found if (kept := _accepted(text, s, wrong)) is not None]
+    return accepted(text, found, errors(text))
 
 
 def bodies(text: str, entries: Collection[str]) -> Iterator[tuple[str, list[AnyStatement]]]:
@@ -173,12 +173,31 @@ def _taken_away(
         yield Site(place.who, statement.span.line, (gone, Option((), price, (1,), alters=altered)), _TWO)
 
 
-def _errors(text: str) -> int:
+def errors(text: str) -> int:
+    """How many errors the checker of PTX finds in a module."""
     from ptxmm.linting import lint_text
 
     return len(lint_text(text, warnings=False))
 
 
-def _accepted(text: str, site: Site, wrong: int) -> Site | None:
-    """The site with those options only that the checker of PTX has no more to say of than of the text as it is."""
-    return site.kept([i for i, o in enumerate(site.options) if not o.edits or _errors(edited(text, o.edits)) <= wrong])
+def accepted(text: str, found: Sequence[Site], wrong: int) -> list[Site]:
+    """The sites with those options only that the checker of PTX has no more to say of than of the text as it is.
+
+    Options change statements, and no declaration: what is said of one statement hangs on no other. So options of many sites
+    are checked at once, and where something is said of them, by halves.
+    """
+    good = [[o for o, option in enumerate(site.options) if not option.edits] for site in found]
+    for number in range(max((len(site.options) for site in found), default=0)):
+        alike = [s for s, site in enumerate(found) if number < len(site.options) and site.options[number].edits]
+        waiting = [alike] if alike else []
+        while waiting:
+            group = waiting.pop()
+            edits = sorted((e for s in group for e in found[s].options[number].edits), key=lambda e: (e.start, e.end))
+            apart = all(a.end <= b.start for a, b in pairwise(edits))
+            if apart and errors(edited(text, edits)) <= wrong:
+                for s in group:
+                    good[s].append(number)
+            elif len(group) > 1:
+                half = len(group) // 2
+                waiting += [group[half:], group[:half]]
+    return [kept for s, site in enumerate(found) if (kept := site.kept(sorted(good[s]))) is not None]

@@ -16,17 +16,19 @@ from ptxmm.cli.main import main
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import read
+from ptxmm.repair import kernel_sites
 from ptxmm.repair.accesses import Strength, family, spelled, strength
 from ptxmm.repair.building import Lines
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.kernel_sites import sites
 from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.layout import Layout
+from ptxmm.repair.sites import Site, edited
 from ptxmm.repair.subject_of import subject_of
 from ptxmm.repair.subjects import How, LitmusSubject
 
 ROOT = Path(__file__).resolve().parents[3]
-MUSEUM = ROOT / "tests" / "kernels" / "museum"
+MUSEUM, GATE = (ROOT / "tests" / "kernels" / folder for folder in ("museum", "gate"))
 #: What the cheapest repair changes in each.
 BUGS = {
     "16-lamport-counter-relaxed-red": ["red.global.gpu.add.u32 becomes red.release.gpu.global.add.u32"],
@@ -188,6 +190,39 @@ def test_the_checker_of_ptx_refuses_no_option(lock: Path) -> None:
             assert lint_text(edited(subject.text, option.edits), warnings=False) == []
             tried += 1
     assert tried > 20
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"), [("global_then_bulk_load", True), ("proxy_fence_on_writer", True), ("mcs_lock", False)]
+)
+def test_options_are_refused_as_if_each_were_checked_alone(
+    name: str, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And modules are read a few times for it, and not once for each option."""
+    launches = ptxmm.load(f"{GATE / name / 'test.toml'}:buggy").launches
+    text, known, asked = launches[0].text, list[list[Site]](), list[str]()
+    together, errors = kernel_sites.accepted, kernel_sites.errors
+
+    def kept(text: str, found: list[Site], wrong: int) -> list[Site]:
+        known.append(found)
+        return together(text, found, wrong)
+
+    def counted(text: str) -> int:
+        asked.append(text)
+        return errors(text)
+
+    monkeypatch.setattr(kernel_sites, "accepted", kept)
+    monkeypatch.setattr(kernel_sites, "errors", counted)
+    found = sites(launches, "repair")
+    (every,), wrong = known, errors(text)
+    alone = [
+        site.kept([n for n, o in enumerate(site.options) if not o.edits or errors(edited(text, o.edits)) <= wrong])
+        for site in every
+    ]
+    assert found == [site for site in alone if site is not None]
+    options = sum(len(site.options) for site in every)
+    assert (sum(len(site.options) for site in found) < options) == refused
+    assert len(asked) < options / 2
 
 
 @pytest.mark.parametrize(

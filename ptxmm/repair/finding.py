@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,6 +11,7 @@ from axioms.errors import EngineDefect
 from axioms.program import UnsupportedProgram
 from ptxcore.clock import OutOfTime
 from ptxmm.repair.building import REPAIR
+from ptxmm.repair.pace import Pace
 from ptxmm.repair.search import Judgement, Search, Solution, Step
 from ptxmm.repair.sites import Option, Site, Vector, Wanted, edited, edits_of
 from ptxmm.repair.subjects import Larger, Subject, judging
@@ -19,7 +19,8 @@ from ptxmm.repair.subjects import Larger, Subject, judging
 if TYPE_CHECKING:
     from ptxmm.repair.cuda.proof import Rewritten
 
-#: How long a text is looked at that is only tried to rule out more: seconds, or so many times what the first check took.
+#: How long a text is looked at that is only tried to rule out more: seconds of computing, or so many times what the first
+#: check took.
 _SOON, _TIMES = 0.3, 3
 
 
@@ -122,21 +123,21 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     """What is found in the time of the search, of the first also what follows from it as far as there is time."""
     try:
         base = subject.judge(subject.text)
-        start = time.perf_counter()
-        subject.judge(subject.text)  # again: the first one loads what it needs
+        pace = Pace()
+        with pace.measured():
+            subject.judge(subject.text)  # again: the first one loads what it needs
     except OutOfTime:
         return Answer(mode=mode, subject=subject, base=Judgement(None), most=most, stopped="out of time")
-    seconds = time.perf_counter() - start
     answer = Answer(mode=mode, subject=subject, base=base, most=most, asked=1)
     if base.holds is None or base.holds == (mode == REPAIR):
         return answer
     sites = subject.sites(mode)
 
-    limit = most if mode == REPAIR else None
+    limit, patience = most if mode == REPAIR else None, max(_SOON, _TIMES * pace.computed)
 
     def searching(sites: list[Site]) -> Search:
-        patience = max(_SOON, _TIMES * seconds)
-        return Search(sites, partial(judging, subject, sites), patience, limit, every or mode != REPAIR, told=told)
+        check = partial(judging, subject, sites)
+        return Search(sites, check, patience, limit, every or mode != REPAIR, told=told, pace=pace)
 
     every_site = sites
 

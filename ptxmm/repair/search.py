@@ -10,13 +10,13 @@ fails for another reason (a text without meaning) rules out itself alone.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import z3
 
+from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import Site, Vector
 
 #: So many times a vector that fails is tried to be made stronger. Small groups of sites that take too long are left alone.
@@ -73,7 +73,7 @@ class Search:
 
     sites: Sequence[Site]
     check: Callable[[Vector, float | None], Judgement]
-    #: Seconds for a vector that is only tried to rule out more; None: no limit.
+    #: Seconds of computing for a vector that is only tried to rule out more; None: no limit.
     patience: float | None = None
     most: int | None = None
     every: bool = True
@@ -88,16 +88,18 @@ class Search:
     #: A weaker vector held where a stronger one failed: nothing is concluded from failures then.
     upside_down: bool = False
     told: Callable[[str], None] = lambda _: None
+    pace: Pace = field(default_factory=Pace)
     _known: dict[Vector, Judgement] = field(default_factory=dict)
     #: Only what costs less is looked for.
     _least: int | None = None
 
     def judge(self, vector: Vector, patience: float | None = None) -> Judgement:
-        """The judgement of a vector, once; None where it takes longer than `patience` seconds. Raises OutOfTime."""
+        """The judgement of a vector, once; None where it takes more than `patience` seconds of computing. Raises OutOfTime."""
         known = self._known.get(vector)
         if known is None:
             self.asked += 1
-            known = self.check(vector, patience)
+            with self.pace.measured():
+                known = self.check(vector, None if patience is None else self.pace.wait(patience))
             self.told(f"{self.asked} texts checked")
             if known.holds is not None or patience is None:
                 self.undecided += known.holds is None
@@ -274,8 +276,8 @@ class Search:
         free = [s for s in range(len(self.sites)) if not self._alters(s, vector[s])]
         # What is cheap first: each solution that is ruled out so is a candidate less before the cheapest one is met.
         waiting = self._groups([s for s in free if wrong or not self.sites[s].options[-1].meets])[::-1]
-        left, end = _TRIES, time.perf_counter() + (self.patience or _LONG) * _PATIENCES
-        while waiting and left and time.perf_counter() < end:
+        left, end = _TRIES, self.pace.computed + (self.patience or _LONG) * _PATIENCES
+        while waiting and left and self.pace.computed < end:
             group = waiting.pop()
             tried = list(current)
             for s in group:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from campaigns import lengths, some
@@ -18,6 +19,7 @@ from litmus.relaxations import relaxations
 from litmus.test import Test
 from ptxcore.clock import OutOfTime
 from ptxmm.cli.main import main
+from ptxmm.repair import pace
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.search import Judgement, Search
 from ptxmm.repair.sites import Vector, edited, edits_of
@@ -288,6 +290,26 @@ def test_a_need_is_told_with_all_checks_that_fail() -> None:
     left = [step for step in found.needs if step.undecided]
     assert found.vector == strongest and left
     assert all(search.told_fully(step, found.vector).failed == ("a", "b") for step in found.needs)
+
+
+def test_patience_is_counted_in_what_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where others compute as much on the same processor, a text waits twice as long for the same work."""
+    sites = LitmusSubject(of_library("message-passing/MP+rel+acq"), How()).sites("weaken")
+    clock, waited = [0.0], list[float | None]()
+
+    def check(vector: Vector, patience: float | None) -> Judgement:
+        clock[0] += 1
+        waited.append(patience)
+        return Judgement(not any(vector), wrong=any(vector))
+
+    monkeypatch.setattr(pace, "time", SimpleNamespace(perf_counter=lambda: 2 * clock[0], process_time=lambda: clock[0]))
+    search = Search(sites, check, patience=3.0)
+    nothing = (0,) * len(sites)
+    assert search.judge(nothing, search.patience).holds
+    assert search.judge((1, *nothing[1:]), search.patience).wrong
+    assert waited == [3.0, 6.0] and search.pace.computed == 2
+    monkeypatch.setattr(pace, "time", SimpleNamespace(perf_counter=lambda: 1e3 * clock[0], process_time=lambda: 1e-3))
+    assert search.judge((2, *nothing[1:]), search.patience).wrong and search.pace.wait(3.0) == 24.0
 
 
 def test_apply_keeps_the_ends_of_lines(tmp_path: Path) -> None:

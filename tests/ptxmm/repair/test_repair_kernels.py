@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import kept
 import pytest
 
 import ptxmm
@@ -21,6 +22,7 @@ from ptxmm.repair.accesses import Strength, family, spelled, strength
 from ptxmm.repair.building import Lines
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.kernel_sites import sites
+from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.sites import Site, edited
@@ -54,6 +56,27 @@ def test_a_kernel_after_a_bug_report_is_mended(name: str) -> None:
     found = answer(f"{path}:buggy")
     assert [change.words for change in found.found[0].changes] == BUGS[name]
     assert found.found[0].minimal and found.found[0].cheapest and not found.undecided
+
+
+CORRECT = [
+    (path, variant["name"])
+    for path in kept.MUSEUM
+    for tree in [read(path).document.tree]
+    for variant in tree["variant"]
+    if "ok" in variant.get("expect", tree.get("expect", "ok"))
+]
+
+
+@pytest.mark.part(20)
+@pytest.mark.parametrize(("path", "variant"), CORRECT, ids=map(kept.named, CORRECT))
+def test_a_weakening_of_a_correct_kernel_holds(path: Path, variant: str) -> None:
+    """And the search for all of them comes to its end."""
+    test = kept.loaded(path, variant)
+    found = answered(KernelSubject(test, How()), "weaken", every=True, most=None)
+    assert found.complete and not found.undecided and (found.found or found.needs)
+    for weaker in found.found:
+        launches = tuple(replace(launch, text=weaker.text) for launch in test.launches)
+        assert ptxmm.check(replace(test, launches=launches)).verdict == "ok", weaker.text
 
 
 @pytest.fixture

@@ -56,6 +56,7 @@ def test_every_file_that_is_read_is_in_the_grammar(name: str, suffix: str, least
     assert [str(path) for path, text in read if not takes(name, text)] == []
 
 
+@pytest.mark.long
 def test_modules_that_are_not_read_are_not_in_the_grammar() -> None:
     if not SHARED.is_dir():
         pytest.skip("the collections that are shared between projects are not here")

@@ -109,6 +109,7 @@ def test_all_contents_of_many_kernels() -> None:
             assert compared(answers(solved)) == answers(forced), seed
 
 
+@pytest.mark.long
 @pytest.mark.compares(1)
 def test_what_holds_of_all_contents_holds_of_each_and_what_fails_fails_of_one() -> None:
     """`forall`, `race_free` and `terminates` hold of all contents where they hold of each; `exists`, where it holds of some."""

@@ -183,6 +183,7 @@ def test_ptxas_takes_the_kernels(text: str) -> None:
     assert ptxas.check_module(text) == []
 
 
+@pytest.mark.long
 def test_too_many_choices_are_told_at_once() -> None:
     result = decided(STEAL, 500, {"race_free": True, "forall": "done[0] >= 1"})
     assert result.verdict == "undecided"

@@ -203,6 +203,7 @@ def test_the_oldest_entries_go(place: Place, tmp_path: Path, monkeypatch: pytest
     assert place.runs == 5
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 def test_nvcc_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -44,6 +44,7 @@ def test_why_says_what_a_lock_rests_on() -> None:
     assert not re.search(r"\bc0t0\b", text)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 @pytest.mark.parametrize(
     "source",

@@ -200,7 +200,7 @@ def told(look: str) -> ptxmm.Result:
     ).check()  # fmt: skip
 
 
-@pytest.mark.part(2)
+@pytest.mark.long
 @pytest.mark.parametrize("operation", ["or.b32 %r3, [%rd1], 0;", "exch.b32 %r3, [%rd1], 0;"])
 def test_a_lane_that_tells_its_warp_may_look_by_an_atomic(operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing but an exchange that finds 1 changes anything, and that one is the last."""
@@ -212,7 +212,7 @@ def test_a_lane_that_tells_its_warp_may_look_by_an_atomic(operation: str, monkey
     assert (long.verdict, long.complete, long.states) == ("bounded", False, plain.states)
 
 
-@pytest.mark.part(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "look",
     [

@@ -63,6 +63,7 @@ def test_what_goes_wrong_in_smaller_launches_alone_is_no_answer() -> None:
     assert replayed(Runs(test, watched=True), lambda _: False) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("others", ["beside", "first", "last"])
 def test_other_threads_come_before_behind_or_beside_the_steps(others: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who is to be the first one in a round must not come behind others, nor before them who is to be the last one."""

@@ -102,6 +102,7 @@ def test_what_exploration_does_not_allow_is_noticed() -> None:
         assert shows(test, result, result.states[0]) and not shows(test, result, wrong)
 
 
+@pytest.mark.long
 def test_a_run_may_find_any_number_in_a_lane_that_is_not_there() -> None:
     """What is computed from it is another number than in the list of outcomes; what is not is none."""
     made = Kernel(

@@ -65,6 +65,7 @@ def test_another_swizzle_than_the_descriptors_is_another_product(tmp_path: Path)
     assert multiplied(written(tmp_path, "4611686293305360384", str(4611686293305360384 & ~(3 << 62))), 64) > 1
 
 
+@pytest.mark.long
 @needs_nvcc
 def test_cuda_multiplies(tmp_path: Path) -> None:
     subprocess.run(["nvcc", "-arch=sm_90a", "-ptx", "-o", tmp_path / "k.ptx", CUDA], check=True, capture_output=True)

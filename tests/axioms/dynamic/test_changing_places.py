@@ -129,6 +129,7 @@ def _compare(seeds: range) -> Counter[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.3)
 @pytest.mark.parametrize("seeds", lengths(range(60), range(100)))
 def test_few_runs_show_what_all_show(seeds: range) -> None:

@@ -196,6 +196,7 @@ def _circle(seed: int) -> KernelTest:
     return _kernel(*ctas)
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.3)
 @pytest.mark.parametrize("seeds", lengths(range(12), range(24)))
 def test_runs_say_of_generated_circles_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,7 @@ def _loaded(block: int = 384, **changed: str) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": _BULK.format(**words)}).test()
 
 
+@pytest.mark.long
 def test_a_ring_of_bulk_copies_is_decided_at_its_size() -> None:
     open_, found = by_runs(_loaded())
     assert not open_ and found.verdict == "ok"

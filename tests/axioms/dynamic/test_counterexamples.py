@@ -88,6 +88,7 @@ def test_check_asks_runs_before_the_formula() -> None:
     assert result.verdict == "no" and result.runs
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.05)
 @pytest.mark.parametrize("count", lengths(30, 60))
 def test_what_runs_show_the_formula_says(count: int) -> None:

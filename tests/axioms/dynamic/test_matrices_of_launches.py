@@ -103,6 +103,7 @@ def _compare(seeds: range) -> Counter[tuple[str, str]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.compares(1)
 @pytest.mark.parametrize("count", lengths(30, 60))
 def test_warps_together_are_judged_as_threads_one_by_one(count: int) -> None:
@@ -121,6 +122,7 @@ def test_warps_together_are_judged_as_threads_one_by_one_in_many_kernels() -> No
 _QUICK = (201, 211, 212, 213, 214)
 
 
+@pytest.mark.long
 @pytest.mark.compares(1)
 def test_one_run_says_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts: Counter[str] = Counter()

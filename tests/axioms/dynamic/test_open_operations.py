@@ -166,6 +166,7 @@ def _kernel(seed: int) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.3)
 @pytest.mark.parametrize("seeds", lengths(range(12), range(16)))
 def test_several_runs_say_of_open_operations_what_the_formula_says(
@@ -211,6 +212,7 @@ def _beside(seed: int) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.3)
 @pytest.mark.parametrize("seeds", lengths(range(8), range(16)))
 def test_several_runs_say_of_launches_at_the_same_time_what_the_formula_says(
@@ -337,7 +339,7 @@ _LAUNCHES = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.long
 @pytest.mark.parametrize("name", _LAUNCHES)
 def test_a_launch_with_open_operations_is_decided_at_its_size(name: str) -> None:
     text, grid, parts, runs = _LAUNCHES[name]

@@ -84,13 +84,14 @@ def _ring(block: str = "384", **changed: str) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": _RING.format(**{**_RIGHT, **changed})}).test()
 
 
+@pytest.mark.long
 def test_a_ring_of_buffers_is_decided_at_its_size() -> None:
     open_, found = by_runs(_ring())
     assert not open_ and found.verdict == "ok"
     assert "6,144 waits for what others write" in found.notes[0]
 
 
-@pytest.mark.part(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changed", "verdict", "line"),
     [

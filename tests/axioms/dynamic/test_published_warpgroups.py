@@ -243,7 +243,7 @@ _FEW = (
 )
 
 
-@pytest.mark.part(6)
+@pytest.mark.long
 @pytest.mark.parametrize("name", _some(_FEW, PLANTED))
 def test_each_planted_mistake_is_told(name: str) -> None:
     planted = PLANTED[name]

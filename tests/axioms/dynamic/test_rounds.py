@@ -11,6 +11,7 @@ from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
 
+@pytest.mark.long
 @pytest.mark.compares(0.5)
 @pytest.mark.parametrize("seeds", lengths(range(5), range(10)))
 def test_several_runs_say_of_rounds_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,6 +114,7 @@ def test_columns_are_given_back_once() -> None:
     assert result.verdict == "undefined" and "are deallocated; allocated are none" in told(result)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(2, OPEN))
 def test_what_is_open_is_named(name: str) -> None:
     changes, said = OPEN[name]

@@ -58,6 +58,7 @@ _OPEN = "in whose name it is read"
 _WAITED = "DONE: mbarrier.try_wait.parity.shared.b64 %p1, [done], 0; @!%p1 bra DONE;"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changes", "steps", "verdict"),
     some(6, [

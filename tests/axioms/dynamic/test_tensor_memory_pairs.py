@@ -77,6 +77,7 @@ def decided(body: str) -> tuple[str, Result]:
     return by_runs(kernel_test(body))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "left_out", "verdict"), some(18, CASES))
 def test_patterns_between_two_ctas(name: str, left_out: str, verdict: str) -> None:
     body = PATTERNS[name][0]
@@ -91,6 +92,7 @@ def test_patterns_between_two_ctas(name: str, left_out: str, verdict: str) -> No
     assert verdict == "ok" or UNORDERED in str(result.error)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arrival", "wait", "verdict"),
     some(3, [("cluster", "cluster", "ok"), ("cta", "cluster", "undefined"), ("cluster", "cta", "undefined")]),
@@ -113,6 +115,7 @@ _READ = f"@%px {MMA} @%px {COMMIT} {WAIT} {AFTER}"
 _OPEN = "in whose name it is read"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "verdict"),
     some(4, [

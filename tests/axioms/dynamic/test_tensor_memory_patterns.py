@@ -225,6 +225,7 @@ def fails(text: str, seed: int | None, ctas: int = 1) -> bool:
     return False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", lengths(2, 8))
 def test_what_is_right_goes_wrong_in_no_order(count: int) -> None:
     """Runs look for order in their schedules, in another way. What goes wrong in one of them is never right; what is said to be

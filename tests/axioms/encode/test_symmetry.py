@@ -46,7 +46,7 @@ def both_ways(test: Test, model: str = "ptx-9.0", **options: object) -> tuple[in
     return len(found), answer(broken), answer(plain)
 
 
-@pytest.mark.part(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "all_registers", "relaxed"),
     some(5, product(["ptx-6.0", "ptx-7.5", "ptx-9.0"], [False, True], [False, True])),
@@ -165,6 +165,7 @@ def programs_that_wait(draw: st.DrawFn) -> str:
     return "PTX wait\n{ x=0; y=0; f=0; t=0; }\n" + "\n".join(threads) + "\nexists (y = 1)\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("examples", lengths(15, 60))
 def test_waiting_threads_have_the_same_answers_either_way(examples: int) -> None:
     """Whether all of them end, deadlocks, races and what is undefined, also in executions that do not end."""

@@ -143,6 +143,7 @@ def test_a_reason_that_is_not_found_in_time_is_not_told_as_another(monkeypatch: 
     ]
 
 
+@pytest.mark.long
 def test_the_manual_is_cited_for_the_model_that_is_read_from_it(tmp_path: Path) -> None:
     """Sections are those of the 9.0 manual: no other model cites them, and an axiom of a user's is told as it is written."""
     sections = re.compile(r"\d+\.\d+\.\d+")

@@ -47,6 +47,7 @@ def test_a_reason_rests_on_atomics_that_are_cut_into_pieces() -> None:
     assert [(r["thread"], r["kind"]) for r in result.why["rests_on"]] == [("P0", "scope"), ("P1", "scope")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("every", lengths(15, 5))
 def test_the_library_can_be_asked_why(every: int) -> None:
     """Of what never or always occurs an axiom is told or how it comes about, in words; nothing raises."""

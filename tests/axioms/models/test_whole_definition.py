@@ -87,6 +87,7 @@ def shown(execution: Execution) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("executions", lengths(300, 800))
 def test_the_cat_file_says_what_the_definition_says(executions: int) -> None:
     counts = compare(1, executions)
@@ -115,7 +116,7 @@ def judged(number: int) -> tuple[Execution, Verdict]:
     return execution, judge(execution)
 
 
-@pytest.mark.part(2)
+@pytest.mark.long
 @pytest.mark.parametrize(("right", "wrong"), planted(WHOLE))
 def test_the_comparison_finds_small_mistakes(right: str, wrong: str) -> None:
     mistaken = compile_model(MODEL, mistake(text_of(MODEL), right, wrong))

@@ -131,6 +131,7 @@ def has_cycle(layout: CycleLayout, witness: Witness) -> bool:
     return True
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("edges", some(6, EDGES))
 def test_a_condition_is_true_in_the_executions_that_have_the_cycle(edges: str, tmp_path: Path) -> None:
     model = tmp_path / "total.cat"

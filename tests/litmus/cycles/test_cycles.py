@@ -198,6 +198,7 @@ def test_placements_are_counted_up_to_symmetry() -> None:
     )  # rotation makes the three pairs one
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "edges",
     ["Pod**,Pos**,Rfe,Fre,Coe,Rmw,Fence.*.gpu", "Pod**.rel.*,Pod**.acq.gpu,Rfe,Fre,Rmw.acq_rel.cta,DpAddrd*,DpDatadW"],

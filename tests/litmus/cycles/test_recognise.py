@@ -37,7 +37,7 @@ def same(cycle: str, places: str, test: Test) -> bool:
     return made.threads == test.threads and made.condition == test.condition
 
 
-@pytest.mark.part(2)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("edges", "options", "least"),
     [

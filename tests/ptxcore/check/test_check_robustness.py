@@ -33,6 +33,7 @@ def test_any_sequence_of_words_gets_findings_with_places(words: str, inside: boo
         assert finding.message
 
 
+@pytest.mark.long
 @given(st.text(max_size=200))
 def test_any_text_is_taken(text: str) -> None:
     assert all(d.span.line >= 1 for d in check_text(text))

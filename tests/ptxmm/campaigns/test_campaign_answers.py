@@ -82,6 +82,7 @@ def test_the_exit_status_is_that_of_what_is_known(
         assert f"{verdict}{'s' * (verdict == 'error')}\n  {test}" in out
 
 
+@pytest.mark.long
 def test_the_worst_of_all_is_told(folder: Path, tmp_path: Path) -> None:
     names, base = list(TESTS), tmp_path / "runs.db"
     assert campaign(base, folder, "--model", "ptx-7.5") == 2

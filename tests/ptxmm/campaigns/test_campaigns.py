@@ -293,7 +293,7 @@ def test_kills_lose_nothing_and_change_nothing(many: int, most: int, tmp_path: P
         assert both[0] == both[1], name
 
 
-@pytest.mark.part(2)
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_who_interrupts_keeps_what_is_there(tmp_path: Path, number: signal.Signals) -> None:
     tests, base = folder_of_tests(tmp_path / "tests", 60), tmp_path / "runs.db"

@@ -80,6 +80,7 @@ def refusals(words: list[str], capsys: pytest.CaptureFixture[str]) -> list[str]:
     return said
 
 
+@pytest.mark.long
 @needs_nvcc
 def test_the_errors_of_compiling_are_those_of_check(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran, checked = refusals([str(source), *launch(4), "--nvcc", "-arch=sm_90 -DBAD -DFACTOR=3"], capsys)

@@ -266,7 +266,7 @@ def test_the_tests_that_are_looked_at_come_by_size_each_once() -> None:
     assert len(texts) == len(set(texts)) > 200
 
 
-@pytest.mark.part(6)
+@pytest.mark.long
 @pytest.mark.compares(0.9)
 @pytest.mark.parametrize(
     "other",

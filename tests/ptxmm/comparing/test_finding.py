@@ -65,7 +65,7 @@ def test_no_smaller_test_tells_them_apart(one: str, other: str, family: Family) 
     assert len(list(again)) == len(sizes) and again.exhausted
 
 
-@pytest.mark.part(2)
+@pytest.mark.long
 @pytest.mark.compares(1.0)
 @pytest.mark.parametrize(("one", "other", "family"), some(3, SAMPLE), ids=NAMES)
 def test_from_a_minimal_test_nothing_can_be_taken(one: str, other: str, family: Family) -> None:

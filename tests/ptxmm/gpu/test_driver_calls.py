@@ -76,6 +76,7 @@ WAYS = {
 }
 
 
+@pytest.mark.long
 def test_every_way_to_launch_arrives_at_the_driver(emulated: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All in one process, one behind the other, as in a suite: what one leaves does not disturb the next."""
     assert main(["gpu", *(f"library:{name}" for name in WAYS), *SMALL]) == 0, capsys.readouterr().err
@@ -94,6 +95,7 @@ def test_every_way_to_launch_arrives_at_the_driver(emulated: Path, capsys: pytes
     assert made["cuModuleLoadDataEx"] == len(WAYS) + 1 and made["cuDevicePrimaryCtxRetain"] == 2
 
 
+@pytest.mark.long
 def test_a_kernel_begins_where_the_one_before_lets_it(emulated: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The attribute of the launch arrives, and nothing else makes kernels overlap."""
     assert main(["gpu", "library:grids+no-wait", "library:grids+one-before-the-last", *SMALL, "--launches", "8"]) == 0

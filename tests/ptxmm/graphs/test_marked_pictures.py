@@ -38,6 +38,7 @@ def check_marks(witness: Witness) -> dict[str, int]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("every", lengths(18, 6))
 def test_races_and_reasons_are_drawn_wherever_their_edges_run(every: int) -> None:
     along = dict.fromkeys(MARKS, 0)

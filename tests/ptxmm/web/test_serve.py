@@ -33,6 +33,7 @@ def members(group: int) -> list[int]:
     return found
 
 
+@pytest.mark.long
 @LINUX
 @pytest.mark.parametrize(
     ("number", "status"), some(3, [(signal.SIGKILL, -9), (signal.SIGINT, 0), (signal.SIGTERM, 143)])

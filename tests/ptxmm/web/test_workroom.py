@@ -60,6 +60,7 @@ def job(name: str, request: Any = None, seconds: float = 60.0, **more: Any) -> J
     return Job(name, request, "slow", seconds, **more)
 
 
+@pytest.mark.long
 def test_jobs_have_answers() -> None:
     async def what(room: Workroom) -> None:
         assert await asyncio.gather(*(room.ask(job("echo", i)) for i in range(8))) == list(range(8))

@@ -149,6 +149,7 @@ def test_a_matrix_is_transposed() -> None:
     compare_move(6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["m8n8.x2.trans.shared.b16", "m16n16.x1.trans.shared.b8x16.b6x16_p32"])
 def test_explored_loads_are_those_of_runs(name: str) -> None:
     memory, offsets = draw(1, 5)

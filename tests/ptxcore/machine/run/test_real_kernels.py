@@ -367,6 +367,7 @@ def drawn(count: int, low: int, high: int, kind: str = "i4") -> Any:
     return np.random.default_rng(count).integers(low, high, count).astype(kind)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_a_scan_of_a_device(seed: int | None) -> None:
     values, tile, padding = drawn(7000, -100, 100), 3072, 32
@@ -435,6 +436,7 @@ def test_a_merge_sort_of_a_device(seed: int | None) -> None:
         assert (b.get(keys) == np.sort(values)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [None, 1])
 def test_a_radix_sort_of_one_tile(seed: int | None) -> None:
     keys = drawn(1500, 0, 5000, "u8")

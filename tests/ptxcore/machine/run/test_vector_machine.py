@@ -86,6 +86,7 @@ def test_generated_kernels(part: int) -> None:
     assert instructions > 50_000
 
 
+@pytest.mark.long
 def test_the_collections_of_small_kernels() -> None:
     found: Counter[str] = Counter()
     for collection in (algebra, reductions, control, memory, floats, bits, sorting, threads, copies):

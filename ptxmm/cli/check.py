@@ -274,7 +274,7 @@ class _Run:
                     model = self._options.model
                     outcome = next(outcomes) if problem is None else _bad_path(str(item), problem, model)
                     budget.busy = True  # what is half told would be lost
-                    self._add(outcome)
+                    self._add(outcome, str(item))
                     progress.advance()
                     budget.busy = False
                     self._go_on(budget)
@@ -398,9 +398,10 @@ class _Run:
             if result.verdict not in ("error", "undecided") and result.name not in self._questions.places:
                 self._own.add(result.name)  # of the others nobody may know the name
 
-    def _add(self, outcome: Outcome) -> None:
+    def _add(self, outcome: Outcome, name: str = "") -> None:
+        """Reports an outcome. `name` is what its test was called when it was found, where its kernel was not known yet."""
         result = outcome.result
-        self._waiting[result.path] -= 1
+        self._waiting[name or result.path] -= 1
         self._ask(result)
         found = findings(result)
         self._found += found

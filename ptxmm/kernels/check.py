@@ -25,6 +25,7 @@ from ptxmm.kernels.counterexamples import UNTOLD, shown_by_runs
 from ptxmm.kernels.extent import extent, too_large
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.modules import has_dynamic
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
@@ -302,6 +303,9 @@ def _tell_undefined(question: Question, result: Result, undefined: Undefined) ->
     result.verdict, result.error = "undefined", sentence(found)
     does = [(site, f"{site.name}: {site.instruction}") for site in found.culprits if site.thread >= 0]
     result.places = [question.pointed(site.thread, site.line, what) for site, what in does]
+    bare = [l for l in question.test.launches if not l.dynamic_shared and has_dynamic(l.text)]
+    if found.beside is not None and bare:
+        result.notes.append(notes.NO_DYNAMIC)
 
 
 def _take(question: Question, decision: Decision, result: Result) -> None:

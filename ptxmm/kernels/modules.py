@@ -27,6 +27,7 @@ _PATIENCE = 300  # seconds for one compilation
 _LONGEST = 64 << 20  # bytes of a module
 _ENTRY = re.compile(r"(?<![\w$.])\.entry\s++([\w$]++)")
 _TARGET = re.compile(r"(?<![\w$.])\.target\s++(sm_\w++)")
+_DYNAMIC = re.compile(r"(?<![\w$.])\.extern\s++\.shared\b")
 #: Strings and comments; either may hold what looks like the other.
 _NO_CODE = re.compile(r'"[^"\r\n]*+"|//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
 
@@ -45,6 +46,11 @@ class Module(NamedTuple):
     def entries(self) -> list[str]:
         """The names of its kernels."""
         return list(dict.fromkeys(_ENTRY.findall(bare(self.text))))
+
+
+def has_dynamic(text: str) -> bool:
+    """Whether a module declares dynamic shared memory."""
+    return _DYNAMIC.search(bare(text)) is not None
 
 
 def bare(text: str) -> str:

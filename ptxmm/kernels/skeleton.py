@@ -8,12 +8,11 @@ import re
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.asked import Asked
-from ptxmm.kernels.modules import bare
+from ptxmm.kernels.modules import bare, has_dynamic
 from ptxmm.kernels.plain_names import shortest
 from ptxmm.kernels.takes import Taken
 
 _DIMENSIONS = r"\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?"
-_DYNAMIC = re.compile(r"\.extern\s+\.shared\b")
 _SAID_BY = {"block": "reqntid", "cluster": "reqnctapercluster"}
 _CTAS = 2
 
@@ -35,7 +34,7 @@ def skeleton(path: str, entry: str | None, folder: str) -> str:
         f"grid = {grid}  # <- CTAs",
         f"block = {block or 1}  # " + ("threads of a CTA: the kernel says so" if block else "<- threads of a CTA"),
     ]
-    if _DYNAMIC.search(bare(module.text)):
+    if has_dynamic(module.text):
         lines.append("dynamic_shared = 1024  # <- bytes of dynamic shared memory")
     if taken.parameters:
         lines += [

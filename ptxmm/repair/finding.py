@@ -53,7 +53,8 @@ class Found:
     """A repair or a weakening. `text` is the file with it, `cost` what it adds, or what is left; `bounded` that its checks
     hold within bounds of loops only; `minimal` that each step weaker was shown to fail, `cheapest` that
     nothing cheaper holds but what stands before it; `larger` says what became of a larger launch, where one was tried,
-    `enlarged` that there was time for it; `wide` that all this is of both launches, where what is cheaper holds in one only;
+    `enlarged` that there was time for it; `wide` that its barriers are of CTAs where what is cheaper has some of warps, and
+    does not hold in the larger launch, or nobody knows; `both` that all this is of both launches, as what is cheaper is not;
     `source` what the text was compiled from, with edits that compile to the changes."""
 
     changes: tuple[Change, ...]
@@ -66,6 +67,7 @@ class Found:
     larger: Larger = field(default_factory=Larger)
     enlarged: bool = False
     wide: bool = False
+    both: bool = False
     wanted: tuple[Wanted, ...] = ()
     source: Rewritten | None = None
 
@@ -145,7 +147,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     try:
         if mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
             alone.look_from_above()
-        sites = met(subject, sites, alone.best.cost if alone.best is not None and not every else None)
+        sites = met(subject, sites, alone.best.cost if alone.best is not None and not every else None, one=not every)
     except OutOfTime:
         answer.stopped = "out of time"
         answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
@@ -207,9 +209,10 @@ def _among(solution: Solution, few: Sequence[Site], sites: Sequence[Site]) -> So
     return replace(solution, vector=tuple(chosen.get(number, 0) for number in range(len(sites))), needs=needs)
 
 
-def met(subject: Subject, sites: list[Site], least: int | None = None) -> list[Site]:
+def met(subject: Subject, sites: list[Site], least: int | None = None, *, one: bool = False) -> list[Site]:
     """The sites without those barriers that, put in alone, leave threads waiting or have no meaning. Those that cost as much as
-    `least` are not looked at: something that costs as much is known."""
+    `least` are not looked at: something that costs as much is known. `one`: nor are those that cost as much as one that holds
+    by itself."""
     kept, lost = [], 0
     for number, site in enumerate(sites):
         good = [0]
@@ -219,6 +222,8 @@ def met(subject: Subject, sites: list[Site], least: int | None = None) -> list[S
                 if judged.holds is False and not judged.wrong:
                     lost += 1
                     continue
+                if judged.holds and one:
+                    least = site.options[option].cost
             good.append(option)
         left = site if len(good) == len(site.options) else site.kept(good)
         kept += [left] if left is not None else []
@@ -286,32 +291,40 @@ def _enlarge(subject: Subject, found: Found) -> None:
 
 
 def _wider(subject: Subject, sites: list[Site], found: Found, vector: Vector) -> list[Found]:
-    """Where a repair by barriers of a warp fails with more warps, and barriers of the CTA in their places hold in both
-    launches: that. What a barrier of a warp rests on is that the block is one, which is rarely what its author launches."""
+    """Where a repair by barriers of a warp fails with more warps, or is not decided there, and barriers of the CTA in their
+    places hold in both launches, or in the one that is decided: that. What a barrier of a warp rests on is that the block is
+    one, which is rarely what its author launches."""
     wide = _of_the_cta(sites, vector)
     if wide is None:
-        return []
-    _enlarge(subject, found)
-    larger = found.larger
-    if larger.holds is not False:
         return []
 
     def both(tried: Vector, patience: float | None) -> Judgement:
         judged = judging(subject, sites, tried, patience)
-        return (
-            judged
-            if not judged.holds
-            else subject.judge_on(larger, edited(subject.text, edits_of(sites, tried)), patience)
-        )
+        if not judged.holds:
+            return judged
+        return subject.judge_on(found.larger, edited(subject.text, edits_of(sites, tried)), patience)
 
     try:
-        if not both(wide, None).holds:
+        made = _least(
+            sites, partial(judging, subject, sites), wide
+        )  # first: a larger launch may take all the time there is
+        if made is None:
             return []
-        made = _found(subject, sites, Search(sites, both).least_of(wide), REPAIR, cheapest=False)
+        _enlarge(subject, found)
+        if found.larger.holds is False:
+            made = _least(sites, both, wide)
     except (EngineDefect, UnsupportedProgram, OutOfTime):
         return []
-    made.wide = True
-    return [made]
+    if made is None or found.larger.holds:
+        return []
+    wider = _found(subject, sites, made, REPAIR, cheapest=False)
+    wider.wide, wider.both = True, found.larger.holds is False
+    return [wider]
+
+
+def _least(sites: list[Site], check: Callable[[Vector, float | None], Judgement], vector: Vector) -> Solution | None:
+    """Of a vector that holds what is needed of it; None where it does not hold. Raises OutOfTime."""
+    return Search(sites, check).least_of(vector) if check(vector, None).holds else None
 
 
 def _of_the_cta(sites: list[Site], vector: Vector) -> Vector | None:

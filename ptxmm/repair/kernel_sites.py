@@ -14,6 +14,7 @@ from ptxmm.kernels.plain_names import plain
 from ptxmm.repair import costs
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.counts import count_sites
+from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import alters, gaps, loops_around, matters, start_of
 from ptxmm.repair.sites import Option, Site, TextEdit, Wanted, edited
@@ -38,8 +39,9 @@ def sites(launches: Sequence[Launch], mode: str) -> list[Site]:
     source = Source(text)
     found: list[Site] = []
     threads = max(prod(launch.block) for launch in launches)
-    for name, body in bodies(text, {launch.entry for launch in launches}):
-        found += _of_body(body, lines, _place(name, launches), mode, source, threads)
+    entries = {launch.entry for launch in launches}
+    for name, body in bodies(text, entries):
+        found += _of_body(body, lines, _place(name, launches), mode, source, threads, called=name not in entries)
     return accepted(text, found, errors(text))
 
 
@@ -78,7 +80,7 @@ def _place(name: str, launches: Sequence[Launch]) -> Place:
 
 
 def _of_body(
-    body: Sequence[AnyStatement], lines: Lines, place: Place, mode: str, source: Source, threads: int
+    body: Sequence[AnyStatement], lines: Lines, place: Place, mode: str, source: Source, threads: int, *, called: bool
 ) -> Iterator[Site]:
     layout = Layout(lines, table=False)
     for statement in body:
@@ -94,11 +96,16 @@ def _of_body(
         else:
             yield from _taken_away(statement, body, place, layout, source)
     if mode == REPAIR:
+        ways = [Divergence(body, clusters=clusters) for clusters in (False, True)]
         for i in gaps(body):
-            yield from _put_in(body, i, place, layout, source)
+            apart = [called or way.parts(i) for way in ways]  # who calls, and where, is not known
+            yield from _put_in(body, i, place, layout, source, apart)
 
 
-def _put_in(body: Sequence[AnyStatement], i: int, place: Place, layout: Layout, source: Source) -> Iterator[Site]:
+def _put_in(
+    body: Sequence[AnyStatement], i: int, place: Place, layout: Layout, source: Source, apart: Sequence[bool]
+) -> Iterator[Site]:
+    """What may be put in before a statement; `apart`: not all threads may come there, of a CTA and of a cluster."""
     start = start_of(body[i])
     offset = layout.put(start, "")[0]
 
@@ -116,7 +123,7 @@ def _put_in(body: Sequence[AnyStatement], i: int, place: Place, layout: Layout, 
     for name, price, level, kind in _MEETINGS:
         if level in place.scopes:
             there = ((name, price),)
-            altered = alters(body, kind)
+            altered = apart[kind == "cluster"] or alters(body, kind)
             yield from alone_site(place.who, start[0], offset, there, put, loops, source, True, altered, between)
 
 

@@ -27,7 +27,8 @@ def next_larger(test: KernelTest, warps: bool = False) -> KernelTest | None:
         if any(argument is None for argument in given):
             return None
         params = tuple(argument for argument in given if argument is not None)
-        launches.append(replace(launch, grid=shape[0], block=shape[1], params=params))
+        shared = launch.dynamic_shared * _product(shape[1]) // _product(launch.block)
+        launches.append(replace(launch, grid=shape[0], block=shape[1], params=params, dynamic_shared=shared))
     checks = tuple(check for check in test.checks if check.kind in PROPERTIES) or (Check("race_free"),)
     return replace(test, launches=tuple(launches), checks=checks, expect=("ok",))
 

@@ -1,12 +1,13 @@
 """How long to wait for what is to compute for some seconds.
 
 A text that is only tried to rule out more has some patience. In seconds that pass, it would be less work where others compute
-on the same processors, and what is found would hang on them. So it is counted in seconds that this process computes, and
-waits are as much longer as they were found to be.
+on the same processors, and what is found would hang on them. So it is counted in seconds that this process computes, and those
+that it started, and waits are as much longer as they were found to be.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,12 +25,12 @@ class Pace:
     @contextmanager
     def measured(self) -> Iterator[None]:
         """The work inside counts."""
-        passed, computed = time.perf_counter(), time.process_time()
+        passed, computed = time.perf_counter(), _computed()
         try:
             yield
         finally:
             self._passed += time.perf_counter() - passed
-            self._computed += time.process_time() - computed
+            self._computed += _computed() - computed
 
     @property
     def computed(self) -> float:
@@ -41,3 +42,8 @@ class Pace:
         if not self._computed:
             return seconds
         return seconds * min(_MOST, max(1.0, self._passed / self._computed))
+
+
+def _computed() -> float:
+    """Seconds that this process has computed, and those that it has started and that have ended."""
+    return sum(os.times()[:4])

@@ -18,6 +18,7 @@ from ptxmm.repair.sites import Site, Vector, Wanted, edited, edits_of
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
+    from axioms.witness.result import Undefined
     from litmus.test import Condition, Test
     from ptxmm.kernels.test import KernelTest
     from ptxmm.repair.cuda.proof import Rewritten
@@ -256,8 +257,21 @@ def _forbidden(condition: Condition) -> Condition:
 _BY_EXECUTION = frozenset({"not exists", "~exists", "never", "forall", "race_free", "no_trap", "assertions"})
 
 
+#: Instructions that wait for others: what is wrong with how they are met is so by all that stand there.
+_MEETING = ("bar.", "barrier.")
+
+
+def _in_an_execution(undefined: Undefined | None, as_before: bool) -> bool:
+    """Whether what has no meaning has none in an execution that weaker texts have, too: by a race, or because an instruction of
+    the text as it is, which is no barrier, still does there what it must not."""
+    if undefined is None:
+        return False
+    does = [site.instruction for site in undefined.culprits]
+    return bool(undefined.flag) or (as_before and bool(does) and not any(i.startswith(_MEETING) for i in does))
+
+
 def of_result(result: Result, asked: bool = True, rule: str = "") -> Judgement:
-    """What a result says of a changed text. `rule`: the one that was broken by the text as it is."""
+    """What a result says of a changed text. `rule`: the one that was broken by the text as it is; empty for none."""
     checks = [c for c in result.checks if asked or c.kind in ("race_free", "no_deadlock", "terminates", "no_trap")]
     failed = tuple(dict.fromkeys(c.text for c in checks if c.holds is False))
     wrong = any(c.holds is False and not c.hangs and c.kind in _BY_EXECUTION for c in checks)
@@ -266,10 +280,8 @@ def of_result(result: Result, asked: bool = True, rule: str = "") -> Judgement:
         undecided = tuple(dict.fromkeys(c.text for c in checks if c.holds is None))
         return Judgement(False, wrong, failed, waits=waits, undecided=undecided)
     if result.verdict == "undefined":
-        raced = result.undefined is not None and bool(
-            result.undefined.flag
-        )  # in an execution that weaker texts have, too
-        return Judgement(False, raced, ("undefined",), reason=result.error or "undefined")
+        reason = result.error or "undefined"
+        return Judgement(False, _in_an_execution(result.undefined, reason == rule), ("undefined",), reason=reason)
     if result.stopped or result.verdict in ("undecided", "error") or any(c.holds is None for c in checks):
         return Judgement(None, reason=result.error or "undecided")
     if not result.of_kernel and not result.positive + result.negative:

@@ -68,7 +68,7 @@ def _for_its_launch(answer: Answer, found: Found) -> str:
     """Why a repair that fails in a larger launch is one all the same."""
     if found.larger.holds is not False:
         return ""
-    if answer.found[0].wide:
+    if answer.found[0].both:
         return "; repair 1 holds there, too"
     return "; a kernel that is written for the launch given may be right all the same"
 
@@ -110,7 +110,7 @@ def title(answer: Answer, number: int, found: Found) -> str:
     proven = "holds within the bounds of loops, which is no proof" if found.bounded else "proven by check"
     if answer.mode == REPAIR:
         least = "; nothing of it can be left out or weaker" if found.minimal else "; whether less would do is not known"
-        proven += " on both launches" * found.wide
+        proven += " on both launches" * found.both
         first = "" if found.cheapest else "; there may be a cheaper one"
         return f"repair {number}: {edits}, cost {found.cost}, {proven}{least}{first}"
     most = "; nothing more can be weaker" if found.minimal else "; whether more can be weaker is not known"
@@ -143,7 +143,8 @@ def _end(answer: Answer) -> Iterator[str]:
     elif answer.undecided:
         yield f"{_counted(answer.undecided, 'text')} undecided: {more} {looked}"
     elif answer.found and answer.found[0].wide:
-        yield f"repair 2 is the cheapest of the changes considered, on the launch given alone; --all lists the others {looked}"
+        alone = ", on the launch given alone" if answer.found[0].both else ""
+        yield f"repair 2 is the cheapest of the changes considered{alone}; --all lists the others {looked}"
     elif not answer.complete:
         yield f"the cheapest of the changes considered; --all lists the others {looked}"
     elif answer.found:

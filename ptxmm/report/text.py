@@ -118,7 +118,8 @@ class TextReport:
     def _notes(self, result: Result, *, brief: bool = False) -> list[str]:
         notes = []
         if result.verdict in ("undecided", "undefined") and result.error:
-            brief = brief or (result.verdict == "undefined" and undefined_by_race(result))  # told below
+            told_below = undefined_by_race(result) or (result.of_kernel and bool(causes(result)))
+            brief = brief or (result.verdict == "undefined" and told_below)
             notes.append(plain(result.error if brief else result.trouble))
         if result.verdict == "error":
             notes.append("see the message")

@@ -168,10 +168,16 @@ def wrapped(line: str, width: int) -> list[str]:
 
 
 def causes(result: Result) -> list[Cause]:
-    """What to look at first, each once: what caused checks to fail, or the first race where these name none."""
+    """What to look at first, each once: what caused checks to fail, or the first race where these name none, or what has no
+    meaning."""
     found = dict.fromkeys(c for check in failing(result) for c in check.causes)
     if not found and result.races:
         found = dict.fromkeys(result.races[0].causes)
+    if not found and result.undefined is not None:
+        does = [site for site in result.undefined.culprits if site.thread >= 0]
+        if len(does) == len(result.places):
+            pairs = zip(does, result.places, strict=True)
+            found = dict.fromkeys(Cause(spot, f"{site.name} does this", site.instruction) for site, (spot, _) in pairs)
     return list(found)
 
 

@@ -72,6 +72,10 @@ def followed(loop: Loop) -> str:
     return f"the loop at {where} was unrolled at most {loop.iterations} time{'s' * (loop.iterations != 1)}"
 
 
+#: Of an access beside what there is, in a module that declares dynamic shared memory.
+NO_DYNAMIC = (
+    "the launch gives none of the dynamic shared memory that the module declares: dynamic_shared, or --dynamic-shared"
+)
 #: Of a kernel with claims about its execution only.
 NOT_ASKED = "not asked: what the kernel computes (a check forall, exists or never says it)"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from files import PTX
@@ -12,6 +13,7 @@ from files import PTX
 import ptxmm
 from ptxcore.diagnostics import InputError
 from ptxmm.cli.main import main
+from ptxmm.cli.options import FORMATS
 from ptxmm.kernels.annotations import AnnotatedFile
 from ptxmm.kernels.asked import UNCLAIMED
 from ptxmm.kernels.cuda_source import element, heads
@@ -243,6 +245,28 @@ def test_from_nothing_to_an_answer(here: Path, capsys: pytest.CaptureFixture[str
     assert [line.split() for line in printed.split("\n")[1:4]] == [
         ["holds", "race_free"], ["holds", "terminates"], ["holds", "no_trap"],
     ]  # fmt: skip
+
+
+def test_a_launch_without_the_dynamic_shared_memory_of_its_module_says_so(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PTX.replace(".visible .entry", ".extern .shared .align 16 .b8 s[];\n.visible .entry")
+    Path("k.ptx").write_text(text.replace("    ret;", "    st.shared.u32 [s], %r1;\n    ret;"), encoding="utf-8")
+    words = ["check", "k.ptx", "--grid", "1", "--block", "1", "--arg", "x=u32[1]", "--arg", "n=1"]
+    assert main(words) == 1
+    assert "gives none of the dynamic shared memory" in capsys.readouterr().out
+    assert main([*words, "--dynamic-shared", "4"]) == 0
+    assert "dynamic" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_kernel_that_is_the_only_one_is_told_once(here: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its name is not known before it is read. No report says that something was not run."""
+    words = ["check", "k.ptx", "--grid", "1", "--block", "1", "--arg", "x=u32[1]", "--arg", "n=1", "--format", form]
+    assert main([*words, "--junit", "a.xml", "--sarif", "a.sarif"]) == 0
+    said = [capsys.readouterr().out, *(Path(name).read_text(encoding="utf-8") for name in ("a.xml", "a.sarif"))]
+    assert not any("not run: " in text for text in said), said
+    assert ElementTree.fromstring(said[1]).get("tests") == "1"
 
 
 @pytest.mark.parametrize(

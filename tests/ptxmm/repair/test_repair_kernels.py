@@ -11,6 +11,7 @@ import kept
 import pytest
 
 import ptxmm
+from axioms.witness.result import Site, Undefined
 from ptxcore.syntax.reader import read_module
 from ptxcore.syntax.tree import Instruction
 from ptxmm.cli.main import main
@@ -25,9 +26,11 @@ from ptxmm.repair.kernel_sites import sites
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.layout import Layout
-from ptxmm.repair.sites import Site, edited
+from ptxmm.repair.sites import Site as Place
+from ptxmm.repair.sites import edited
 from ptxmm.repair.subject_of import subject_of
-from ptxmm.repair.subjects import How, LitmusSubject
+from ptxmm.repair.subjects import How, LitmusSubject, of_result
+from ptxmm.result import Result
 
 ROOT = Path(__file__).resolve().parents[3]
 MUSEUM, GATE = (ROOT / "tests" / "kernels" / folder for folder in ("museum", "gate"))
@@ -115,6 +118,10 @@ def test_the_next_larger_launch_has_memory_for_its_threads() -> None:
     sizes = [(p.elements, q.elements) for p, q in zip(test.launches[0].params, larger.launches[0].params, strict=True)
              if isinstance(p, Buffer) and isinstance(q, Buffer)]  # fmt: skip
     assert sizes == [(1, 2), (4, 6), (4, 6)]
+    own, more = (replace(test.launches[0], grid=grid, dynamic_shared=24) for grid in ((1, 1, 1), (2, 1, 1)))
+    for launch, shared in ((own, 48), (more, 24)):  # dynamic shared memory is that of a block
+        enlarged = next_larger(replace(test, launches=(launch,)))
+        assert enlarged is not None and enlarged.launches[0].dynamic_shared == shared
     assert {c.kind for c in larger.checks} <= {"race_free", "no_deadlock", "terminates", "no_trap"}
     alone = next_larger(replace(test, launches=tuple(replace(l, grid=(1, 1, 1)) for l in test.launches), checks=()))
     assert (
@@ -177,6 +184,56 @@ def test_what_a_barrier_of_a_warp_rests_on_is_tried(
     assert "block 64" in found[-1].larger.words
 
 
+#: Threads meet at a barrier object, of which one of them may not have heard yet.
+UNHEARD = """.version 9.0
+.target sm_90
+.address_size 64
+.shared .align 8 .b64 m;
+.visible .entry k()
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<5>;
+	.reg .b64 %rd<4>;
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r2, %ntid.x;
+	mov.u32 %r3, m;
+	setp.ne.u32 %p1, %r1, 0;
+	@%p1 bra $READY;
+	mbarrier.init.shared.b64 [%r3], %r2;
+$READY:
+	mbarrier.arrive.shared.b64 %rd1, [%r3];
+$WAIT:
+	mbarrier.test_wait.shared.b64 %p2, [%r3], %rd1;
+	@!%p2 bra $WAIT;
+	ret;
+}
+"""
+
+
+def test_what_is_used_before_it_is_certainly_there_is_waited_for(tmp_path: Path) -> None:
+    """A text that has no meaning since a barrier object need not be there rules out what is no stronger, as an execution does:
+    some ten texts are asked of, and not each of the others by itself."""
+    (tmp_path / "k.ptx").write_text(UNHEARD, encoding="utf-8")
+    path = tmp_path / "k.toml"
+    path.write_text('ptx = "k.ptx"\nentry = "k"\ngrid = 1\nblock = 2\ncheck.race_free = true\n', encoding="utf-8")
+    found = answer(str(path))
+    assert found.base.wrong is False and found.base.failed == ("undefined",)
+    assert [one.changes[0].words.split(" ")[0] for one in found.found][-1] == "bar.warp.sync"
+    assert found.asked < found.options and not found.undecided and not found.upside_down
+
+
+@pytest.mark.parametrize(
+    ("instruction", "wrong"), [("mbarrier.arrive.shared.b64 %rd1, [%r3]", True), ("bar.sync 0, 33", False)]
+)
+def test_a_rule_that_is_broken_as_before_is_broken_by_weaker_texts_unless_at_a_barrier(
+    instruction: str, wrong: bool
+) -> None:
+    undefined = Undefined("a rule", (Site(0, "P0", 3, instruction),))
+    result = Result(path="k", name="k", model="m", verdict="undefined", error="a rule", undefined=undefined)
+    assert of_result(result, rule="a rule").wrong == wrong
+    assert not of_result(result).wrong and not of_result(result, rule="another one").wrong
+
+
 def test_nothing_of_the_correct_lock_can_be_weaker(lock: Path) -> None:
     found = answer(f"{lock}:correct", "weaken")
     assert found.complete and not found.found and found.status == 1
@@ -223,10 +280,10 @@ def test_options_are_refused_as_if_each_were_checked_alone(
 ) -> None:
     """And modules are read a few times for it, and not once for each option."""
     launches = ptxmm.load(f"{GATE / name / 'test.toml'}:buggy").launches
-    text, known, asked = launches[0].text, list[list[Site]](), list[str]()
+    text, known, asked = launches[0].text, list[list[Place]](), list[str]()
     together, errors = kernel_sites.accepted, kernel_sites.errors
 
-    def kept(text: str, found: list[Site], wrong: int) -> list[Site]:
+    def kept(text: str, found: list[Place], wrong: int) -> list[Place]:
         known.append(found)
         return together(text, found, wrong)
 

@@ -108,6 +108,8 @@ def _of_state(
 
     asked = in_state(made, state)
     result = ptxmm.check(asked, model, timeout=timeout, why=True, witnesses=False)
+    if result.verdict == "no" and not result.positive and result.complete:  # nothing ends, so that nothing ends so
+        return False, ("no execution of the test ends",)
     if result.verdict == "ok":
         lines = (
             result.why["text"]
@@ -115,7 +117,7 @@ def _of_state(
             else [f"no execution ends with {write_proposition(asked.condition.proposition)}"]
         )
         return False, tuple(lines)
-    return (True if result.verdict == "no" else None), ()
+    return (True if result.verdict == "no" and result.positive else None), ()
 
 
 def in_state(made: Module, state: dict[str, int]) -> Test:

@@ -181,6 +181,17 @@ def test_a_state_that_the_model_forbids_is_told_with_the_execution_it_needs(
     assert "fake (12080)" in capsys.readouterr().out
 
 
+def test_a_state_of_a_test_that_never_ends_under_the_model_is_forbidden(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That no execution ends is no counterexample to "no execution ends so"."""
+    (tmp_path / "none.cat").write_text('"none"\nempty rf as nothing-is-read\n', encoding="utf-8")
+    words = ["gpu", MP, "--simulate", "--launches", "2", "--model", str(tmp_path / "none.cat")]
+    assert main(words) == 1
+    said = capsys.readouterr().out
+    assert "FORBIDDEN, and seen" in said and "no execution of the test ends" in said and "are allowed" not in said
+
+
 def test_a_ptxas_that_is_not_there_is_told(
     library: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -287,8 +287,6 @@ def _refuse(op: Op) -> None:
         raise NotAlike
     if form.mnemonic in _ACCESSES and scope_of(op.use) is None:
         raise NotAlike
-    if form.kind == "value" and any(p.role == "memory" for p in form.pattern.parameters):
-        raise NotAlike
 
 
 def _joined(one: Value | None, other: Value) -> Value:

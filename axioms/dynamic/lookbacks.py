@@ -286,15 +286,24 @@ class Ways:
                 places.setdefault(place, []).append(i)
         after: list[_At | _Stop] = list(stops)
         for place, met in places.items():
-            if sum(1 << self._threads[i].lane for i in met) != place[-1] & self._of.running:
-                continue
-            how, _ = self._launch.collective(stops[met[0]].op)
-            brought = {self._threads[i].lane: stops[i].brings for i in sorted(met, key=lambda i: self._threads[i].lane)}
-            results = how.form.meaning(how, Lanes(brought, _undetermined))
-            for i in met:
-                answered = results[self._threads[i].lane]
+            for i, answered in self._answers(place[-1], met, stops).items():
                 after[i] = self._threads[i].executes(stops[i].at, answer=() if answered is None else answered)
         return None if all(one is other for one, other in zip(after, stops, strict=True)) else tuple(after)
+
+    def _answers(self, mask: Any, met: Sequence[int], stops: Sequence[_Stop]) -> dict[int, Any]:
+        """What an instruction of a warp gives each of the threads that have met at it, none where others have to come. Raises
+        NotConfluent where that cannot be told."""
+        lanes = {self._threads[i].lane: i for i in met}
+        how, _ = self._launch.collective(stops[met[0]].op)
+        try:
+            if sum(1 << lane for lane in lanes) != mask & self._of.running:
+                return {}
+            results = how.form.meaning(
+                how, Lanes({lane: stops[lanes[lane]].brings for lane in sorted(lanes)}, _undetermined)
+            )
+        except Exception:  # a mask or a lane that nobody knows, or what has no meaning
+            raise NotConfluent from None
+        return {i: results[lane] for lane, i in lanes.items()}
 
     def _replayed(self, begins: _Together) -> tuple[_Stop, ...]:
         """Where the run comes to, by what its threads have found. Raises NotConfluent where they do not read just that."""

@@ -111,15 +111,15 @@ class Expression:
 
     def truth(self, resolve: Resolver) -> Value:
         """The truth value of "it is not zero". Raises ExpressionError for operators that a type does not have."""
-        return _truth(_typed(self.node, resolve))
+        return _truth(typed(self.node, resolve))
 
 
 def whole_number(node: Node) -> int | None:
     """The value of a constant, None where it is a floating-point one. Raises ExpressionError where something is named."""
-    value = _typed(node, _no_names)
+    value = typed(node, _no_names)
     if value.type.is_float:
         return None
-    number = _as(value, Type("s", 64)).value
+    number = converted(value, Type("s", 64)).value
     assert isinstance(number, int), "without names, all is known"
     return terms.signed(number, 64)
 
@@ -131,12 +131,13 @@ def _no_names(element: Element) -> Typed:
 # Types and terms.
 
 
-def _typed(node: Node, resolve: Resolver) -> Typed:
+def typed(node: Node, resolve: Resolver) -> Typed:
+    """The value of an expression, and its type. Raises ExpressionError for operators that a type does not have."""
     if isinstance(node, Number):
         return node.typed
     if isinstance(node, Element):
         return resolve(node)
-    operands = [_typed(o, resolve) for o in node.operands]
+    operands = [typed(o, resolve) for o in node.operands]
     op = node.op
     if op in ("&&", "||"):
         join = terms.all_of if op == "&&" else terms.any_of
@@ -154,11 +155,11 @@ def _typed(node: Node, resolve: Resolver) -> Typed:
         return _float_operation(node, op, a, b)
     if op in _INTEGER:
         return Typed(_INTEGER[op](a.value, b.value, a.type.width, a.type.kind == "s"), a.type)
-    return Typed(_COMPARISONS[op](a.value, b.value, a.type.width, a.type.kind == "s"), _TRUTH)
+    return Typed(COMPARISONS[op](a.value, b.value, a.type.width, a.type.kind == "s"), _TRUTH)
 
 
-def _truth(typed: Typed) -> Value:
-    value, type_ = typed
+def _truth(one: Typed) -> Value:
+    value, type_ = one
     if type_ is _TRUTH:
         return value
     if type_.is_float:
@@ -170,11 +171,11 @@ def _form(type_: Type) -> str:
     return str(type_)
 
 
-def _promoted(typed: Typed) -> Typed:
+def _promoted(one: Typed) -> Typed:
     """After C's promotions: `int` at least, and 16-bit floats as floats."""
-    if typed.type.is_float:
-        return _as(typed, FLOAT) if typed.type.width < 32 else typed
-    return _as(typed, INT) if typed.type.width < 32 else typed
+    if one.type.is_float:
+        return converted(one, FLOAT) if one.type.width < 32 else one
+    return converted(one, INT) if one.type.width < 32 else one
 
 
 def _balanced(a: Typed, b: Typed) -> tuple[Typed, Typed]:
@@ -187,17 +188,18 @@ def _balanced(a: Typed, b: Typed) -> tuple[Typed, Typed]:
         width = max(a.type.width, b.type.width)
         unsigned = any(t.type == ("u", width) for t in (a, b))
         common = Type("u" if unsigned else "s", width)
-    return _as(a, common), _as(b, common)
+    return converted(a, common), converted(b, common)
 
 
-def _as(typed: Typed, target: Type) -> Typed:
-    value, source = typed
+def converted(one: Typed, target: Type) -> Typed:
+    """A value as C converts it; a float becomes no integer."""
+    value, source = one
     if source == target:
-        return typed
+        return one
     if target.is_float:
         if source.is_float:
             return Typed(floats.fconvert(_form(source), _form(target), value), target)
-        widened = _as(typed, Type(source.kind, max(32, source.width))).value
+        widened = converted(one, Type(source.kind, max(32, source.width))).value
         return Typed(floats.from_integer(_form(target), widened, max(32, source.width), source.kind == "s"), target)
     if source.width >= target.width:
         return Typed(terms.extract(value, target.width - 1, 0), target)
@@ -226,10 +228,10 @@ def _shift(node: OperatorExpression, op: str, a: Typed, b: Typed) -> Typed:
     a, b = _promoted(a), _promoted(b)
     width = a.type.width
     if b.type.width > width:  # what is lost above would shift everything out
-        low = _as(b, Type("u", width)).value
+        low = converted(b, Type("u", width)).value
         count = terms.ite(terms.eq(terms.lshr(b.value, width, b.type.width), 0), low, width, width)
     else:
-        count = _as(b, Type("u", width)).value
+        count = converted(b, Type("u", width)).value
     if op == "<<":
         return Typed(terms.shl(a.value, count, width), a.type)
     shift = terms.ashr if a.type.kind == "s" else terms.lshr
@@ -256,7 +258,7 @@ _INTEGER: dict[str, _Rule] = {
     "|": lambda a, b, w, s: terms.bit_or(a, b, w),
     "^": lambda a, b, w, s: terms.bit_xor(a, b, w),
 }
-_COMPARISONS: dict[str, _Rule] = {
+COMPARISONS: dict[str, _Rule] = {
     "==": lambda a, b, w, s: terms.eq(a, b),
     "!=": lambda a, b, w, s: terms.ne(a, b),
     "<": lambda a, b, w, s: terms.slt(a, b, w) if s else terms.ult(a, b, w),

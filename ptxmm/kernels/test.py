@@ -99,9 +99,10 @@ def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:
 
 
 def trouble_with(expression: Expression, parameters: tuple[Parameter, ...]) -> ExpressionError | None:
-    """The first name that means nothing, or operator that its operands do not have."""
+    """The first name that means nothing, operator that its operands do not have, or comparison that asks nothing."""
     from ptxcore.diagnostics import nearest
     from ptxcore.values import terms
+    from ptxmm.kernels.vacuous import refuse_vacuous
 
     known = {p.name: p for p in parameters}
 
@@ -137,6 +138,7 @@ def trouble_with(expression: Expression, parameters: tuple[Parameter, ...]) -> E
 
     try:
         expression.truth(resolve)
+        refuse_vacuous(expression.node, resolve)
     except ExpressionError as error:
         return error
     return None

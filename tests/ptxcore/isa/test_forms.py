@@ -173,6 +173,9 @@ def test_every_form_is_complete() -> None:
             assert form.pattern.slots is not None
             machine = form.kind in ("nothing", "jump", "call", "return")  # which has their meaning
             assert bool(form.untold) is (form.run is None and not machine), form
+            assert form.kind != "value" or all(p.role != "memory" for p in form.pattern.parameters), (
+                form
+            )  # it computes only
             assert gates(f"{form.version} {form.target}")
             for gate in (*form.needs.values(), *form.manual.values(), *([form.until] if form.until else ())):
                 assert gates(gate)

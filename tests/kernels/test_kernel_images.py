@@ -58,7 +58,7 @@ def test_a_texture_that_nobody_writes_is_filtered(engine: str) -> None:
 @pytest.mark.long
 def test_what_a_filter_rounds_is_any_value_and_told() -> None:
     texture = {**_TEXTURE, "init": [1.0, 2.0, 0.1, 5.0]}
-    result = copying(texture, forall=["o[0] == 1.5", "o[1] == 1.05"]).check()
+    result = copying(texture, forall=["o[0] == 1.5", "o[1] == 1.05f"]).check()
     assert [check.holds for check in result.checks] == [True, False]
     assert any("taken to be any value" in note for note in result.notes)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from kept import EXAMPLES, GATE, MUSEUM
+from kept import EXAMPLES, GATE, MUSEUM, tree_of
 from tensor_clauses import clauses
 
 import ptxmm
@@ -21,7 +21,6 @@ from ptxmm.checker import Checker, Outcome
 from ptxmm.findings import findings
 from ptxmm.kernels.files import Variant
 from ptxmm.kernels.test import KernelTest
-from ptxmm.kernels.toml import read
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHES = sorted((ROOT / "tests" / "kernels" / "launches").glob("*/test.toml"))
@@ -71,7 +70,7 @@ def failing() -> tuple[Failing, ...]:
 
 def _kernels() -> Iterator[Failing]:
     for path in (*EXAMPLES, *MUSEUM, *GATE, *LAUNCHES):
-        tree = read(path).document.tree
+        tree = tree_of(path)
         for variant in tree.get("variant", [{"name": ""}]):
             if "ok" not in variant.get("expect", tree.get("expect", "ok")):
                 yield Failing(_relative(path), variant["name"])

@@ -39,6 +39,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--junit", "all.xml", "--sarif", "./all.xml"], "--sarif ./all.xml is the file of --junit"),
+        (["--junit", "link.litmus"], "--junit link.litmus is a test of this run"),
+        (["--sarif", "f", "--write-baseline", "f"], "--write-baseline f is the file of --sarif"),
+        (["--cache", "good.litmus"], "--cache good.litmus is a test of this run"),
+    ],
+)
+def test_nothing_is_written_over_a_report_or_a_test(
+    folder: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "link.litmus").symlink_to("good.litmus")
+    assert main(["check", "good.litmus", *words]) == 2
+    assert capsys.readouterr().err == f"ptxmm check: error: {said}: what is there would be lost\n"
+    assert (folder / "good.litmus").read_text(encoding="utf-8").startswith("PTX MP")
+    assert sorted(path.name for path in folder.iterdir()) == ["good.litmus", "link.litmus", "weak.litmus"]
+    assert main(["check", "good.litmus", "--junit", os.devnull, "--sarif", os.devnull]) == 0
+
+
 def timeless(text: str) -> str:
     return re.sub(r'time="[\d.]+"|: [\d.]+,?$', "", text, flags=re.MULTILINE)
 

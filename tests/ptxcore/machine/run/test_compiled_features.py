@@ -70,6 +70,7 @@ def test_functions_of_doubles(device: Device) -> None:
     np.testing.assert_allclose(out, expected, rtol=1e-13)
 
 
+@pytest.mark.long
 def test_functions_of_floats(device: Device) -> None:
     x, out = ANGLES.astype("f4"), np.zeros((8, 16), "f4")
     run(device, "floats", 8, x, out)

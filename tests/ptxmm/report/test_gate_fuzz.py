@@ -211,9 +211,9 @@ def check_pytest(pytester: pytest.Pytester, seed: int, count: int) -> None:
     for failure in failures(seed, count):
         if not failure.options and not failure.crashes:  # no such options here, and no workers of its own
             groups.setdefault((failure.timeout, failure.model), []).append(failure)
-    for g, ((timeout, model), some) in enumerate(groups.items()):
+    for g, ((timeout, model), group) in enumerate(groups.items()):
         top = pytester.path / str(g)
-        for i, failure in enumerate(some):
+        for i, failure in enumerate(group):
             (top / str(i)).mkdir(parents=True)
             failure.write(top / str(i))
         (top / "good.litmus").write_text(good_test(Random(g)), encoding="utf-8")
@@ -226,7 +226,7 @@ def check_pytest(pytester: pytest.Pytester, seed: int, count: int) -> None:
         )  # fmt: skip
         assert result.ret == 1
         failed = {m[1] for m in re.finditer(r"^FAILED (\S+)::", result.stdout.str(), re.MULTILINE)}
-        for i, failure in enumerate(some):
+        for i, failure in enumerate(group):
             assert f"{g}/{i}/{failure.path}" in failed, (failure, sorted(failed))
             compared(failure)
         assert (f"{g}/good.litmus" in failed) == bool(timeout or model)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from axioms.dynamic.findings import Open, Party, Race
 from axioms.dynamic.shadow import CONSTANT, Access
+from axioms.dynamic.sums import is_sum
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Code, Op
@@ -38,7 +39,13 @@ def scope_of(use: Use) -> str | None:
 
 def commuting(functions: Iterable[Code], op: Op, how: Use) -> str:
     """What an atomic operation does, where such operations may come in any order and nobody uses the result; else empty."""
-    return f"{how.op}.{how.type}" if commutative(how) and results_unused(functions, op) else ""
+    return done(how) if results_unused(functions, op) else ""
+
+
+def done(how: Use) -> str:
+    """What an atomic operation does that commutes with its like, but for how sums of floating-point numbers are rounded
+    (`axioms.dynamic.sums`); empty where it does not."""
+    return f"{how.op}.{how.type}" if commutative(how) or is_sum(how) else ""
 
 
 def conflict(first: Party, second: Party, before: Access, access: Access, where: str, *, exact: bool) -> Race | Open:

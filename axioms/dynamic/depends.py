@@ -7,6 +7,7 @@ computed from what is told by the code alone, instruction by instruction, the sa
     a place        holds what any instruction that writes there in the run has stored
     a load         from a buffer gives its contents, and what its places hold
     a product      of matrices that the manual leaves open gives what nothing determines
+    a sum          by atomic operations, too, where it is rounded as their order has it
 
 and the run says where each instruction has accessed memory (`axioms.dynamic.recording`). Suppose that with other contents a
 thread does something else, and take the first such thing, in the order of the run. Up to there all threads have executed the
@@ -38,6 +39,7 @@ _JUDGED = frozenset(("e", "f"))
 #: Instructions that compute of their kind, and have effects on nothing but registers; and values that are no such.
 _COMPUTE = frozenset(("mma", "wmma", "movmatrix", "getctarank", "isspacep", "mapa", "createpolicy", "stacksave"))
 _NOT_COMPUTED = frozenset(("cp", "mbarrier", "multimem", "suld", "sured", "sust", "tensormap", "tex", "tld4"))
+_ATOMIC = frozenset(("atom", "red"))
 #: Instructions that copy within memory, of which the run says where; and those that multiply what registers and memory hold.
 _COPIES, _MULTIPLIES = frozenset(("cp", "tensormap")), "wgmma"
 #: The registers that are multiplied.
@@ -65,17 +67,23 @@ _BROUGHT: Mapping[str, str] = {"shfl": "a", "vote": "a", "match": "a", "redux": 
 
 
 class Read(NamedTuple):
-    """An instruction of a launch (by number) that reads contents of a buffer; or (`buffer` is empty) a product of matrices of
-    which the manual leaves open what it is, or an allocation of Tensor Memory, of which it leaves open where it is."""
+    """An instruction of a launch (by number) that reads contents of a buffer; or (`buffer` is empty) gives something open."""
 
     buffer: str
     launch: int
     op: Op
 
     @property
-    def is_address(self) -> bool:
-        """Whether it is an allocation."""
-        return self.op.use.form.mnemonic == _TENSORS and "alloc" in self.op.use.form.first.split()
+    def kind(self) -> str:
+        """`contents`; or an `allocation` of Tensor Memory, of which the manual leaves open where it is, a `sum` of
+        floating-point numbers by atomic operations, which is rounded as their order has it, or a `product` of matrices, of
+        which the manual leaves open what it is."""
+        form = self.op.use.form
+        if self.buffer:
+            return "contents"
+        if form.mnemonic == _TENSORS and "alloc" in form.first.split():
+            return "allocation"
+        return "sum" if form.mnemonic in (*_ATOMIC, *_COPIES) else "product"
 
 
 class Ran(NamedTuple):
@@ -127,7 +135,7 @@ class Dependence:
         while self._pass():
             pass
         found = self._reads_in(self._sinks)
-        found += [read for read in self._reads_in(self._addresses) if not read.is_address and read not in found]
+        found += [read for read in self._reads_in(self._addresses) if read.kind != "allocation" and read not in found]
         self.deciding = found
 
     def buffers(self) -> frozenset[str]:
@@ -189,9 +197,7 @@ class Dependence:
         self._addresses.update(dict.fromkeys(registers(s for a in _tensor_addresses(op) for s in _slots(a))))
         places, own = self._places(launch, ran, code, op)
         mnemonic = op.use.form.mnemonic
-        updates = mnemonic in ("atom", "red", *_COPIES) or (
-            mnemonic == _TENSORS and op.use.form.first not in _TENSOR_MOVES
-        )
+        updates = mnemonic in (*_ATOMIC, *_COPIES) or (mnemonic == _TENSORS and op.use.form.first not in _TENSOR_MOVES)
         stores = bool(places) and (updates or not op.targets)
         results = registers(writes(op, carry) if op.call is None else ())
         if id(op.instruction) in ran.searched:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from axioms.dynamic.accesses import LEVELS, ORDERING, commutative, commuting, conflict, scope_of
+from axioms.dynamic.accesses import LEVELS, ORDERING, commuting, conflict, done, scope_of
 from axioms.dynamic.clocks import Arrival, Clocks, Instance
 from axioms.dynamic.clusters import Clusters
 from axioms.dynamic.copies import Agent, Copies
@@ -18,6 +18,7 @@ from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped, step
 from axioms.dynamic.live import Live
 from axioms.dynamic.phases import Phases
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
+from axioms.dynamic.sums import Sums, is_sum
 from axioms.dynamic.tensors import Tensors
 from axioms.dynamic.waiting import Hand, Look, Place, Read, Written, behind, leading
 from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
@@ -36,11 +37,9 @@ _LOOK = 16
 
 
 class Determinate:
-    """Watches one launch (`ptxcore.machine.run.watched.Watcher`). `accesses` and `meetings` count what was checked.
-
-    `exact`: nothing so far could order accesses but program order and barriers, so that what is unordered here is so in the
-    model; else it may only seem so.
-    """
+    """Watches one launch (`ptxcore.machine.run.watched.Watcher`). `accesses` and `meetings` count what was checked. `exact`:
+    nothing so far could order accesses but program order and barriers, so that what is unordered here is so in the model; else
+    it may only seem so."""
 
     #: Whether the run stands for all executions alone; of several runs, phases and asynchronous operations are not looked at.
     alone = True
@@ -78,6 +77,7 @@ class Determinate:
         self.clusters = Clusters(self)
         self.tensor_memories = Tensors(self)
         self.performing: Agent | None = None
+        self.sums = Sums()
         #: By the identities of segments of shared memory, the numbers of their CTAs.
         self._owners: dict[int, int] = {}
         #: By the number of an instruction, what its accesses are.
@@ -133,7 +133,7 @@ class Determinate:
         if commutes is None:
             functions = thread.launch.program.functions.values()
             commutes = self._commutes[thread.op] = commuting(functions, thread.instruction, how)
-        value = write(0)[0] if how.op == "add" and commutes else None
+        value = self.sums.operand(thread, how, address, size, write) if commutes else None
         self._access(thread, "A", address, size, commutes, value)
         return None
 
@@ -245,7 +245,9 @@ class Determinate:
 
     def copied(self, copy: Told | WatchedProduct, kind: str, address: int, size: int) -> None:
         how = copy.agent.party.op.use
-        commutes = f"{how.op}.{how.type}" if kind == "A" and commutative(how) else ""
+        commutes = done(how) if kind == "A" else ""
+        if commutes and is_sum(how):
+            self.sums.hangs(copy.agent.party.op)
         self.copies.accesses(copy.agent, kind, copy.thread.segment(address), size, commutes)
 
     def tensors(self, thread: WatchedThread, how: Use) -> Tensors:

@@ -12,6 +12,7 @@ from axioms.dynamic.noted import Again, Event, Quiet, Spot, takers_of
 from axioms.dynamic.noting import WIDE, Noting, on
 from axioms.dynamic.plan import Name
 from axioms.dynamic.shadow import CLOSES, CONSTANT, COUNTED, ORDERED, Access
+from axioms.dynamic.sums import is_sum
 from axioms.dynamic.waiting import Hand, Read
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.liveness import results_unused
@@ -181,8 +182,10 @@ class OneOfSeveral(Noting):
         function: Any,
     ) -> None:  # fmt: skip
         """An atomic operation that goes on equally, as far as is known, whatever it finds."""
-        whole = _of_integers(how) and how.op in _COMMUTE
         old = self._value(thread, spot)
+        whole = _of_integers(how) and how.op in _COMMUTE
+        if lead is on and is_sum(how):
+            whole = self.sums.exact((id(spot.segment), spot.first), how.type, old, write(0)[0])
         if lead is not on and lead(old) is None:
             raise self._escalate(thread, spot)
         commutes = f"{how.op}.{how.type}" if whole else str(function)

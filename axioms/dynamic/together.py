@@ -16,6 +16,7 @@ from axioms.dynamic.findings import Open, Party, Race, Stopped, step
 from axioms.dynamic.log import Accessed, Conflict, Log, Region
 from axioms.dynamic.rows import Rows
 from axioms.dynamic.shadow import CONSTANT, Access
+from axioms.dynamic.sums import Sums, is_sum
 from ptxcore.machine.ir.windows import LOCAL
 from ptxcore.machine.lower.ops import Code, ExecutableModule, Op
 from ptxcore.machine.run.special import WARP
@@ -81,6 +82,7 @@ class Together:
         #: By barrier and CTA, instances that not all threads of the CTA have waited for.
         self._last: dict[int, dict[int, _Instance]] = {}
         self._batches = self._conflicts = 0
+        self.sums = Sums()
 
     @property
     def commuted(self) -> bool:
@@ -141,9 +143,17 @@ class Together:
         else:
             if region.stride == 0 and how.strong not in ("gpu", "sys"):
                 raise Irregular(op.name)  # whose threads need not be in each other's scope
+            if is_sum(op.use):
+                self._adds(accesses)
             found = self.log.update(a, how.commutes)
         if found is not None:
             self._tell(self._conflict(found, how, accesses, region))
+
+    def _adds(self, accesses: Accesses) -> None:
+        """Sums of floating-point numbers, in the order of the threads."""
+        each = np.broadcast_arrays(accesses.places, accesses.operands[0], accesses.read)
+        for place, addend, found in zip(*(values.tolist() for values in each), strict=True):
+            self.sums.add((id(accesses.area), place), accesses.op, found, addend)
 
     def _tell(self, why: Race | Open) -> None:
         """A conflict: if it is no race, one that comes later is one all the same, since this run is an execution. Raises

@@ -15,7 +15,7 @@ from ptxcore.machine.run.clusters import ChosenClusters
 from ptxmm.kernels.several import Several
 from ptxmm.kernels.watched_run import STUCK, WatchedRun, is_certain, open_buffers, shows
 from ptxmm.kernels.whole_answers import tell_all, tell_failed
-from ptxmm.kernels.whole_contents import ContentsOfRuns
+from ptxmm.kernels.whole_contents import OPEN_KINDS, ContentsOfRuns
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
@@ -80,7 +80,11 @@ def decide_by_choices(
         contents = ContentsOfRuns(test, ran.recorded, [ran.state], places)
         if more := contents.open_decision():
             return more
-        if any(contents.open_in(check) or contents.products_in(check) for check in test.checks):
+        if any(
+            contents.open_in(check) or contents.open_sources(check, kind)
+            for check in test.checks
+            for kind in OPEN_KINDS
+        ):
             return told.left_open("rounding", "")
         accesses = sum(w.accesses for w in ran.watchers)
         states += [ran.state] if ran.state not in states else []

@@ -74,6 +74,7 @@ def watched_run(
             watcher.readings = readings
             watchers[number:] = [watcher]
             recording = Recording(watcher)
+            watcher.sums.noted = recording.products
             recording.makes_clusters = clusters
             recorded[number] = recorded[number]._replace(recording=recording)
             return recording
@@ -83,6 +84,7 @@ def watched_run(
         together = Together(program, launch.entry, size)
         watchers.append(together)
         batches = Batches(together)
+        together.sums.noted = batches.products
         recorded[number] = recorded[number]._replace(recording=batches)
         return Watchers(batches, single)
 

@@ -174,7 +174,9 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     accesses, meetings, waits = (sum(getattr(w, n) for w in ran.watchers) for n in ("accesses", "meetings", "waits"))
     copies = sum(w.copies.issued for w in ran.watchers if isinstance(w, Determinate))
     commuted = any(w.commuted for w in ran.watchers)
-    result.notes.append(told.counted(threads_of(test), accesses, meetings, waits, copies, commuted=commuted))
+    result.notes.append(
+        told.counted(threads_of(test), accesses, meetings, waits, copies, commuted=commuted, rounded=contents.rounded())
+    )
     looking = [w for w in ran.watchers if isinstance(w, Confluent) and w.found]
     if looking:
         result.notes.append(told.looked_back(sum(len(w.found) for w in looking), sum(w.ways for w in looking)))

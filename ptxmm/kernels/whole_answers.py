@@ -11,7 +11,7 @@ from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.runs import State, truth
 from ptxmm.kernels.several import Several
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.kernels.whole_contents import ContentsOfRuns
+from ptxmm.kernels.whole_contents import OPEN_KINDS, ContentsOfRuns
 from ptxmm.result import Checked, Result, observation_of
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
@@ -59,10 +59,13 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns) -> None:
         existential = check.kind == "exists" or not check.wanted
         state = next((s for s in states if truth(test, check, s) is existential), None)
         open_ = contents.open_in(check) if state is None else []
-        if products := contents.products_in(check):
+        sums = contents.open_sources(check, "sum") if state is None else []
+        if products := contents.open_sources(check, "product"):
             checked.message = told.of_products(checked.text, products)
-        elif addresses := contents.products_in(check, addresses=True):
+        elif addresses := contents.open_sources(check, "allocation"):
             checked.message = told.of_addresses(checked.text, addresses)
+        elif sums:
+            checked.message = told.of_sums(checked.text, sums)
         elif open_:
             checked.message = told.of_contents(checked.text, open_)
         else:
@@ -74,7 +77,7 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns) -> None:
     if result.verdict == "undecided":
         result.error = next(c.message for c in result.checks if c.holds is None)
     result.listed_all = not any(
-        contents.open_in(check) or contents.products_in(check) or contents.products_in(check, addresses=True)
+        contents.open_in(check) or any(contents.open_sources(check, kind) for kind in OPEN_KINDS)
         for check in test.checks
     )
     result.states, result.complete, result.runs = list(map(declared.state, states)), True, len(contents.states)

@@ -16,6 +16,10 @@ from ptxmm.words import whole as told
 FILLS = (0, 0xFF)
 
 
+#: By kinds of what is open, the words for what hangs on it (`ptxmm.words.whole.OPEN`).
+OPEN_KINDS = {"allocation": "address", "sum": "sum", "product": "rounding"}
+
+
 class ContentsOfRuns:
     """What a run that ended, and stands for all executions with its contents, says of other contents. `states` are final values
     with contents that have no bit in common."""
@@ -40,11 +44,11 @@ class ContentsOfRuns:
 
     def open_product(self) -> str:
         """Why the run stands for nothing but itself, where what threads do hangs on a product of which the manual leaves open
-        what it is; else empty."""
+        what it is, or on a sum that hangs on the order of atomic operations; else empty."""
         if not any(ran.recording.products for ran in self.recorded):
             return ""
         read = next((read for read in self.dependence.deciding if not read.buffer), None)
-        return "" if read is None else told.left_open("address" if read.is_address else "rounding", self._place(read))
+        return "" if read is None else told.left_open(OPEN_KINDS[read.kind], self._place(read))
 
     def open_decision(self) -> str:
         """Why the run does not stand for all contents of the buffers that may hold anything, or for all that products may be;
@@ -69,19 +73,17 @@ class ContentsOfRuns:
                     found.add(element.name)  # not written, or not all of it
         return sorted(found)
 
-    def products_in(self, check: Check, *, addresses: bool = False) -> list[str]:
-        """The products of which the manual leaves open what they are, on which the values hang that a check speaks of: where
-        they are. `addresses`: the allocations of Tensor Memory instead."""
+    def open_sources(self, check: Check, kind: str) -> list[str]:
+        """What gives something open on which the values hang that a check speaks of, of one `Read.kind`: where it is."""
         elements = check.expression.elements() if check.expression is not None else ()
         names = dict.fromkeys(e.name for e in elements if e.index is not None)
-        return list(
-            dict.fromkeys(
-                self._place(read)
-                for name in names
-                for read in self.dependence.held(name)
-                if not read.buffer and read.is_address is addresses
-            )
-        )
+        found = (read for name in names for read in self.dependence.held(name))
+        return list(dict.fromkeys(self._place(read) for read in found if read.kind == kind))
+
+    def rounded(self) -> bool:
+        """Whether some sum of atomic operations hangs on their order."""
+        ops = (op for ran in self.recorded for op in ran.recording.products.values())
+        return any(Read("", 0, op).kind == "sum" for op in ops)
 
     def _place(self, read: Read) -> str:
         return str(self.places.of(read.launch, read.op, self.recorded[read.launch].program))

@@ -18,6 +18,7 @@ OPEN = {
     "unmasked": "an instruction of a warp without a member mask",
     "unknown": "a value that nothing determines",
     "rounding": "a sum of products of matrices, of which the manual leaves open in which order it is added and rounded",
+    "sum": "a sum of floating-point numbers by atomic operations, which may be rounded in another way in another order",
     "asynchronous": "an asynchronous operation whose effects are open",
     "mbarrier": "an operation on an mbarrier object whose phase is open",
     "warpgroup": "a product of a warpgroup, of which only some threads come behind what it reads",
@@ -47,13 +48,16 @@ OPEN = {
 }
 
 
-def counted(threads: int, accesses: int, meetings: int, waits: int, copies: int, *, commuted: bool) -> str:
-    """The note of a test that one run decides."""
+def counted(
+    threads: int, accesses: int, meetings: int, waits: int, copies: int, *, commuted: bool, rounded: bool
+) -> str:
+    """The note of a test that one run decides; `rounded`: sums hang on the order of atomic operations."""
     order = ["program order", *["barriers"] * bool(meetings), *[f"{waits:,} waits for what others write"] * bool(waits)]
     order += [f"the completion of {copies:,} asynchronous operations"] * bool(copies)
     ordered = " and ".join(filter(None, (", ".join(order[:-1]), order[-1])))
     one = "s" * (len(order) == 1)
     but = ", but atomic operations that commute" if commuted else ""
+    but += ", or whose order decides nothing but how a sum is rounded" if commuted and rounded else ""
     each = (
         f"each of {meetings:,} barriers and collective operations"
         if meetings > 1
@@ -120,9 +124,7 @@ def of_places(text: str, elements: list[str]) -> str:
 
 def of_tickets(text: str, elements: list[str]) -> str:
     """Why a check of values is not decided by a run up to the order of its tickets."""
-    more = len(elements) - _MOST_PLACES
-    named = ", ".join(elements[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
-    return f"{text}: not decided, since {named} may have other values where atomic operations come in another order"
+    return f"{text}: not decided, since {_named(elements)} may have other values where atomic operations come in another order"
 
 
 def ticketed(threads: int, accesses: int, taken: list[tuple[str, int, str]]) -> str:
@@ -232,6 +234,11 @@ def contents(free: list[str], deciding: dict[str, list[str]]) -> str:
 _MOST_PLACES = 3
 
 
+def _named(places: list[str]) -> str:
+    more = len(places) - _MOST_PLACES
+    return ", ".join(places[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
+
+
 def other_contents(buffer: str, place: str) -> str:
     """The note of a test of which one run does not decide what happens with other contents."""
     decides = "decides an address, a branch or a count"
@@ -250,11 +257,17 @@ def of_contents(text: str, buffers: list[str]) -> str:
 
 def of_products(text: str, places: list[str]) -> str:
     """What is not known of a check whose values are computed from products of which the manual leaves open what they are."""
-    more = len(places) - _MOST_PLACES
-    named = ", ".join(places[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
     return (
-        f"{text}: not decided, since it is about values that depend on sums of products of matrices ({named}), of which the "
-        "manual leaves open in which order they are added and rounded"
+        f"{text}: not decided, since it is about values that depend on sums of products of matrices ({_named(places)}), of "
+        "which the manual leaves open in which order they are added and rounded"
+    )
+
+
+def of_sums(text: str, places: list[str]) -> str:
+    """What is not known of a check whose values are computed from sums that hang on the order of atomic operations."""
+    return (
+        f"{text}: not decided, since it is about values that depend on sums of floating-point numbers ({_named(places)}), "
+        "which may be rounded in another way where atomic operations come in another order"
     )
 
 

@@ -174,7 +174,9 @@ class Asked:
             self.order.access(places, size, self.numbers(who), "atomic")
         old, new, writes = modified(area.view(size), places, count, update, operands, a, self.rank(who))
         if self.watcher is not None:
-            self._tell(op, "atomic", who, a, size, area, places, read=old, written=new, writes=writes)
+            self._tell(
+                op, "atomic", who, a, size, area, places, read=old, written=new, writes=writes, operands=operands
+            )
         return old
 
     def _split(self, a: Any, who: Any, each: Any, gives: bool = True) -> Any:

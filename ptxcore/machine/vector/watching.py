@@ -21,9 +21,10 @@ Values = Any
 
 class Accesses(NamedTuple):
     """What threads access by one instruction. `kind`: `read`, `write`, or `atomic` (then `read` has the old values, `written`
-    the new ones, and `writes` is False where nothing is written, as by a failed comparison). `size` counts the bytes of one
-    element; an instruction on vectors has `parts` of them behind each other, and a tuple of arrays in `read` or `written`.
-    `area` is the stretch of memory, and `places` where in it, in units of `size` times `parts` bytes, one or as many."""
+    the new ones, `operands` what makes them of the old ones, and `writes` is False where nothing is written, as by a failed
+    comparison). `size` counts the bytes of one element; an instruction on vectors has `parts` of them behind each other, and a
+    tuple of arrays in `read` or `written`. `area` is the stretch of memory, and `places` where in it, in units of `size` times
+    `parts` bytes, one or as many."""
 
     op: Op
     kind: str
@@ -36,6 +37,7 @@ class Accesses(NamedTuple):
     read: Any = None
     written: Any = None
     writes: Any = True
+    operands: Any = ()
 
 
 class Watcher(Protocol):

@@ -10,9 +10,12 @@ from axioms.dynamic.sums import is_sum
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Code, Op
+from ptxcore.machine.run.watched import WatchedThread
 
 #: Atomic operations of integers whose order decides nothing but what they return.
 _COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
+#: Of an atomic operation that commutes with those that do the same.
+SAME = "same"
 #: What levels of `membar` are as scopes.
 LEVELS = {"gl": "gpu"}
 #: Semantics by which an access may order others.
@@ -38,8 +41,34 @@ def scope_of(use: Use) -> str | None:
 
 
 def commuting(functions: Iterable[Code], op: Op, how: Use) -> str:
-    """What an atomic operation does, where such operations may come in any order and nobody uses the result; else empty."""
-    return done(how) if results_unused(functions, op) else ""
+    """What an atomic operation does, where nobody uses the result and such operations may come in any order: with all their
+    like, or (`SAME`) with those that have the same operands. Else empty."""
+    return (done(how) or SAME) if results_unused(functions, op) else ""
+
+
+class Commuting:
+    """What atomic operations do, where they may come in any order: of the instructions of a launch, by their numbers."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def of(self, thread: WatchedThread, how: Use) -> str:
+        """Whatever it is, those that do it with the same operands come to the same in any order. Empty where it is open."""
+        known = self._known.get(thread.op)
+        if known is None:
+            functions = thread.launch.program.functions.values()
+            known = self._known[thread.op] = commuting(functions, thread.instruction, how)
+        if known != SAME:
+            return known
+        operands = [thread.value(source) for source in thread.instruction.sources[1:] if source is not None]
+        if any(type(operand) is not int for operand in operands):
+            return ""
+        return stored(operands[0]) if how.op == "exch" else f"{how.op}.{how.type} {operands}"
+
+
+def stored(value: int) -> str:
+    """What a store does, beside others."""
+    return f"store {value}"
 
 
 def done(how: Use) -> str:

@@ -18,7 +18,6 @@ the end is the same but for what CTAs have of their own, which has changed place
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from axioms.dynamic.accesses import scope_of
@@ -29,7 +28,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.liveness import writes
 from ptxcore.machine.lower.ops import Code, Op, Source
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 
 #: Memory is followed by so many bytes, in bits.
 _GRANULE = 2
@@ -344,9 +343,7 @@ class InAnyPlace(OneOfSeveral):
         self._note(thread, address, size)
         super().writes(thread, address, size, value)
 
-    def updates(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> int | None:
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
         self._note(thread, address, size)
         return super().updates(thread, how, address, size, write)
 

@@ -6,7 +6,7 @@ known, each look-back must be confluent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from axioms.dynamic.clocks import Table
@@ -19,7 +19,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 
 #: Below lie the state spaces but `.global`.
 _WINDOWS = 1 << GLOBAL_BITS
@@ -58,9 +58,7 @@ class Confluent(Determinate):
         self._ends(thread.number)
         super().writes(thread, address, size, value)
 
-    def updates(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> int | None:
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
         self._ends(thread.number)
         return super().updates(thread, how, address, size, write)
 

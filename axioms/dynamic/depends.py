@@ -7,7 +7,7 @@ computed from what is told by the code alone, instruction by instruction, the sa
     a place        holds what any instruction that writes there in the run has stored
     a load         from a buffer gives its contents, and what its places hold
     a product      of matrices that the manual leaves open gives what nothing determines
-    a sum          by atomic operations, too, where it is rounded as their order has it
+    strong writes  that may come in any order give so what they leave there, where that is not the same in each
 
 and the run says where each instruction has accessed memory (`axioms.dynamic.recording`). Suppose that with other contents a
 thread does something else, and take the first such thing, in the order of the run. Up to there all threads have executed the
@@ -75,15 +75,14 @@ class Read(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """`contents`; or an `allocation` of Tensor Memory, of which the manual leaves open where it is, a `sum` of
-        floating-point numbers by atomic operations, which is rounded as their order has it, or a `product` of matrices, of
-        which the manual leaves open what it is."""
+        """`contents`; or an `allocation` of Tensor Memory, of which the manual leaves open where it is, what strong writes
+        leave in memory as their `order` has it, or a `product` of matrices, of which the manual leaves open what it is."""
         form = self.op.use.form
         if self.buffer:
             return "contents"
         if form.mnemonic == _TENSORS and "alloc" in form.first.split():
             return "allocation"
-        return "sum" if form.mnemonic in (*_ATOMIC, *_COPIES) else "product"
+        return "order" if form.mnemonic in ("st", *_ATOMIC, *_COPIES) else "product"
 
 
 class Ran(NamedTuple):
@@ -198,6 +197,7 @@ class Dependence:
         places, own = self._places(launch, ran, code, op)
         mnemonic = op.use.form.mnemonic
         updates = mnemonic in (*_ATOMIC, *_COPIES) or (mnemonic == _TENSORS and op.use.form.first not in _TENSOR_MOVES)
+        updates = updates or id(op.instruction) in ran.recording.products
         stores = bool(places) and (updates or not op.targets)
         results = registers(writes(op, carry) if op.call is None else ())
         if id(op.instruction) in ran.searched:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from axioms.dynamic.accesses import LEVELS, ORDERING, commuting, conflict, done, scope_of
+from axioms.dynamic.accesses import LEVELS, ORDERING, Commuting, conflict, done, scope_of, stored
 from axioms.dynamic.clocks import Arrival, Clocks, Instance
 from axioms.dynamic.clusters import Clusters
 from axioms.dynamic.copies import Agent, Copies
@@ -26,7 +26,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread
+from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Write
 
 #: Below lie the state spaces but `.global`.
 _WINDOWS = 1 << GLOBAL_BITS
@@ -45,6 +45,8 @@ class Determinate:
     alone = True
     #: Whether all pairs of strong accesses, each in the other's scope, are settled elsewhere.
     settled = False
+    #: Whether strong writes may come in any order, also where they leave something else then.
+    mixes = False
     readings: frozenset[str] = frozenset()  # of the manual (`axioms.models.options`)
 
     def __init__(self, size: int) -> None:
@@ -80,9 +82,8 @@ class Determinate:
         self.sums = Sums()
         #: By the identities of segments of shared memory, the numbers of their CTAs.
         self._owners: dict[int, int] = {}
-        #: By the number of an instruction, what its accesses are.
         self._strong: dict[int, str] = {}
-        self._commutes: dict[int, str] = {}
+        self._commuting = Commuting()
 
     @property
     def commuted(self) -> bool:
@@ -126,13 +127,8 @@ class Determinate:
         else:
             self._access(thread, "W", address, size, value=value)
 
-    def updates(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> int | None:
-        commutes = self._commutes.get(thread.op)
-        if commutes is None:
-            functions = thread.launch.program.functions.values()
-            commutes = self._commutes[thread.op] = commuting(functions, thread.instruction, how)
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
+        commutes = self._commuting.of(thread, how)
         value = self.sums.operand(thread, how, address, size, write) if commutes else None
         self._access(thread, "A", address, size, commutes, value)
         return None
@@ -152,6 +148,8 @@ class Determinate:
         strong = self._scope_of(thread)
         if id(segment) in self.phases.objects:
             self.phases.touched(thread, segment, first, size)
+        if strong and kind == "W" and type(value) is int:
+            commutes = stored(value)
         access = self.shade(thread, kind, segment, first, size, commutes)
         if (strong or kind != "R") and strong != CONSTANT and (strong or id(segment) in self.places):
             self._communicate(thread, access, segment, value)
@@ -167,19 +165,21 @@ class Determinate:
         before = (shadow.read if kind == "R" else shadow.write if kind == "W" else shadow.update)(access)
         if before is not None:
             raise self._unordered(thread, before, access, shadow.name)
+        if shadow.takes_mixed():
+            self.sums.hangs(thread.instruction)
         return access
 
     def shadow_of(self, segment: Segment) -> Shadow:
         shadow = self.shadows.get(id(segment))
         if shadow is None:
-            shadow = self.shadows[id(segment)] = Shadow(self.clocks, segment.name, settled=self.settled)
+            shadow = self.shadows[id(segment)] = Shadow(
+                self.clocks, segment.name, settled=self.settled, mixes=self.mixes
+            )
         return shadow
 
     # mbarrier objects: what they ask (`axioms.dynamic.phases`).
 
-    def operates(
-        self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> int | None:
+    def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> int | None:
         if address & ~_SHARED_OFFSET != thread.shared:
             if kind not in ("arrive", "arrive_drop", "expect_tx", "complete_tx"):
                 raise self.leaves(thread, "cluster")

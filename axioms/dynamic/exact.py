@@ -16,7 +16,6 @@ came there last goes on first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 from axioms.dynamic.clocks import Table
@@ -27,7 +26,7 @@ from axioms.dynamic.plan import Known, Script
 from axioms.dynamic.shadow import Access
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.thread import Asleep
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 
 #: Instructions that access memory by elements as wide as they say.
 _SCALARS = frozenset(("ld", "st", "atom", "red"))
@@ -81,9 +80,7 @@ class Exact(OneOfSeveral):
             self._comes_late(thread.number)
         super().writes(thread, address, size, value)
 
-    def updates(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> int | None:
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
         if self._late == "operation":
             self._comes_late(thread.number)
         return super().updates(thread, how, address, size, write)

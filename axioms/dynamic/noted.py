@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from axioms.dynamic.clocks import Clocks
 from axioms.dynamic.cycles import Step
 from axioms.dynamic.plan import Bytes, Name, Takers
 from axioms.dynamic.waiting import Hand, Place, Read
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 
 
 class Again(BaseException):
@@ -41,7 +40,7 @@ class Event:
     time: int = 0
     hands: tuple[Hand, ...] = ()
     lead: Callable[[int], object] | None = None
-    write: Callable[[Any], tuple[Any, Any]] | None = None
+    write: Write | None = None
     step: Step | None = None
 
     def __post_init__(self) -> None:
@@ -99,7 +98,7 @@ class Quiet:
     thread: WatchedThread
     spot: Spot
     read: Read
-    write: Callable[[Any], tuple[Any, Any]] | None
+    write: Write | None
 
     def determinate(self, clocks: Clocks) -> bool:
         """Whether it does, with all other writes of the run."""

@@ -18,7 +18,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 
 _COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
 
@@ -151,9 +151,7 @@ class OneOfSeveral(Noting):
         if not spot.place.write(written, self.clocks):
             raise self._undetermined(thread, access, spot.segment)
 
-    def updates(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> int | None:
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
         found = self._strong_spot(thread, "A", address, size)
         if found is None:
             return super().updates(thread, how, address, size, write)
@@ -166,7 +164,8 @@ class OneOfSeveral(Noting):
         self.together = False
         lead = self._lead(thread) if used else on
         operands = tuple(thread.value(s) for s in thread.instruction.sources[1:] if s is not None)
-        function = (how.op, how.type, operands) if how.op != "cas" else None
+        does = how.op, how.type, operands
+        function = does if how.op != "cas" else None
         spot.alike = spot.alike and function is not None and spot.function in (None, function)
         spot.function = function
         if spot.mode == ORDERED:
@@ -174,12 +173,12 @@ class OneOfSeveral(Noting):
         if spot.mode == COUNTED:
             self._takes(thread, how, spot, size, lead, write)
         else:
-            self._updates_quietly(thread, how, spot, size, lead, write, function)
+            self._updates_quietly(thread, how, spot, size, lead, write, does)
         return None
 
     def _updates_quietly(
         self, thread: WatchedThread, how: Use, spot: Spot, size: int, lead: Callable[[int], object], write: Any,
-        function: Any,
+        does: tuple[Any, ...],
     ) -> None:  # fmt: skip
         """An atomic operation that goes on equally, as far as is known, whatever it finds."""
         old = self._value(thread, spot)
@@ -188,14 +187,14 @@ class OneOfSeveral(Noting):
             whole = self.sums.exact((id(spot.segment), spot.first), how.type, old, write(0)[0])
         if lead is not on and lead(old) is None:
             raise self._escalate(thread, spot)
-        commutes = f"{how.op}.{how.type}" if whole else str(function)
+        commutes = f"{how.op}.{how.type}" if whole else str(does)
         access = self.shade(thread, "A", spot.segment, spot.first, size, commutes)
         number, place = thread.number, spot.place
         if lead is not on:
             read = Read(number, access.time, old, access.strong, lead)
             place.locate(read, self.clocks)
             read.own = len(place.writes)  # to be noted below
-            self.quiet.append(Quiet(thread, spot, read, write if function is not None else None))
+            self.quiet.append(Quiet(thread, spot, read, write if how.op != "cas" else None))
         self._note_write(thread, access, spot, _operand(how, write))
 
     def _takes(
@@ -393,6 +392,6 @@ def _of_integers(how: Use) -> bool:
     return how.type[:1] in "usb" and how.type[1:].isdecimal()
 
 
-def _operand(how: Use, write: Callable[[Any], tuple[Any, Any]]) -> Any:
+def _operand(how: Use, write: Write) -> Any:
     """What an atomic operation adds; None where it does something else."""
     return write(0)[0] if how.op == "add" and _of_integers(how) else None

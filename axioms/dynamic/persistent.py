@@ -8,7 +8,7 @@ alone, and no two rounds touch each other's memory, that is of no matter: the ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.lower.liveness import results_unused, writes
 from ptxcore.machine.lower.ops import Code, Op, Source
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.values.terms import mask
 
 _WINDOWS = 1 << GLOBAL_BITS
@@ -119,9 +119,7 @@ class Persistent(Determinate):
         else:
             worker.since.append((kind, first, first + size, thread.number))
 
-    def updates(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> Any:
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
         used = self._used.get(thread.op)
         if used is None:
             functions = thread.launch.program.functions.values()

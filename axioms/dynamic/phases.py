@@ -7,7 +7,6 @@ forgotten before it looks, and where a no leads back to look again just so. docs
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from axioms.dynamic.clocks import Arrival, Table
@@ -28,7 +27,7 @@ from ptxcore.isa.mbarrier import (
 from ptxcore.machine.lower.liveness import operands_read, reads, writes
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.values.terms import signed, sub
 
 if TYPE_CHECKING:
@@ -159,9 +158,7 @@ class Phases:
 
     # Operations.
 
-    def operates(
-        self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> int | None:
+    def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> int | None:
         """An operation on an object is about to take place. Gives what a wait finds that is to say no."""
         segment, offset = thread.segment(address)
         if kind == "init":
@@ -402,7 +399,7 @@ class _Refused(Copying):
 
     __slots__ = ()
 
-    def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
+    def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
         if kind != "wait":
             self.ended()
         self.watcher.reads(self, address, SIZE)

@@ -13,7 +13,7 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.surroundings import Cta
 from ptxcore.machine.run.tensor_memory import TensorMemory
-from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Watcher
+from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Watcher, Write
 from ptxcore.machine.run.watched_tensors import Watcher as OfTensors
 from ptxcore.machine.vector.watching import Accesses
 from ptxcore.machine.vector.watching import Watcher as OfBatches
@@ -108,15 +108,11 @@ class Recording:
         self._note(thread, address, size)
         self.watcher.writes(thread, address, size, value)
 
-    def updates(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> None:
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> None:
         self._note(thread, address, size)
         self.watcher.updates(thread, how, address, size, write)
 
-    def operates(
-        self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> Any:
+    def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> Any:
         if not self._performing:
             self._note(thread, address, 8)
         return self.watcher.operates(thread, kind, how, address, write)

@@ -60,9 +60,11 @@ class Cell:
 class Shadow:
     """Of one segment of memory. `later` is asked whether an access is ordered before what a thread does now."""
 
-    def __init__(self, clocks: Clocks, name: str, *, settled: bool = False) -> None:
-        """`settled`: what comes of two strong accesses, each in the other's scope, is looked at elsewhere."""
-        self.clocks, self.name, self.settled = clocks, name, settled
+    def __init__(self, clocks: Clocks, name: str, *, settled: bool = False, mixes: bool = False) -> None:
+        """`settled`: what comes of two strong accesses, each in the other's scope, is looked at elsewhere; `mixes`: so is what
+        stays of two strong writes that nothing orders."""
+        self.clocks, self.name, self.settled, self.mixes = clocks, name, settled, mixes
+        self._mixed = False
         self.grain = _GRAIN
         #: Whether operations that commute were met of which nothing orders one before the other.
         self.commuted = False
@@ -120,7 +122,11 @@ class Shadow:
         thread, ordered, found = access.thread, self.clocks.ordered, None
         for cell in self._of(access):
             for other in (*cell.writes.values(), *cell.atomics.values()):
-                apart = ordered(thread, other.thread, other.time) or self._apart(other, access)
+                apart = (
+                    ordered(thread, other.thread, other.time)
+                    or self._apart(other, access)
+                    or self._commute(other, access)
+                )
                 if not apart and not self._through(cell, other, lambda r: ordered(thread, r.thread, r.time)):
                     found = other
             found = cell.constant or found
@@ -144,21 +150,28 @@ class Shadow:
         for cell in self._of(access):
             found = cell.constant or found
             for w in cell.writes.values():
-                if not ordered(thread, w.thread, w.time) and not self._apart(w, access):
+                if not (ordered(thread, w.thread, w.time) or self._apart(w, access) or self._commute(w, access)):
                     found = w
             for r in cell.reads.values():
                 if not (ordered(thread, r.thread, r.time) or self._contend(r, access)):
                     found = r
             for a in cell.atomics.values():
-                if not ordered(thread, a.thread, a.time):
-                    if a.commutes == access.commutes != "" and self._alike(a, access):
-                        self.commuted = True
-                    elif self._apart(a, access):
-                        pass
-                    else:
-                        found = a
+                if not (ordered(thread, a.thread, a.time) or self._commute(a, access) or self._apart(a, access)):
+                    found = a
             cell.atomics[thread, f"{access.commutes} {access.strong}", access.first, access.size] = access
         return found
+
+    def _commute(self, a: Access, b: Access) -> bool:
+        """Whether two strong writes may come in any order."""
+        if not (a.commutes and b.commutes and self._alike(a, b)) or not (a.commutes == b.commutes or self.mixes):
+            return False
+        self.commuted, self._mixed = True, self._mixed or a.commutes != b.commutes
+        return True
+
+    def takes_mixed(self) -> bool:
+        """Whether writes were met of which the order decides what stays, since this was asked last."""
+        mixed, self._mixed = self._mixed, False
+        return mixed
 
     def _apart(self, a: Access, b: Access) -> bool:
         """Whether coherence order alone says which of two accesses comes first, here as `b` comes behind `a`."""

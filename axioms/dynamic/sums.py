@@ -8,13 +8,12 @@ matter whether subnormal numbers are flushed (section 9.7.13.5). Tests of kernel
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from axioms.dynamic.findings import Open, Party, Stopped
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.values.ieee import FORMATS, FloatFormat, add, decode
 
 
@@ -42,9 +41,7 @@ class Sums:
         self.noted = noted
         self._added: dict[tuple[int, int, int], _Added | None] = {}  # None where some order may round
 
-    def operand(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> Any:
+    def operand(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
         """What an atomic operation adds, of integers, whose sums are the same in any order; None where it does something else.
         Raises Stopped as `hangs`."""
         value = write(0)[0] if how.op == "add" else None
@@ -74,7 +71,7 @@ class Sums:
     def hangs(self, op: Op) -> None:
         """What an instruction adds up hangs on the order. Raises Stopped where nobody follows what is computed of it."""
         if self.noted is None:
-            raise Stopped(Open("sum", Party(0, op)))
+            raise Stopped(Open("outcome", Party(0, op)))
         self.noted[id(op.instruction)] = op
 
     def _add(self, key: tuple[int, int, int], form: FloatFormat, found: int, addend: int) -> bool:

@@ -9,7 +9,6 @@ place of its own ticket, and nothing else hangs on which ones they have, the run
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from axioms.dynamic.accesses import commutative
@@ -24,7 +23,7 @@ from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.run.faults import UndefinedValue
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.values.terms import mask
 
 _WINDOWS = 1 << GLOBAL_BITS
@@ -111,9 +110,7 @@ class Tickets(Determinate):
         self.carried.store(segment, first, size, value if isinstance(value, Varying) else None)
         self.lasting = self.lasting or (isinstance(value, Varying) and address >= _WINDOWS)
 
-    def updates(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> Any:
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
         thread.of(how.space, address)
         place = self._place_at(thread, address)
         if place is None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from axioms.dynamic.accesses import ORDERING, commuting, conflict, scope_of
+from axioms.dynamic.accesses import ORDERING, SAME, commuting, conflict, scope_of
 from axioms.dynamic.findings import Open, Party, Race, Stopped, step
 from axioms.dynamic.log import Accessed, Conflict, Log, Region
 from axioms.dynamic.rows import Rows
@@ -169,7 +169,7 @@ class Together:
         plain = strong == "" or (strong == CONSTANT and op.use.form.mnemonic in ("ld", "ldu"))
         if op.use.form.mnemonic in ("atom", "red") and op.use.sem == "relaxed":
             commutes = commuting(self.program.functions.values(), op, op.use)
-        if not plain and not commutes:
+        if not plain and commutes in ("", SAME):
             raise Irregular(op.name)
         if op.use.sem in ORDERING:
             self.exact = False

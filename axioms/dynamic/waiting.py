@@ -20,7 +20,7 @@ from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import Compiled
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedThread, Write
 
 #: Blocks that a copy of a thread runs at most to find out what a value leads to.
 _MOST_BLOCKS = 64
@@ -281,7 +281,7 @@ class Copying(WatchedThread):
     def polls(self, block: int) -> None:
         pass
 
-    def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
+    def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
         watcher: Any = self.watcher
         if kind not in UPDATES:
             raise Ended

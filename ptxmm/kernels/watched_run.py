@@ -58,10 +58,11 @@ def watched_run(
     readings: frozenset[str] = frozenset(),
     clusters: Any = None,
     searched: frozenset[int] = frozenset(),
+    mixes: bool = False,
 ) -> WatchedRun:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
     hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
-    instructions by which threads look back, by their identity."""
+    instructions by which threads look back, by their identity; `mixes`: what strong writes leave may hang on their order."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -71,7 +72,7 @@ def watched_run(
 
         def single() -> Recording:
             watcher = Confluent(size, searched) if searched else Determinate(size)
-            watcher.readings = readings
+            watcher.readings, watcher.mixes = readings, mixes
             watchers[number:] = [watcher]
             recording = Recording(watcher)
             watcher.sums.noted = recording.products
@@ -79,7 +80,7 @@ def watched_run(
             recorded[number] = recorded[number]._replace(recording=recording)
             return recording
 
-        if alone or searched or launch.entry not in program.functions:
+        if alone or searched or mixes or launch.entry not in program.functions:
             return Watchers(None, single)
         together = Together(program, launch.entry, size)
         watchers.append(together)

@@ -5,6 +5,8 @@ test -> a watched run -> every check answered from it, or a race shown, or what 
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import time
 from collections.abc import Callable
 from functools import partial
@@ -60,6 +62,8 @@ _OTHER_ORDERS = (1, 2)
 _EXPLORED = frozenset(("order", "unordered", "error"))
 #: What leaves a run open that another order of threads may show to be a race: a thread uses what somebody is yet to write.
 _HIDDEN = frozenset(("unknown",))
+#: What is open, and in which launch; None where nothing is.
+_Left = tuple[int, Open] | None
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
 #: Seconds that many runs may take to find something wrong where nothing is proven.
@@ -152,7 +156,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
                 telling = partial(tell_all, test, result)
                 by_orders = partial(_decide_by_several, runs, result, places)
                 by_rounds = partial(decide_by_rounds, runs, result, places, by_orders, telling)
-                several = decide_by_tickets(runs, result, places, by_orders, telling, by_rounds)
+                by_tickets = partial(decide_by_tickets, runs, result, places, by_orders, telling, by_rounds)
+                several = _whatever_order(run, test, result, places, by_tickets)
         if several is None:
             return ""
         left = [several]
@@ -162,6 +167,11 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         place = str(places.of(number, party.op, runs.devices[test.launches[number].loaded].program)) if party else ""
         said = ran.error.message if open_.what == "error" and ran.error is not None else ""
         return told.left_open(open_.what, place, said)
+    return _by_one_run(test, result, places, ran, ones)
+
+
+def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRun, ones: WatchedRun | None) -> str:
+    """Answers all checks by a run that left nothing open, and by one with other contents; else says what that leaves open."""
     assert ran.state is not None
     states = [ran.state, *([] if ones is None or ones.state is None else [ones.state])]
     contents = ContentsOfRuns(test, ran.recorded, states, places)
@@ -175,13 +185,30 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     copies = sum(w.copies.issued for w in ran.watchers if isinstance(w, Determinate))
     commuted = any(w.commuted for w in ran.watchers)
     result.notes.append(
-        told.counted(threads_of(test), accesses, meetings, waits, copies, commuted=commuted, rounded=contents.rounded())
+        told.counted(threads_of(test), accesses, meetings, waits, copies, commuted=commuted, hanging=contents.hanging())
     )
     looking = [w for w in ran.watchers if isinstance(w, Confluent) and w.found]
     if looking:
         result.notes.append(told.looked_back(sum(len(w.found) for w in looking), sum(w.ways for w in looking)))
     result.notes += [contents.said(), *held_at_first(open_buffers(test))]
     return ""
+
+
+def _whatever_order(
+    run: Callable[..., WatchedRun], test: KernelTest, result: Result, places: Places, further: Callable[[], _Left]
+) -> _Left:
+    """Answers all checks by a run of which the order of strong writes decides nothing but what they leave in memory; what hangs
+    on that `further` runs may decide, which gives what is open."""
+    ran = run(None, mixes=True)
+    settled = ran.why is None and all(w.unknown is None for w in ran.watchers)
+    told_so = copy.deepcopy(result)
+    if not settled or _by_one_run(test, told_so, places, ran, None):
+        return further()
+    open_ = further() if told_so.verdict == "undecided" else None
+    if open_ is not None or told_so.verdict != "undecided":
+        for field in dataclasses.fields(result):
+            setattr(result, field.name, getattr(told_so, field.name))
+    return None
 
 
 def _other_orders(ran: WatchedRun) -> tuple[int | None, ...]:
@@ -201,9 +228,7 @@ def _differ(one: WatchedRun, other: WatchedRun) -> bool:
     return other.why is not None or counts[0] != counts[1]
 
 
-def _decide_by_several(
-    runs: Runs, result: Result, places: Places, *, raceless: bool = False
-) -> tuple[int, Open] | None:
+def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: bool = False) -> _Left:
     """Answers all checks by several runs, or by a race or a failed check of one; gives what is open, and in
     which launch. `raceless`: it is known that there is no race."""
     test = runs.test

@@ -59,13 +59,13 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns) -> None:
         existential = check.kind == "exists" or not check.wanted
         state = next((s for s in states if truth(test, check, s) is existential), None)
         open_ = contents.open_in(check) if state is None else []
-        sums = contents.open_sources(check, "sum") if state is None else []
+        orders = contents.open_sources(check, "order") if state is None else []
         if products := contents.open_sources(check, "product"):
             checked.message = told.of_products(checked.text, products)
         elif addresses := contents.open_sources(check, "allocation"):
             checked.message = told.of_addresses(checked.text, addresses)
-        elif sums:
-            checked.message = told.of_sums(checked.text, sums)
+        elif orders:
+            checked.message = told.of_order(checked.text, orders)
         elif open_:
             checked.message = told.of_contents(checked.text, open_)
         else:

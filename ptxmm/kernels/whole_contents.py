@@ -17,7 +17,7 @@ FILLS = (0, 0xFF)
 
 
 #: By kinds of what is open, the words for what hangs on it (`ptxmm.words.whole.OPEN`).
-OPEN_KINDS = {"allocation": "address", "sum": "sum", "product": "rounding"}
+OPEN_KINDS = {"allocation": "address", "order": "outcome", "product": "rounding"}
 
 
 class ContentsOfRuns:
@@ -44,7 +44,7 @@ class ContentsOfRuns:
 
     def open_product(self) -> str:
         """Why the run stands for nothing but itself, where what threads do hangs on a product of which the manual leaves open
-        what it is, or on a sum that hangs on the order of atomic operations; else empty."""
+        what it is, or on the order of strong writes; else empty."""
         if not any(ran.recording.products for ran in self.recorded):
             return ""
         read = next((read for read in self.dependence.deciding if not read.buffer), None)
@@ -80,10 +80,10 @@ class ContentsOfRuns:
         found = (read for name in names for read in self.dependence.held(name))
         return list(dict.fromkeys(self._place(read) for read in found if read.kind == kind))
 
-    def rounded(self) -> bool:
-        """Whether some sum of atomic operations hangs on their order."""
+    def hanging(self) -> bool:
+        """Whether what some strong writes leave in memory hangs on their order."""
         ops = (op for ran in self.recorded for op in ran.recording.products.values())
-        return any(Read("", 0, op).kind == "sum" for op in ops)
+        return any(Read("", 0, op).kind == "order" for op in ops)
 
     def _place(self, read: Read) -> str:
         return str(self.places.of(read.launch, read.op, self.recorded[read.launch].program))

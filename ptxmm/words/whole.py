@@ -18,7 +18,7 @@ OPEN = {
     "unmasked": "an instruction of a warp without a member mask",
     "unknown": "a value that nothing determines",
     "rounding": "a sum of products of matrices, of which the manual leaves open in which order it is added and rounded",
-    "sum": "a sum of floating-point numbers by atomic operations, which may be rounded in another way in another order",
+    "outcome": "what writes leave in memory that may come in any order (as sums, which are rounded)",
     "asynchronous": "an asynchronous operation whose effects are open",
     "mbarrier": "an operation on an mbarrier object whose phase is open",
     "warpgroup": "a product of a warpgroup, of which only some threads come behind what it reads",
@@ -49,15 +49,15 @@ OPEN = {
 
 
 def counted(
-    threads: int, accesses: int, meetings: int, waits: int, copies: int, *, commuted: bool, rounded: bool
+    threads: int, accesses: int, meetings: int, waits: int, copies: int, *, commuted: bool, hanging: bool
 ) -> str:
-    """The note of a test that one run decides; `rounded`: sums hang on the order of atomic operations."""
+    """The note of a test that one run decides; `hanging`: what some writes leave hangs on their order."""
     order = ["program order", *["barriers"] * bool(meetings), *[f"{waits:,} waits for what others write"] * bool(waits)]
     order += [f"the completion of {copies:,} asynchronous operations"] * bool(copies)
     ordered = " and ".join(filter(None, (", ".join(order[:-1]), order[-1])))
     one = "s" * (len(order) == 1)
-    but = ", but atomic operations that commute" if commuted else ""
-    but += ", or whose order decides nothing but how a sum is rounded" if commuted and rounded else ""
+    but = ", but morally strong writes that commute" if commuted else ""
+    but += ", or whose order decides nothing but what they leave in memory" if commuted and hanging else ""
     each = (
         f"each of {meetings:,} barriers and collective operations"
         if meetings > 1
@@ -143,7 +143,7 @@ def in_rounds(threads: int, accesses: int, counters: list[tuple[int, str]], work
     return (
         f"one run of all {threads:,} threads stands for all executions, whichever {worker} gets which of {each}: a round does "
         "what its ticket says, and leaves what other rounds write alone; program order and barriers order every other pair of "
-        f"the run's {accesses:,} accesses that conflict, but atomic operations that commute"
+        f"the run's {accesses:,} accesses that conflict, but morally strong writes that commute"
     )
 
 
@@ -263,11 +263,11 @@ def of_products(text: str, places: list[str]) -> str:
     )
 
 
-def of_sums(text: str, places: list[str]) -> str:
-    """What is not known of a check whose values are computed from sums that hang on the order of atomic operations."""
+def of_order(text: str, places: list[str]) -> str:
+    """What is not known of a check whose values are computed from what writes leave in whichever order they come."""
     return (
-        f"{text}: not decided, since it is about values that depend on sums of floating-point numbers ({_named(places)}), "
-        "which may be rounded in another way where atomic operations come in another order"
+        f"{text}: not decided, since it is about values that depend on the order of atomic operations or strong writes "
+        f"({_named(places)}), as a sum does by how it is rounded"
     )
 
 

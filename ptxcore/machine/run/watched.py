@@ -33,6 +33,10 @@ _POINTER = (1 << 64) - 1
 _ALL = 0xFFFF
 
 
+#: Of an atomic operation: for an old value the new one, and whether it is written.
+Write = Callable[[Any], tuple[Any, Any]]
+
+
 class Watcher(Protocol):
     """Who is told. What it raises ends the run; a `BaseException` that is no `Exception` passes through unchanged."""
 
@@ -54,17 +58,13 @@ class Watcher(Protocol):
         """A thread is about to write a value to `size` bytes; None where it is more than one."""
         ...
 
-    def updates(
-        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> int | None:
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
         """A thread is about to execute an atomic operation on `size` bytes; `write` gives the new value for the old one, and
         whether it is written. Gives the value that it finds, if it is not to write and finds another one than is there; may
         raise what `reads` may."""
         ...
 
-    def operates(
-        self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> Any:
+    def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> Any:
         """A thread is about to execute an operation on an mbarrier object (`ptxcore.isa.thread.Thread.modify`). Gives what it
         finds, if that is to be something else than is there."""
         ...
@@ -286,7 +286,7 @@ class WatchedThread(Thread):
         super().polls(block)
         self.watcher.looks(self, block)
 
-    def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
+    def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
         if kind in UPDATES:
             size = how.width // 8 * int((how.words["vec"] or "v1")[1:])
             told = self.watcher.updates(self, how, address, size, write)

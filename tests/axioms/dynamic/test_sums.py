@@ -154,12 +154,18 @@ SUM = f'forall = "m[0] == {bits_of(384.0, "f32")}"\n'
     [
         (PLAIN, ONES, ALL + SUM, "ok", ""),
         (PLAIN, TENTHS, ALL, "ok", ""),
-        (PLAIN, TENTHS, ALL + 'exists = "m[0] == 1"', "undecided", "which may be rounded in another way"),
+        (PLAIN, TENTHS, ALL + 'exists = "m[0] == 1"', "undecided", "as a sum does by how it is rounded"),
         (PLAIN, TENTHS, ALL + SUM, "no", "forall m[0] == "),
         (STORES, TENTHS, ALL, "ok", ""),
-        (STORES, TENTHS, ALL + 'never = "o[1] == 7"', "undecided", "depend on sums of floating-point numbers (k.toml"),
+        (
+            STORES,
+            TENTHS,
+            ALL + 'never = "o[1] == 7"',
+            "undecided",
+            "depend on the order of atomic operations or strong writes (k.toml",
+        ),
         (DECIDES, ONES, ALL + 'forall = "o[3] == 1"', "ok", ""),
-        (DECIDES, TENTHS, ALL, "open", "a sum of floating-point numbers by atomic operations"),
+        (DECIDES, TENTHS, ALL, "open", "what writes leave in memory"),
         (PLAIN.replace("[%rd2]", "[%rd3]") + " ld.global.u32 %r5, [%rd3];", ONES, ALL, "no", ""),  # a race
     ],
 )
@@ -198,6 +204,6 @@ OUT: """
 
 def test_the_note_says_what_the_order_decides() -> None:
     _, found = by_runs(launch(PLAIN, 4, 64, TENTHS, ALL))
-    assert any("or whose order decides nothing but how a sum is rounded" in note for note in found.notes)
+    assert any("or whose order decides nothing but what they leave in memory" in note for note in found.notes)
     _, found = by_runs(launch(PLAIN, 4, 64, ONES, ALL))
-    assert not any("rounded" in note for note in found.notes)
+    assert not any("whose order" in note for note in found.notes)

@@ -435,13 +435,16 @@ class Driver:
     def texture(self, place: c_ulonglong, bits: int, channels: int, size: int) -> c_ulonglong:
         """The handle of a texture, whose texels are read as they are: of `size` bytes of linear memory at an address, or where
         that is 0 of an array. Raises CudaError."""
-        made = c_ulonglong()
         of = (
             ResourceDescriptor(_LINEAR, place, _FORMATS[bits], channels, size)
             if size
             else ResourceDescriptor(_ARRAY, place)
         )
-        how = TextureDescriptor((c_int * 3)(_CLAMP, _CLAMP, _CLAMP), _POINT, _WHOLE)
+        return self.texture_of(of, TextureDescriptor((c_int * 3)(_CLAMP, _CLAMP, _CLAMP), _POINT, _WHOLE))
+
+    def texture_of(self, of: ResourceDescriptor, how: TextureDescriptor) -> c_ulonglong:
+        """The handle of a texture of something, which is read in some way. Raises CudaError."""
+        made = c_ulonglong()
         self.call("cuTexObjectCreate", byref(made), byref(of), byref(how), c_void_p())
         return made
 

@@ -20,12 +20,15 @@ typedef struct { int used, gpu, everybody, mapped, handle; char *data; size_t si
 typedef struct { int used, gpu, released; char *data; size_t size; } Memory;
 struct CUctx_st { int gpu, retained, peers[GPUS]; };
 struct CUmod_st { int gpu, loaded; char *text; };
-struct CUfunc_st { CUmodule module; int parameters, clusters; };
+struct CUfunc_st { CUmodule module; int parameters, clusters; char name[32]; };
 struct CUstream_st { int gpu; };
 struct CUevent_st { int gpu, launch; };
-typedef struct { int gpu, stream; CUmodule module; unsigned grid, block, shared; uint64_t arguments[16]; int count, needs[33], needed, follows; } Kernel;
-struct CUarray_st { int used, gpu, buffer, bits, channels; size_t size; };
-typedef struct { int used, gpu, surface, bits, channels; struct CUarray_st *array; CUdeviceptr place; size_t size; } Image; /* by its handle */
+typedef struct { int gpu, stream; CUmodule module; char *name; unsigned grid, block, shared; uint64_t arguments[16]; int count, needs[33], needed, follows; } Kernel;
+struct CUarray_st { int used, gpu, buffer, row, rows; CUDA_ARRAY3D_DESCRIPTOR of; struct CUmipmappedArray_st *levels; };
+struct CUmipmappedArray_st { int used, gpu, count; struct CUarray_st *level[16]; };
+/* By its handle; or, with a name, what a module calls so. */
+typedef struct { int used, gpu, surface; struct CUarray_st *array; struct CUmipmappedArray_st *levels; CUdeviceptr place; size_t size;
+                 CUarray_format format; unsigned channels; CUDA_TEXTURE_DESC how; CUmodule module; char name[32]; } Image;
 
 static Buffer buffers[MOST];
 static Memory memories[MOST];
@@ -36,9 +39,10 @@ static struct CUstream_st streams[MOST];
 static struct CUevent_st events[MOST];
 static Kernel kernels[64];
 static struct CUarray_st arrays[MOST];
+static struct CUmipmappedArray_st mipmapped[MOST];
 static Image images[MOST];
 static int follows[MOST][32], followed[MOST];
-static int next = 1, memory_count = 1, module_count, function_count, stream_count = 1, event_count, kernel_count, array_count = 1, image_count = 1, gpus;
+static int next = 1, memory_count = 1, module_count, function_count, stream_count = 1, event_count, kernel_count, array_count = 1, mipmapped_count, image_count = 1, gpus;
 static int copying[GPUS]; /* copies of the default stream that may be under way */
 static __thread CUcontext current;
 CUresult fake_failed; /* an error of a kernel sticks */
@@ -140,6 +144,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     if (!end || strncmp(entry + 7, name, strlen(name))) REFUSE(CUDA_ERROR_NOT_FOUND);
     *function = &functions[function_count++ % MOST];
     **function = (struct CUfunc_st){module, 0, 1};
+    snprintf((*function)->name, sizeof (*function)->name, "%s", name);
     for (const char *at = entry; (at = strstr(at, ".param .u64")) && at < end; at++) (*function)->parameters++;
     const char *cluster = strstr(module->text, ".reqnctapercluster ");
     if (cluster) (*function)->clusters = atoi(cluster + 19);
@@ -295,35 +300,91 @@ CUresult cuMemFreeHost(void *address) {
 /* Textures and surfaces: an array is a buffer that no address leads to. */
 #define HANDLE(i) (1ull << 62 | (i))
 static int bits_of(CUarray_format format) {
-    return format == CU_AD_FORMAT_UNSIGNED_INT8 ? 8 : format == CU_AD_FORMAT_UNSIGNED_INT16 ? 16 : format == CU_AD_FORMAT_UNSIGNED_INT32 ? 32 : 0;
+    switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8: case CU_AD_FORMAT_SIGNED_INT8: return 8;
+    case CU_AD_FORMAT_UNSIGNED_INT16: case CU_AD_FORMAT_SIGNED_INT16: case CU_AD_FORMAT_HALF: return 16;
+    case CU_AD_FORMAT_UNSIGNED_INT32: case CU_AD_FORMAT_SIGNED_INT32: case CU_AD_FORMAT_FLOAT: return 32;
+    default: return 0;
+    }
+}
+static char kind_of(CUarray_format format) { return format < CU_AD_FORMAT_SIGNED_INT8 ? 'u' : format < CU_AD_FORMAT_HALF ? 's' : 'f'; }
+enum { SLICES = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP };
+static int is_array(const CUDA_ARRAY3D_DESCRIPTOR *of) {
+    int cube = of->Flags & CUDA_ARRAY3D_CUBEMAP, layered = of->Flags & CUDA_ARRAY3D_LAYERED;
+    if (of->Flags & ~(SLICES | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER)) return 0;
+    if (!bits_of(of->Format) || !of->Width || (of->NumChannels != 1 && of->NumChannels != 2 && of->NumChannels != 4)) return 0;
+    if (cube && (of->Width != of->Height || of->Depth % 6 || !of->Depth || (of->Depth != 6 && !layered))) return 0;
+    if (layered ? !of->Depth : !cube && of->Depth && !of->Height) return 0;
+    return !(of->Flags & CUDA_ARRAY3D_TEXTURE_GATHER) || (of->Height && (!of->Depth || of->Flags & SLICES));
+}
+static struct CUarray_st *new_array(CUDA_ARRAY3D_DESCRIPTOR of, int level, struct CUmipmappedArray_st *levels) {
+    for (size_t *n = &of.Width, i = 0; i < 3; i++) {
+        size_t *side = i == 0 ? n : i == 1 ? &of.Height : &of.Depth;
+        if (*side && !(i == 2 && of.Flags & SLICES)) *side = *side >> level ? *side >> level : 1;
+    }
+    int row = of.Width * of.NumChannels * bits_of(of.Format) / 8, rows = (of.Height ? of.Height : 1) * (of.Depth ? of.Depth : 1);
+    size_t size = (size_t)row * rows;
+    buffers[next] = (Buffer){1, current->gpu, 0, 0, 0, memset(malloc(size), 0xa5, size), size};
+    arrays[array_count] = (struct CUarray_st){1, current->gpu, next++, row, rows, of, levels};
+    return &arrays[array_count++];
 }
 CUresult cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *of) {
     IN_CONTEXT();
-    int bits = bits_of(of->Format);
-    if (!bits || !of->Width || of->Height || of->Depth || of->Flags != CUDA_ARRAY3D_SURFACE_LDST) REFUSE(CUDA_ERROR_INVALID_VALUE);
-    if (of->NumChannels != 1 && of->NumChannels != 2 && of->NumChannels != 4) REFUSE(CUDA_ERROR_INVALID_VALUE);
-    size_t size = of->Width * of->NumChannels * bits / 8;
-    buffers[next] = (Buffer){1, current->gpu, 0, 0, 0, memset(malloc(size), 0xa5, size), size};
-    arrays[array_count] = (struct CUarray_st){1, current->gpu, next++, bits, of->NumChannels, size};
-    return *array = &arrays[array_count++], CUDA_SUCCESS;
+    if (!is_array(of)) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    return *array = new_array(*of, 0, 0), CUDA_SUCCESS;
+}
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *of, unsigned count) {
+    IN_CONTEXT();
+    size_t longest = of->Width > of->Height ? of->Width : of->Height, most = 0;
+    for (; longest; longest >>= 1) most++;
+    if (!is_array(of) || !count || count > most || count > 16) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    *array = &mipmapped[mipmapped_count++];
+    **array = (struct CUmipmappedArray_st){1, current->gpu, count};
+    for (unsigned i = 0; i < count; i++) (*array)->level[i] = new_array(*of, i, *array);
+    return CUDA_SUCCESS;
+}
+CUresult cuMipmappedArrayGetLevel(CUarray *level, CUmipmappedArray array, unsigned number) {
+    IN_CONTEXT();
+    if (!array->used || number >= (unsigned)array->count) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    return *level = array->level[number], CUDA_SUCCESS;
+}
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
+    IN_CONTEXT();
+    if (!array->used || array->gpu != current->gpu) REFUSE(CUDA_ERROR_INVALID_HANDLE);
+    for (int i = 1; i < image_count; i++) if (images[i].used && !*images[i].name && images[i].levels == array) REFUSE(CUDA_ERROR_ARRAY_IS_MAPPED);
+    for (int i = 0; i < array->count; i++) array->level[i]->used = buffers[array->level[i]->buffer].used = 0;
+    return array->used = 0, CUDA_SUCCESS;
+}
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D *c) {
+    IN_CONTEXT();
+    int into = c->dstMemoryType == CU_MEMORYTYPE_ARRAY;
+    CUarray array = into ? c->dstArray : c->srcArray;
+    if ((into ? c->srcMemoryType : c->dstMemoryType) != CU_MEMORYTYPE_HOST || (into ? c->dstMemoryType : c->srcMemoryType) != CU_MEMORYTYPE_ARRAY) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    if (!array->used || c->reserved0 || c->reserved1 || c->srcLOD || c->dstLOD || kernel_count) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    if ((int)c->WidthInBytes != array->row || (int)(c->Height * c->Depth) != array->rows) REFUSE(CUDA_ERROR_INVALID_VALUE); /* whole ones here */
+    if (c->Height != (array->of.Height ? array->of.Height : 1)) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    size_t pitch = into ? c->srcPitch : c->dstPitch, height = into ? c->srcHeight : c->dstHeight, size = buffers[array->buffer].size;
+    if (pitch != c->WidthInBytes || height != c->Height) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    memcpy(into ? buffers[array->buffer].data : c->dstHost, into ? c->srcHost : buffers[array->buffer].data, size);
+    return copying[current->gpu] |= into, CUDA_SUCCESS;
 }
 CUresult cuArrayDestroy(CUarray array) {
     IN_CONTEXT();
-    if (!array->used || array->gpu != current->gpu) REFUSE(CUDA_ERROR_INVALID_HANDLE);
-    for (int i = 1; i < image_count; i++) if (images[i].used && images[i].array == array) REFUSE(CUDA_ERROR_ARRAY_IS_MAPPED);
+    if (!array->used || array->gpu != current->gpu || array->levels) REFUSE(CUDA_ERROR_INVALID_HANDLE);
+    for (int i = 1; i < image_count; i++) if (images[i].used && !*images[i].name && images[i].array == array) REFUSE(CUDA_ERROR_ARRAY_IS_MAPPED);
     return array->used = buffers[array->buffer].used = 0, CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoA(CUarray to, size_t offset, CUdeviceptr from, size_t size) {
     IN_CONTEXT();
     Buffer *source = buffer_at(from, size);
-    if (!to->used || !source || offset + size > to->size) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    if (!to->used || !source || to->rows != 1 || offset + size > buffers[to->buffer].size) REFUSE(CUDA_ERROR_INVALID_VALUE);
     memcpy(buffers[to->buffer].data + offset, source->data + (from & 0xffffffff), size);
     return copying[current->gpu] = 1, CUDA_SUCCESS;
 }
 CUresult cuMemcpyAtoD(CUdeviceptr to, CUarray from, size_t offset, size_t size) {
     IN_CONTEXT();
     Buffer *own = buffer_at(to, size);
-    if (!from->used || !own || offset + size > from->size || kernel_count) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    if (!from->used || !own || from->rows != 1 || offset + size > buffers[from->buffer].size || kernel_count) REFUSE(CUDA_ERROR_INVALID_VALUE);
     memcpy(own->data + (to & 0xffffffff), buffers[from->buffer].data + offset, size);
     return copying[current->gpu] = 1, CUDA_SUCCESS;
 }
@@ -333,21 +394,82 @@ static CUresult image(unsigned long long *made, const CUDA_RESOURCE_DESC *of, in
     if (of->resType == CU_RESOURCE_TYPE_ARRAY) {
         found.array = of->res.array.hArray;
         if (!found.array->used || found.array->gpu != current->gpu) REFUSE(CUDA_ERROR_INVALID_HANDLE);
-        found.bits = found.array->bits, found.channels = found.array->channels, found.size = found.array->size;
+        if (surface && !(found.array->of.Flags & CUDA_ARRAY3D_SURFACE_LDST)) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    } else if (of->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && !surface) {
+        found.levels = of->res.mipmap.hMipmappedArray, found.array = found.levels->level[0];
+        if (!found.levels->used || found.levels->gpu != current->gpu) REFUSE(CUDA_ERROR_INVALID_HANDLE);
     } else {
         if (surface || of->resType != CU_RESOURCE_TYPE_LINEAR) REFUSE(CUDA_ERROR_INVALID_VALUE); /* surfaces are of arrays */
         found.place = of->res.linear.devPtr, found.size = of->res.linear.sizeInBytes;
-        found.bits = bits_of(of->res.linear.format), found.channels = of->res.linear.numChannels;
-        if (found.place % ALIGNED || !buffer_at(found.place, found.size) || !found.bits) REFUSE(CUDA_ERROR_INVALID_VALUE);
+        found.format = of->res.linear.format, found.channels = of->res.linear.numChannels;
+        if (found.place % ALIGNED || !buffer_at(found.place, found.size) || !bits_of(found.format)) REFUSE(CUDA_ERROR_INVALID_VALUE);
     }
+    if (found.array) found.format = found.array->of.Format, found.channels = found.array->of.NumChannels;
     images[image_count] = found;
     return *made = HANDLE(image_count++), CUDA_SUCCESS;
 }
 CUresult cuTexObjectCreate(CUtexObject *made, const CUDA_RESOURCE_DESC *of, const CUDA_TEXTURE_DESC *how, const CUDA_RESOURCE_VIEW_DESC *view) {
     IN_CONTEXT();
-    CUDA_TEXTURE_DESC wanted = {{CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_CLAMP}, CU_TR_FILTER_MODE_POINT, CU_TRSF_READ_AS_INTEGER};
-    if (view || memcmp(how, &wanted, sizeof wanted)) REFUSE(CUDA_ERROR_INVALID_VALUE);
-    return image(made, of, 0);
+    static const int nothing[12];
+    int whole = how->flags & CU_TRSF_NORMALIZED_COORDINATES;
+    if (view || how->flags & ~(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES) || memcmp(how->reserved, nothing, sizeof nothing)) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    if (of->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && !whole) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    for (int i = 0; i < 3; i++) if (how->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    CUresult found = image(made, of, 0);
+    if (!found) images[image_count - 1].how = *how;
+    return found;
+}
+static CUresult named(Image **made, CUmodule module, const char *name, int surface) {
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, ".%sref %s;", surface ? "surf" : "tex", name);
+    if (!module->loaded || module->gpu != current->gpu) return CUDA_ERROR_INVALID_HANDLE;
+    if (!strstr(module->text, wanted)) return CUDA_ERROR_NOT_FOUND;
+    *made = &images[image_count++];
+    **made = (Image){0, current->gpu, surface, .module = module};
+    snprintf((*made)->name, sizeof (*made)->name, "%s", name);
+    return CUDA_SUCCESS;
+}
+CUresult cuModuleGetTexRef(CUtexref *made, CUmodule module, const char *name) { IN_CONTEXT(); return named((Image **)made, module, name, 0); }
+CUresult cuModuleGetSurfRef(CUsurfref *made, CUmodule module, const char *name) { IN_CONTEXT(); return named((Image **)made, module, name, 1); }
+static CUresult refer(Image *own, CUarray array, CUmipmappedArray levels) {
+    if (!array->used || array->gpu != current->gpu) return CUDA_ERROR_INVALID_HANDLE;
+    if (own->surface && !(array->of.Flags & CUDA_ARRAY3D_SURFACE_LDST)) return CUDA_ERROR_INVALID_VALUE;
+    own->array = array, own->levels = levels, own->format = array->of.Format, own->channels = array->of.NumChannels;
+    return own->used = 1, CUDA_SUCCESS;
+}
+CUresult cuTexRefSetArray(CUtexref own, CUarray array, unsigned flags) {
+    IN_CONTEXT();
+    if (flags != CU_TRSA_OVERRIDE_FORMAT) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    return refer((Image *)own, array, 0);
+}
+CUresult cuTexRefSetMipmappedArray(CUtexref own, CUmipmappedArray array, unsigned flags) {
+    IN_CONTEXT();
+    if (flags != CU_TRSA_OVERRIDE_FORMAT || !array->used) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    return refer((Image *)own, array->level[0], array);
+}
+CUresult cuSurfRefSetArray(CUsurfref own, CUarray array, unsigned flags) {
+    IN_CONTEXT();
+    if (flags) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    return refer((Image *)own, array, 0);
+}
+CUresult cuTexRefSetAddressMode(CUtexref own, int dimension, CUaddress_mode mode) {
+    IN_CONTEXT();
+    if (dimension < 0 || dimension > 2 || mode > CU_TR_ADDRESS_MODE_BORDER) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    return ((Image *)own)->how.addressMode[dimension] = mode, CUDA_SUCCESS;
+}
+CUresult cuTexRefSetFilterMode(CUtexref own, CUfilter_mode mode) { IN_CONTEXT(); return ((Image *)own)->how.filterMode = mode, CUDA_SUCCESS; }
+CUresult cuTexRefSetMipmapFilterMode(CUtexref own, CUfilter_mode mode) { IN_CONTEXT(); return ((Image *)own)->how.mipmapFilterMode = mode, CUDA_SUCCESS; }
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref own, float least, float most) {
+    IN_CONTEXT();
+    return ((Image *)own)->how.minMipmapLevelClamp = least, ((Image *)own)->how.maxMipmapLevelClamp = most, CUDA_SUCCESS;
+}
+CUresult cuTexRefSetBorderColor(CUtexref own, float *colour) { IN_CONTEXT(); return memcpy(((Image *)own)->how.borderColor, colour, 16), CUDA_SUCCESS; }
+CUresult cuTexRefSetFlags(CUtexref own, unsigned flags) {
+    IN_CONTEXT();
+    Image *image = (Image *)own;
+    if (flags & ~(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES)) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    if (image->levels && !(flags & CU_TRSF_NORMALIZED_COORDINATES)) REFUSE(CUDA_ERROR_INVALID_VALUE);
+    return image->how.flags = flags, CUDA_SUCCESS;
 }
 CUresult cuSurfObjectCreate(CUsurfObject *made, const CUDA_RESOURCE_DESC *of) {
     IN_CONTEXT();
@@ -402,7 +524,7 @@ static CUresult enqueue(CUfunction function, const CUlaunchConfig *config, int c
     if (stream)
         for (int i = 0; i < gpus; i++) if (copying[i]) REFUSE(CUDA_ERROR_NOT_READY); /* it would overtake a copy */
     Kernel *new = &kernels[kernel_count++];
-    *new = (Kernel){current->gpu, stream, function->module, config->gridDimX, config->blockDimX, config->sharedMemBytes};
+    *new = (Kernel){current->gpu, stream, function->module, function->name, config->gridDimX, config->blockDimX, config->sharedMemBytes};
     new->follows = -1;
     for (new->count = 0; new->count < function->parameters; new->count++) new->arguments[new->count] = *(uint64_t *)arguments[new->count];
     for (int i = kernel_count - 2; i >= 0; i--)
@@ -434,7 +556,7 @@ static CUresult complete(void) {
     at += sprintf(at, "import gpu.emulated\ngpu.emulated.run([");
     for (int i = 0; i < kernel_count; i++) {
         Kernel *k = &kernels[i];
-        at += sprintf(at, "(%d, %llu, %u, %u, %u, [", k->gpu, (unsigned long long)(uintptr_t)k->module->text, k->grid, k->block, k->shared);
+        at += sprintf(at, "(%d, %llu, '%s', %u, %u, %u, [", k->gpu, (unsigned long long)(uintptr_t)k->module->text, k->name, k->grid, k->block, k->shared);
         for (int j = 0; j < k->count; j++) at += sprintf(at, "%llu,", (unsigned long long)k->arguments[j]);
         at += sprintf(at, "], [");
         for (int j = 0; j < k->needed; j++) at += sprintf(at, "%d,", k->needs[j]);
@@ -450,8 +572,19 @@ static CUresult complete(void) {
     at += sprintf(at, "], [");
     for (int i = 1; i < image_count; i++) {
         Image *m = &images[i];
-        CUdeviceptr place = m->array ? (CUdeviceptr)m->array->buffer << 32 : m->place;
-        if (m->used) at += sprintf(at, "(%llu, %d, %llu, %d, %d, %zu),", HANDLE(i), m->surface, (unsigned long long)place, m->bits, m->channels, m->size);
+        if (!m->used || (*m->name && (!m->module->loaded || !m->array->used))) continue;
+        CUDA_ARRAY3D_DESCRIPTOR of = {m->array ? 0 : 8 * m->size / (bits_of(m->format) * m->channels)};
+        if (m->array) of = m->array->of;
+        at += sprintf(at, "(%llu, '%s', %d, '%c', %d, %u, (%zu, %zu, %zu), %u, [", HANDLE(i), m->name, m->surface, kind_of(m->format),
+                      bits_of(m->format), m->channels, of.Width, of.Height, of.Depth, of.Flags);
+        for (int j = 0; j < (m->levels ? m->levels->count : 1); j++) {
+            struct CUarray_st *level = m->levels ? m->levels->level[j] : m->array;
+            at += sprintf(at, "%llu,", (unsigned long long)(level ? (CUdeviceptr)level->buffer << 32 : m->place));
+        }
+        at += sprintf(at, "], %d, (%d, %d, %d), %d, %d, %u, %g, %g, (%.9g, %.9g, %.9g, %.9g)),", m->levels != 0, m->how.addressMode[0],
+                      m->how.addressMode[1], m->how.addressMode[2], m->how.filterMode, m->how.mipmapFilterMode, m->how.flags,
+                      m->how.minMipmapLevelClamp, m->how.maxMipmapLevelClamp, m->how.borderColor[0], m->how.borderColor[1],
+                      m->how.borderColor[2], m->how.borderColor[3]);
     }
     sprintf(at, "], %llu)", (unsigned long long)(uintptr_t)&fake_failed);
     if (strlen(text) + 1 >= sizeof text) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -471,6 +604,6 @@ int fake_left(void) {
     int left = 0;
     for (int i = 1; i < next; i++) left += buffers[i].used;
     for (int i = 1; i < memory_count; i++) left += memories[i].used;
-    for (int i = 1; i < image_count; i++) left += images[i].used;
+    for (int i = 1; i < image_count; i++) left += images[i].used && !*images[i].name; /* names are the module's */
     return left;
 }

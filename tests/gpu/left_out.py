@@ -30,15 +30,20 @@ _SINGLE = {
 }
 #: Sections where ptxas takes more forms than the manual has, which mean what those of the manual do.
 _SPELLINGS = ("9.7.9.12", "9.7.10.5")
-#: What of whole kernels runs on our machine only, and why.
+#: What of whole kernels runs on our machine only, by section and a part of the syntax line, and why.
 HERE_ONLY = {
-    "9.7.10": "kernels are there, and run on our machine beside NumPy; no texture is made on a GPU yet",
-    "9.7.11": "kernels are there, and run on our machine beside NumPy; no surface is made on a GPU yet",
+    ("9.7.10", "[a:samplerref]"): "CUDA has no samplers by themselves; the kernel runs on our machine beside NumPy"
 }
 
 
 def _is_in(form: Form, section: str) -> bool:
     return f"{form.section}.".startswith(f"{section}.")
+
+
+def here_only(form: Form) -> str:
+    """Why a form is in kernels that a GPU does not get; "" where a GPU gets it."""
+    of = ((section, part, why) for (section, part), why in HERE_ONLY.items())
+    return next((why for section, part, why in of if _is_in(form, section) and part in form.syntax), "")
 
 
 def is_whole(form: Form) -> bool:

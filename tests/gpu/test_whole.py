@@ -25,7 +25,7 @@ import test_tensor_reductions  # noqa: E402
 from gpu import left_out, recorded, whole, whole_sync  # noqa: E402
 from gpu.modules import Machine, Unfit  # noqa: E402
 from gpu.whole import Whole  # noqa: E402
-from gpu.whole_cuda import CudaError, Job, WholeGpu  # noqa: E402
+from gpu.whole_cuda import CudaError, Job, WholeGpu, job_of  # noqa: E402
 
 from ptxcore.check.module import read_and_check  # noqa: E402
 from ptxcore.machine.run.launch import load  # noqa: E402
@@ -179,7 +179,7 @@ def test_the_gpu_leaves_what_our_machine_leaves() -> None:
                 text = probe.module_for(Machine(gpu.device.arch, gpu.device.ptx))
             except Unfit:
                 continue
-            theirs = gpu.run(Job(text.encode(), probe.grid, probe.block, probe.data, probe.entry, probe.given))
+            theirs = gpu.run(job_of(probe, text))
             difference = whole.first_difference(whole.run_here(probe, text), theirs, probe.opaque)
             found += [f"{probe.name}: {difference}"] if difference else []
             compared += 1

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gpu.modules import Machine, Unfit
+from gpu.whole_images import must_be_makeable
 
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.table import candidates
@@ -130,8 +131,8 @@ class Whole:
 
     def module_for(self, machine: Machine) -> str:
         """The module that a GPU takes. Raises Unfit, with what is missing."""
-        if self.images:
-            raise Unfit("its textures and surfaces are bound on our machine only")
+        for _, image in self.images:
+            must_be_makeable(image)
         if any(isinstance(a, Map) and decoded(a.data).swizzle == "96B" for a in self.given):
             raise Unfit("CUDA makes no map with a swizzle of 96 bytes")
         wanted = ""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import addressof, byref, c_int, c_ubyte, c_uint, c_ulonglong, c_void_p
 from typing import Any, NamedTuple
 
-from gpu.whole import Argument, Image, Map, Pointer
+from gpu.whole import Argument, Image, Map, Pointer, Whole
+from gpu.whole_images import Bound, levels_of
 
 from ptxcore.values.tensor_map import FILLS, INTERLEAVES, MODES, TensorMap, decoded
 from ptxmm.gpu.driver import CudaError, Driver
 from ptxmm.gpu.worker import Worker
 
-__all__ = ["CudaError", "Job", "WholeGpu"]
+__all__ = ["CudaError", "Job", "WholeGpu", "job_of"]
 
 #: What the driver's enumerations have (cuda.h), in their order.
 _TYPES = (
@@ -36,6 +37,13 @@ class Job(NamedTuple):
     data: tuple[bytes, ...]
     entry: str = "k"
     given: tuple[Argument, ...] = ()
+    images: tuple[tuple[int, Any], ...] = ()
+    places: tuple[int, ...] = ()
+
+
+def job_of(whole: Whole, text: str) -> Job:
+    """What becomes of a whole kernel, by a module for the GPU."""
+    return Job(text.encode(), whole.grid, whole.block, whole.data, whole.entry, whole.given, whole.images, whole.places)
 
 
 def serve(driver: Driver, job: Job) -> list[bytes]:
@@ -44,14 +52,24 @@ def serve(driver: Driver, job: Job) -> list[bytes]:
         for buffer, data in zip(buffers, job.data, strict=True):
             driver.write(buffer, data)
         given = job.given or tuple(map(Pointer, range(len(buffers))))
-        arguments = [_argument(driver, argument, buffers) for argument in given]
-        driver.launch(driver.function(module, job.entry), job.grid, job.block, arguments)
-        return [driver.read(buffer, len(data)) for buffer, data in zip(buffers, job.data, strict=True)]
+        levels = levels_of(job.images, job.places)
+        passed = {argument.handle for argument in given if isinstance(argument, Image)}
+        bound = Bound(driver, module, job.images, {base: job.data[n] for base, n in levels.items()}, passed)
+        try:
+            arguments = [_argument(driver, argument, buffers, bound.handles) for argument in given]
+            driver.launch(driver.function(module, job.entry), job.grid, job.block, arguments)
+            left = [driver.read(buffer, len(data)) for buffer, data in zip(buffers, job.data, strict=True)]
+            for base, texels in bound.taken().items():
+                left[levels[base]] = texels
+        finally:
+            bound.free()
+        return left
 
 
-def _argument(driver: Driver, argument: Argument, buffers: Sequence[c_ulonglong]) -> Any:
+def _argument(driver: Driver, argument: Argument, buffers: Sequence[c_ulonglong], handles: Mapping[int, int]) -> Any:
     """What a parameter gets, as the driver takes it."""
-    assert not isinstance(argument, Image), "no texture or surface is made here"
+    if isinstance(argument, Image):
+        return c_ulonglong(handles[argument.handle])
     if isinstance(argument, Pointer):
         return c_ulonglong(buffers[argument.buffer].value + argument.offset)
     if isinstance(argument, Map):

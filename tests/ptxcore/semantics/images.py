@@ -115,6 +115,16 @@ def _sampling(random: Random, p: Picture) -> dict[str, Any]:
     return options
 
 
+def _as_cuda_has_it(p: Picture) -> None:
+    """Without what CUDA does not make, and without filters, whose rounding is the hardware's."""
+    p.options["filter"] = "nearest"
+    if "level_filter" in p.options:
+        p.options["level_filter"] = "nearest"
+    p.options["normalized"] |= len(p.levels) > 1
+    if not p.options["normalized"]:
+        p.options["address"] = [mode if mode in ("clamp", "border") else "clamp" for mode in p.options["address"]]
+
+
 # The reference.
 
 
@@ -282,6 +292,8 @@ def lookup_case(random: Random, geometry: str = "", **wanted: Any) -> Case:
     geometry = geometry or random.choice(GEOMETRIES)
     gathers = wanted.get("gathers", random.random() < 0.25) and geometry in ("2d", "a2d", "cube", "acube")
     p = picture(random, geometry)
+    if wanted.get("cuda"):
+        _as_cuda_has_it(p)
     whole = "ms" in geometry or ("cube" not in geometry and not gathers and wanted.get("whole", random.random() < 0.3))
     mode = "" if "ms" in geometry or gathers else wanted.get("mode", random.choice(("", "base", "level", "grad")))
     offset = wanted.get("offset", random.random() < 0.4) and "cube" not in geometry

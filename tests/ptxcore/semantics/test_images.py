@@ -91,12 +91,13 @@ def test_images_are_as_numpy_has_them_1000_times_each() -> None:
     assert (share(1) == 1 and share(2) == 1) or not [form.syntax for form in MEANT if not seen[form]]
 
 
-def every(random: Random) -> Iterator[Case]:
-    """Lookups in all combinations of what makes a form, and some of each other instruction."""
+def every(random: Random, **wanted: bool) -> Iterator[Case]:
+    """Lookups in all combinations of what makes a form, and some of each other instruction. `wanted` is of all lookups."""
     for mode, gathers, *flags in product(("", "base", "level", "grad"), *[(False, True)] * 5):
         names = ("offset", "named", "independent", "predicate")
         if not gathers or not mode:
-            yield lookup_case(random, "2d", mode=mode, gathers=gathers, **dict(zip(names, flags, strict=True)))
+            given = dict(zip(names, flags, strict=True)) | wanted
+            yield lookup_case(random, "2d", mode=mode, gathers=gathers, **given)
     for _ in range(20):
         yield query_case(random)
         for opcode in ("suld.b", "sust.b", "sust.p", "sured.b", "sured.p"):

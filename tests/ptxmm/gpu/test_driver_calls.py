@@ -11,10 +11,10 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from drivers import emulating, header
 from waiting import wait_until
 
 from ptxmm.cli.main import main
@@ -22,26 +22,12 @@ from ptxmm.gpu import driver
 from ptxmm.gpu.driver import LIBRARY
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCE = ROOT / "tests" / "gpu" / "emulating_driver.c"
 SMALL = ("--parameters", "instances=16,per_cta=4", "--launches", "2")
-
-
-def header() -> Path | None:
-    """The folder that has cuda.h: of a package, or of an installation."""
-    found = find_spec("nvidia")
-    places = [Path(place) / "cu13" / "include" for place in (found.submodule_search_locations or ())] if found else []
-    return next((p for p in (*places, Path("/usr/local/cuda/include")) if (p / "cuda.h").is_file()), None)
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> str:
-    compiler, include = shutil.which("cc") or shutil.which("gcc"), header()
-    if compiler is None or include is None:
-        pytest.skip("no C compiler here" if compiler is None else "no cuda.h here")
-    path = tmp_path_factory.mktemp("driver") / "libemulated.so"
-    words = [compiler, "-shared", "-fPIC", "-Wall", "-Werror", f"-I{include}", "-o", path, SOURCE]
-    subprocess.run(words, check=True)
-    return str(path)
+    return emulating(tmp_path_factory.mktemp("driver"))
 
 
 @pytest.fixture
@@ -258,7 +244,8 @@ def test_every_call_is_one_of_cuda_h_with_as_many_arguments(library: str) -> Non
         new: old
         for old, new in re.findall(r"^#define (cu\w+) +(?:__CUDA_API_PT[DS][SZ]\()?(cu\w+_v\d)\)?$", text, re.M)
     }
-    source = (ROOT / "ptxmm" / "gpu" / "driver.py").read_text()
+    files = (ROOT / "ptxmm" / "gpu" / "driver.py", ROOT / "tests" / "gpu" / "whole_images.py")
+    source = "\n".join(file.read_text() for file in files)
     used = set(re.findall(r'"(cu[A-Z]\w+)"', source)) | set(re.findall(r"library\.(cu[A-Z]\w+)", source))
     assert len(used) > 30
     for name in used:

@@ -262,7 +262,7 @@ def _gpu_left_out() -> str:
     from collections import Counter
 
     import reference
-    from gpu.left_out import HERE_ONLY, NOWHERE, here_only, is_whole, nowhere
+    from gpu.left_out import NOWHERE, is_whole, nowhere
 
     forms = reference.all_forms()
     why = Counter(nowhere(form) for form in forms)
@@ -273,8 +273,6 @@ def _gpu_left_out() -> str:
         f"{sum(count for reason, count in why.items() if reason)} are compared nowhere:", "",
         "| Forms | Manual | Why |", "|---|---|---|",
         *(f"| {count} | {sections.get(reason, '')} | {reason} |" for reason, count in why.most_common() if reason),
-        *(f"| {sum(here_only(form) == reason for form in forms)} | {section} | {reason} |"
-          for (section, _), reason in HERE_ONLY.items()),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

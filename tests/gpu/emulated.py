@@ -49,6 +49,7 @@ def run(kernels: Sequence[Kernel], buffers: Sequence[Buffer], images: Sequence[I
         device = load(ctypes.string_at(text).decode(), "module", fine=True)
         own = Device(device.program, device.compiled, device.path, memory=GlobalMemory(), constants=device.constants)
         own.memory.segments.update((n, stored[place]) for n, place, _, who in buffers if who >> gpu & 1)
+        own.memory.images.update(device.memory.images)  # samplers of the module
         names = {v.name: v.address for v in device.program.layout.variables}
         for handle, name, *described in images:
             if not name or name in names:

@@ -21,29 +21,21 @@ _SILENT = (barriers.bar_arrive, barriers.bar_sync, async_copy.wait_all, async_co
 NOWHERE = {
     "9.7.9.14": "needs buffers of several GPUs behind one multicast object",
     "9.7.19.1": "stops the launch for a debugger",
-    "9.7.19.4": "ends the launch with an error",
 }
 #: Single forms, by section and a part of their syntax line.
 _SINGLE = {
     ("9.7.9.19", "a:u32"): "needs addresses of 32 bits, which no GPU has any more",
     ("9.7.9.13", "size:u32"): "needs addresses of 32 bits, which no GPU has any more",
-}
-#: Sections where ptxas takes more forms than the manual has, which mean what those of the manual do.
-_SPELLINGS = ("9.7.9.12", "9.7.10.5")
-#: What of whole kernels runs on our machine only, by section and a part of the syntax line, and why.
-HERE_ONLY = {
-    ("9.7.10", "[a:samplerref]"): "CUDA has no samplers by themselves; the kernel runs on our machine beside NumPy"
+    (
+        "9.7.9.12",
+        ".space.type [a:narrow], b, [mbar:narrow]",
+    ): "ptxas takes the form, and breaks off when it makes code of it",
+    ("9.7.9.12", "{.completion}.type [a:narrow], b"): "ptxas takes the form, and makes no code of it",
 }
 
 
 def _is_in(form: Form, section: str) -> bool:
     return f"{form.section}.".startswith(f"{section}.")
-
-
-def here_only(form: Form) -> str:
-    """Why a form is in kernels that a GPU does not get; "" where a GPU gets it."""
-    of = ((section, part, why) for (section, part), why in HERE_ONLY.items())
-    return next((why for section, part, why in of if _is_in(form, section) and part in form.syntax), "")
 
 
 def is_whole(form: Form) -> bool:
@@ -56,13 +48,11 @@ def nowhere(form: Form) -> str:
     if form.only == "manual":
         return "ptxas does not take the form"
     if form.until.split()[:1] == ["1.4"]:
-        return "of PTX ISA 1.3, whose kernels have no parameters"
+        return "of PTX ISA 1.3, to whose kernels our machine passes no parameters"
     for section, reason in NOWHERE.items():
         if _is_in(form, section):
             return reason
     for (section, part), reason in _SINGLE.items():
         if _is_in(form, section) and part in form.syntax:
             return reason
-    if form.only == "ptxas" and form.section in _SPELLINGS:
-        return "ptxas alone takes the form, which means what one of the manual does"
     return ""

@@ -91,9 +91,10 @@ def _noted(
         _argument(argument if isinstance(argument, bytes) else _bits(argument, parameter.size), order, device)
         for argument, parameter in zip(arguments, device.kernel(entry), strict=True)
     ]
-    return Whole(
+    images = {handle: image for handle, image in device.memory.images.items() if image.kind != "samplerref"}
+    return Whole(  # samplers are what the module says, wherever it is loaded
         name, text, grid[0], block[0], tuple(bytes(segment.data) for segment in buffers.values()), tuple(given), entry,
-        tuple(buffers), tuple(device.memory.images.items()),
+        tuple(buffers), tuple(images.items()),
     )  # fmt: skip
 
 

@@ -22,12 +22,14 @@ for folder in (TESTS, TESTS / "ptxcore" / "semantics", TESTS / "ptxcore" / "mach
 import ptxas  # noqa: E402
 import reference  # noqa: E402
 import test_tensor_reductions  # noqa: E402
+from drivers import emulating  # noqa: E402
 from gpu import left_out, recorded, whole, whole_sync  # noqa: E402
 from gpu.modules import Machine, Unfit  # noqa: E402
 from gpu.whole import Whole  # noqa: E402
 from gpu.whole_cuda import CudaError, Job, WholeGpu, job_of  # noqa: E402
 
 from ptxcore.check.module import read_and_check  # noqa: E402
+from ptxcore.machine.run.faults import KernelError  # noqa: E402
 from ptxcore.machine.run.launch import load  # noqa: E402
 from ptxcore.values.tensor_map import TensorMap, encoded  # noqa: E402
 from ptxmm.gpu.driver import LIBRARY  # noqa: E402
@@ -71,6 +73,10 @@ def test_their_names_are_different() -> None:
 def test_whole_kernels_leave_the_same_under_another_schedule(part: int) -> None:
     for probe in part_of(part):
         text = probe.lowest()
+        if probe.traps:
+            with pytest.raises(KernelError, match="trap"):
+                whole.run_here(probe, text)
+            continue
         found = whole.run_here(probe, text)
         assert found != list(probe.data), f"{probe.name} leaves nothing"
         assert not whole.first_difference(found, whole.run_here(probe, text, seed=7)), probe.name
@@ -179,10 +185,39 @@ def test_the_gpu_leaves_what_our_machine_leaves() -> None:
                 text = probe.module_for(Machine(gpu.device.arch, gpu.device.ptx))
             except Unfit:
                 continue
-            theirs = gpu.run(job_of(probe, text))
-            difference = whole.first_difference(whole.run_here(probe, text), theirs, probe.opaque)
+            difference = differs(gpu, probe, text)
             found += [f"{probe.name}: {difference}"] if difference else []
             compared += 1
     finally:
         gpu.close()
     assert not found and compared
+
+
+def differs(gpu: WholeGpu, probe: Whole, text: str) -> str:
+    """Where a GPU differs from our machine first; "" where it does not."""
+    try:
+        theirs = gpu.run(job_of(probe, text))
+    except CudaError as error:  # the others are compared all the same
+        return "" if probe.traps and "cuCtxSynchronize" in str(error) else str(error)
+    if probe.traps:
+        return "it does not end by an error"
+    return whole.first_difference(whole.run_here(probe, text), theirs, probe.opaque)
+
+
+def test_a_gpu_that_differs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of kernels that leave something and of one that ends by an error, on a driver whose GPU is our own machine."""
+    monkeypatch.setenv(LIBRARY, emulating(tmp_path))
+    gpu = WholeGpu(patience=120)
+    probes = {probe.name: probe for probe in whole_sync.probes()}
+    traps, hints = probes["a thread that traps"], probes["hints"]
+    for probe, text, said in (
+        (traps, traps.text, ""),
+        (hints, hints.text, ""),
+        (hints, traps.text, "LAUNCH_FAILED"),
+        (traps, hints.text, "does not end"),
+        (hints, "nothing", "cuModuleGetFunction"),
+        (traps, "nothing", "cuModuleGetFunction"),
+    ):
+        found = differs(gpu, probe, text)
+        assert said in found and bool(found) == bool(said)
+    gpu.close()

@@ -78,7 +78,7 @@ class Whole:
     """A kernel: `grid` CTAs of `block` threads, and a buffer for each of `data`, which it may write. Version and target
     of `text` have its instructions. `given` is what its parameters get; where it says nothing, the address of each buffer.
     `places` are where buffers are on our machine, and `images` what is behind handles there. What `opaque` buffers hold
-    at last differs by machine."""
+    at last differs by machine. One that `traps` ends by an error, and nobody can look at what it leaves."""
 
     name: str
     text: str
@@ -90,6 +90,7 @@ class Whole:
     places: tuple[int, ...] = ()
     images: tuple[tuple[int, Any], ...] = ()
     opaque: frozenset[int] = frozenset()
+    traps: bool = False
 
     @cached_property
     def uses(self) -> frozenset[tuple[Use, ...]]:

@@ -50,8 +50,6 @@ class Copy(ctypes.Structure):
 
 def must_be_makeable(image: Image) -> None:
     """Raises Unfit for an image that CUDA does not make, or of which the manual leaves open what is read."""
-    if image.kind == "samplerref":
-        raise Unfit("CUDA has no samplers by themselves")
     if image.geometry in SAMPLED:
         raise Unfit("CUDA makes no images with several samples")
     if image.linear:

@@ -192,6 +192,12 @@ KERNELS: dict[str, Said] = {
         tuple(range(1, 33)) + (31,) * 32, block=64,
     ),
     "a store that is released": Said("st.async.mmio.release.sys.global.u32 [%rd1], %r0;", tuple(range(8)), block=8),
+    "a store to the own CTA": Said(
+        "mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 8; mov.u32 %r4, 70; "
+        "add.u32 %r5, %r1, 80; st.async.shared::cta.v2.u32 [%r19], {%r4, %r5}, [%r18]; "
+        + UNTIL.format(1, 0) + "ld.shared.v2.u32 {%r6, %r7}, [s]; add.u32 %r6, %r6, %r7; st.global.u32 [%rd2], %r6;",
+        (150, 151), grid=2, cluster=2,
+    ),
     "words that are cleared": Said(
         "st.shared.u64 [s], 7; st.shared.u64 [s+8], 8; mov.u32 %r4, 8; cvta.shared.u64 %rd4, s; mov.u64 %rd5, 8; "
         "st.bulk.weak [%rd4], %rd5, 0; ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [s]; "
@@ -253,6 +259,7 @@ def probes() -> Iterator[Whole]:
     data = np.arange(1, WORDS + 1, dtype=np.uint32).tobytes()
     for name, said in KERNELS.items():
         yield Whole(name, said.text, said.grid, said.block, (data,))
+    yield Whole("a thread that traps", Said("@%p0 trap;", ()).text, 1, 32, (data,), traps=True)
 
 
 def wanted(name: str) -> bytes:

@@ -259,7 +259,7 @@ class Case:
 
 
 def _module(body: str, outputs: int, *, named: str, sampler: str = "", version: str = "8.1") -> str:
-    declared = f".global .{named} T;\n{sampler}" if named else ""
+    declared = (f".global .{named} T;\n" if named else "") + sampler
     text = _HEAD.format(
         version=version, target=f"sm_80{', texmode_independent' if sampler else ''}", declared=declared,
         parameter="" if named else ", .param .u64 t", bytes_in=4 * WORDS_IN, bytes_out=4 * WORDS_OUT,
@@ -459,9 +459,8 @@ def query_case(random: Random) -> Case:
         "channel_data_type": _CL_FRACTIONS[kind] if fractions else _CL_TYPES[kind],
         "channel_order": {1: 0x10B0, 2: 0x10B2, 4: 0x10B5}[p.channels],
     }  # fmt: skip
-    if surface:
-        answers["memory_layout"] = 0
-    else:
+    answers["memory_layout"] = 0
+    if not surface:
         modes = ("wrap", "mirror", "clamp_ogl", "clamp", "border")
         answers |= {
             "normalized_coords": int(p.options["normalized"]),
@@ -504,9 +503,9 @@ def _sampler_query(random: Random, p: Picture) -> Case:
     answers |= {"filter_mode": int(p.options.get("filter") == "linear"), "force_unnormalized_coords": 0}
     body = " ".join(f"txq.{q}.b32 %o{n}, [S];" for n, q in enumerate(answers))
     image = Texture(p.arrays()[0], **p.keywords())
-    text = _module(body, len(answers), named="texref", sampler=_sampler_text(p))
+    text = _module(body, len(answers), named="", sampler=_sampler_text(p))
     given = np.zeros((THREADS, WORDS_IN), np.uint32)
-    return Case(text, image, given, [list(answers.values()) for _ in range(THREADS)], {"T": image})
+    return Case(text, image, given, [list(answers.values()) for _ in range(THREADS)], {})
 
 
 # Surfaces.

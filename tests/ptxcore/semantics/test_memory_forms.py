@@ -254,8 +254,8 @@ def stored_later(use: Use, chance: random.Random) -> Run:
     prepare = (
         f".shared .align 8 .b64 bars[{THREADS}]; mov.u32 %r2, bars; mad.lo.u32 %r3, %me, 8, %r2; cvt.u64.u32 %d8, %r3;"
     )
-    complete = bool(use.words["completion"]) and bool(barrier)
     space = use.words["space"].partition("::")[0]
+    complete = bool(barrier) and space != "global"  # named or not: the manual has it as the default of weak stores
     if not space:
         prepare += "cvta.shared.u64 %d8, %d8;"
     to = "%d1" if space == "global" else "%d3"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import ptxmm
+from litmus import cycles
+from litmus.formats.printer import write
 from litmus.test import Test
 from ptxcore.diagnostics import InputError
 from ptxmm.gpu.contract import Module
@@ -17,6 +21,17 @@ from ptxmm.gpu.simulator import Simulator
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = sorted((ROOT / "litmus" / "library").rglob("*.litmus"))
+
+#: Of generated tests: more than 500 of them can be placed.
+_MOST_GENERATED = 1200
+
+
+def generated(part: int, parts: int) -> Iterator[Test]:
+    """One part of so many of the tests that are generated, of up to three threads in all places."""
+    edges = "Pod**,PosWR,Rfe,Fre,Coe,Fence.sc.gpud*R,DpDatadW"
+    made_of = cycles.enumerate(edges, size=(4, 6), threads=(2, 3), places="all")
+    for test in islice(made_of, part, _MOST_GENERATED, parts):
+        yield ptxmm.parse(write(test))
 
 
 def named(name: str) -> Test:

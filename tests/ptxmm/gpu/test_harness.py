@@ -8,20 +8,18 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
 import ptxas
 import pytest
 from agreement import compared, pass_over
-from campaigns import LONG, some
-from harnessed import LIBRARY, ROOT, loaded, made, named, nothing_forbidden, shown
+from campaigns import LONG, lengths, some
+from harnessed import LIBRARY, ROOT, generated, loaded, made, named, nothing_forbidden, shown
 from sc_within import SC
 
 import ptxmm
-from litmus import cycles
-from litmus.formats.printer import write
 from ptxcore.diagnostics import InputError
 from ptxmm.gpu import layout
 from ptxmm.gpu.contract import Module
@@ -33,8 +31,6 @@ from ptxmm.gpu.running import Until, addresses_of, observe
 from ptxmm.gpu.simulator import Simulator
 
 TARGETS = ("sm_75", "sm_80", "sm_90", "sm_100a", "sm_120")
-#: Of generated tests: more than 500 of them can be placed.
-MOST_GENERATED = 1200
 
 
 # What is shown is allowed.
@@ -87,10 +83,8 @@ def test_the_documentation_counts_the_tests_that_are_refused() -> None:
 @pytest.mark.compares(0.9)
 @pytest.mark.parametrize("part", some(40, range(40)))
 def test_nothing_forbidden_is_shown_by_generated_tests(part: int) -> None:
-    edges = "Pod**,PosWR,Rfe,Fre,Coe,Fence.sc.gpud*R,DpDatadW"
-    made_of = cycles.enumerate(edges, size=(4, 6), threads=(2, 3), places="all")
-    for test in islice(made_of, part, MOST_GENERATED, 40):
-        of = made(ptxmm.parse(write(test)))
+    for test in generated(part, 40):
+        of = made(test)
         if of is None:
             pass_over("cannot be placed")
             continue
@@ -137,25 +131,35 @@ def test_no_parameter_changes_what_a_test_is(seed: int) -> None:
 # The module.
 
 
-def test_modules_are_equal_whatever_the_order_of_sets() -> None:
-    names = ["MP+shared+rel.cta+acq.cta", "st.async+object", "IRIW+fence.sc.gpu"]
-    program = (
-        "import sys, hashlib, ptxmm\nfrom ptxmm.gpu.module import module\n"
-        "for p in sys.argv[1:]: print(hashlib.sha256(module(ptxmm.load(p)).text.encode()).hexdigest())"
-    )
-    paths = [str(p) for p in LIBRARY if p.stem in names]
-    said = {
+#: Modules of all tests that it is given, and of generated ones: what they are, in short.
+MADE = """import sys, hashlib
+sys.path[:0] = sys.argv[1:3]
+from pathlib import Path
+from harnessed import generated, loaded, made
+for test in [*map(loaded, map(Path, sys.argv[4:])), *generated(0, int(sys.argv[3]))]:
+    of = made(test)
+    print(test.name, of and hashlib.sha256(of.text.encode()).hexdigest())
+"""
+
+
+@pytest.mark.parametrize(("every", "parts"), lengths((40, 240), (1, 2)))
+def test_modules_are_equal_in_bytes_whoever_makes_them(every: int, parts: int) -> None:
+    """By two processes, in which sets have other orders."""
+    folders = [str(Path(__file__).parent), str(ROOT / "tests" / "support")]
+    command = [sys.executable, "-c", MADE, *folders, str(parts), *map(str, LIBRARY[::every])]
+    first, second = (
         subprocess.run(
-            [sys.executable, "-c", program, *paths],
+            command,
             env={**os.environ, "PYTHONHASHSEED": seed},
             cwd=ROOT,
             check=True,
             capture_output=True,
             text=True,
-        ).stdout
+        ).stdout.splitlines()
         for seed in ("1", "2")
-    }
-    assert len(said) == 1 and len(said.pop().split()) == len(names)
+    )
+    assert first == second
+    assert len([line for line in first if not line.endswith("None")]) > 0.9 * len(first) > 10
 
 
 @pytest.mark.skipif(ptxas.executable() is None, reason=f"no ptxas {ptxas.RELEASE} here")

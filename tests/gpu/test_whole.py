@@ -204,6 +204,7 @@ def differs(gpu: WholeGpu, probe: Whole, text: str) -> str:
     return whole.first_difference(whole.run_here(probe, text), theirs, probe.opaque)
 
 
+@pytest.mark.long
 def test_a_gpu_that_differs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of kernels that leave something and of one that ends by an error, on a driver whose GPU is our own machine."""
     monkeypatch.setenv(LIBRARY, emulating(tmp_path))
@@ -215,7 +216,6 @@ def test_a_gpu_that_differs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (hints, hints.text, ""),
         (hints, traps.text, "LAUNCH_FAILED"),
         (traps, hints.text, "does not end"),
-        (hints, "nothing", "cuModuleGetFunction"),
         (traps, "nothing", "cuModuleGetFunction"),
     ):
         found = differs(gpu, probe, text)

@@ -116,12 +116,12 @@ class Summary:
         return sorted(found, key=lambda slow: (-slow.row.seconds, slow.line.path, slow.column.name))[:count]
 
     def troubles(self) -> list[tuple[Line, ReportColumn, Row]]:
-        """The results without a whole answer."""
+        """The results without a whole answer, and those of which more is to be told."""
         return [
             (line, column, row)
             for line in self.lines
             for column, row in zip(self.columns, line.rows, strict=False)
-            if row is not None and row.verdict in ("error", "undecided", "bounded")
+            if row is not None and (row.verdict in ("error", "undecided", "bounded") or row.error)
         ]
 
 
@@ -134,8 +134,8 @@ def word_of(row: Row | None) -> str:
 
 
 def reason(row: Row) -> str:
-    """Why it is no whole answer, in a line."""
-    if row.verdict == "bounded":
+    """Why it is no whole answer, or what else is to be told, in a line."""
+    if row.verdict == "bounded" and not row.error:
         return "holds within the bounds of loops, which cut executions off"
     return (row.error or "").split("\n")[0]
 

@@ -50,11 +50,12 @@ def _differing(summary: Summary) -> Iterable[str]:
 
 
 def _troubles(summary: Summary) -> Iterable[str]:
-    for verdict, title in (("undecided", "undecided"), ("bounded", "bounded"), ("error", "errors")):
+    titles = {"undecided": "undecided", "bounded": "bounded", "error": "errors", "": "also told"}
+    for verdict, title in titles.items():
         found = [
             [plain(line.path), column.name, plain(reason(row))]
             for line, column, row in summary.troubles()
-            if row.verdict == verdict
+            if verdict == (row.verdict if row.verdict in titles else "")
         ]
         if found:
             yield f"{title}\n{_lines(found)}"

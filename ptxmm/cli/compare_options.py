@@ -43,7 +43,7 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "Decides tests under several models, and tells where they disagree: states that one allows and another "
         "forbids, with the axiom. With --find it searches for the smallest tests that tell the models apart. A model is a "
         "name of ptxmm models or a file.cat, less axioms (ptx-9.0/-atomicity) and with readings (behind it, or as one word: "
-        "'ptx-9.0 --dep data'), or a log of herd7, of litmus7 or of ptxmm check --format herd.",
+        "'ptx-9.0 --dep data'), or a log of herd7, of litmus7, of ptxmm gpu or of ptxmm check --format herd.",
         "0 the models say the same; 1 they differ; 2 bad input or usage; 3 they do not differ as far as is known, and "
         "something stayed undecided or bounded; 130 interrupted",
         "ptxmm compare --model ptx-7.5 --model ptx-9.0 litmus",

@@ -33,16 +33,28 @@ def verdict(judged: Judged) -> str:
     return "bounded" if judged.held else "no"
 
 
+def _told(judged: Judged) -> str | None:
+    """What is to be told beside the verdict."""
+    if count := len(judged.forbidden):
+        return f"{count} state{'s' * (count != 1)} seen that {judged.model} forbids"
+    if judged.meaningless:
+        return f"no meaning under {judged.model}, so that nothing is forbidden: {judged.meaningless}"
+    if verdict(judged) not in ("bounded", "undecided"):
+        return None
+    if not judged.seen.states:
+        return "no instance counted"
+    return f"{'holds' if judged.held else 'never seen'} in {judged.positive + judged.negative:,} instances, which is no proof"
+
+
 def row(judged: Judged, asked: Question, text: str, seconds: float) -> Row:
     """The row of a test, whose file has this text. `positive` and `negative` count instances, and `error` tells of states that
-    the model forbids."""
-    forbidden = len(judged.forbidden)
+    the model forbids, and what a verdict rests on that is none."""
     return Row(
         test_hash=hash_of(text), question=asked.identity, name=judged.test.name, path=judged.test.identity, test=text,
         model=asked.model, options=asked.options, version=asked.version, verdict=verdict(judged),
         kind=KINDS[judged.test.condition.quantifier], observation=observation_of(judged.positive, judged.negative),
         states=json.dumps([r.state for r in judged.rows]), positive=judged.positive, negative=judged.negative, whole=0,
-        timeout=None, error=f"{forbidden} states that {judged.model} forbids were seen" if forbidden else None, outcome=None,
+        timeout=None, error=_told(judged), outcome=None,
         seal="", seconds=round(seconds, 6),
         decided=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     ).sealed()  # fmt: skip

@@ -178,7 +178,8 @@ def test_a_state_that_the_model_forbids_is_told_with_the_execution_it_needs(
     assert (document["machine"], document["driver"]) == ("fake", "12080")
     assert [s["allowed"] for s in document["tests"][0]["states"]] == [True, False]
     assert main(["campaign", database, "--report"]) in (0, 3)
-    assert "fake (12080)" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "fake (12080)" in said and "1 state seen that ptx-9.0 forbids" in said
 
 
 def test_a_state_of_a_test_that_never_ends_under_the_model_is_forbidden(
@@ -354,6 +355,19 @@ def test_a_run_in_which_no_instance_counts_answers_nothing(capsys: pytest.Captur
     assert "Nothing was seen" in said and "is NOT validated" in said and "are allowed" not in said
     with Database(database, writes=False) as kept:
         assert kept._all("SELECT verdict, states FROM results") == [("undecided", "[]")]
+    assert main(["campaign", database, "--report"]) == 3
+    assert "no instance counted" in capsys.readouterr().out
+
+
+def test_a_row_says_in_how_many_instances_a_condition_held_or_was_never_seen(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    database = str(tmp_path / "runs.db")
+    assert main(["gpu", MP, "library:SB", "--simulate", "--launches", "2", "--database", database]) == 0
+    assert main(["campaign", database, "--report"]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "simulated holds in 16 instances, which is no proof" in said
+    assert "simulated never seen in 16 instances, which is no proof" in said and "loops" not in said
 
 
 def test_mutants_say_how_likely_a_violation_would_have_been_seen_in_the_launches_of_the_test(

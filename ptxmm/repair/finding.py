@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from axioms.errors import EngineDefect
 from axioms.program import UnsupportedProgram
 from ptxcore.clock import OutOfTime
+from ptxcore.diagnostics import InputError
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.search import Judgement, Search, Solution, Step
@@ -218,8 +219,10 @@ def met(subject: Subject, sites: list[Site], least: int | None = None, *, one: b
         good = [0]
         for option in range(1, len(site.options)):
             if site.options[option].meets and (least is None or site.options[option].cost < least):
-                judged = judging(subject, sites, tuple(option if s == number else 0 for s in range(len(sites))))
-                if judged.holds is False and not judged.wrong:
+                alone = tuple(option if s == number else 0 for s in range(len(sites)))
+                judged = judging(subject, sites, alone)
+                waits = judged.wrong and site.options[option].alters and _leaves_waiting(subject, sites, alone)
+                if waits or (judged.holds is False and not judged.wrong):
                     lost += 1
                     continue
                 if judged.holds and one:
@@ -230,6 +233,14 @@ def met(subject: Subject, sites: list[Site], least: int | None = None, *, one: b
     if lost:
         subject.left_out.append(f"barriers at {lost} places where not all threads come by, or wait for ever")
     return kept
+
+
+def _leaves_waiting(subject: Subject, sites: list[Site], vector: Vector) -> bool:
+    """Whether threads may wait for ever in a text that is wrong for another reason. Raises OutOfTime."""
+    try:
+        return subject.waits(edited(subject.text, edits_of(sites, vector)))
+    except (EngineDefect, UnsupportedProgram, InputError):
+        return False
 
 
 def _chosen(sites: list[Site], solution: Solution) -> Iterator[Option]:

@@ -76,9 +76,14 @@ class KernelSubject:
         judged = self._judged(self.test, text, patience)
         if text == self.text:
             self._rule = judged.reason
-        if judged.holds and text != self.text and _meets(text) and self._stuck(text) and not self._stuck_at_first():
+        if judged.holds and text != self.text and _meets(text) and self.waits(text):
             return Judgement(False, False, ("no_deadlock", "terminates"), waits=True)
         return judged
+
+    def waits(self, text: str) -> bool:
+        """Whether a changed module leaves threads waiting that do not wait in the module as it is. Raises InputError,
+        OutOfTime."""
+        return self._stuck(text) and not self._stuck_at_first()
 
     def larger(self, text: str) -> Larger:
         """What becomes of the changed module in the tests of the same file that launch more threads of it; where there are
@@ -180,7 +185,7 @@ class KernelSubject:
         return self._deadlocks
 
     def _stuck(self, text: str) -> bool:
-        """Whether threads may wait for ever at a barrier, or for an mbarrier. Raises OutOfTime."""
+        """Whether threads may wait for ever at a barrier, or for an mbarrier. Raises InputError, OutOfTime."""
         waits = ("no_deadlock", "terminates") if "mbarrier." in text else ("no_deadlock",)
         asking = replace(self.test, checks=tuple(Check(kind) for kind in waits))
         result = self._checked(asking, text, ())

@@ -90,6 +90,10 @@ class Subject(Protocol):
         """Whether the checks hold of a changed text. Raises OutOfTime."""
         ...
 
+    def waits(self, text: str) -> bool:
+        """Whether a changed text leaves threads waiting that do not wait in the text as it is. Raises InputError, OutOfTime."""
+        ...
+
     def larger(self, text: str) -> Larger:
         """What becomes of a changed text in larger launches. Raises OutOfTime."""
         ...
@@ -222,6 +226,12 @@ class LitmusSubject:
         if self._deadlocks is None:
             self._deadlocks = self._stuck(self.test)
         return self._deadlocks
+
+    def waits(self, text: str) -> bool:
+        """Whether a changed text leaves threads waiting that do not wait in the text as it is. Raises InputError, OutOfTime."""
+        from litmus.formats import read
+
+        return self._stuck(read(text, self.path, self.test.instance)) and not self._stuck_at_first()
 
     def _stuck(self, test: Test) -> bool:
         """Whether threads may wait for ever at a barrier. Raises OutOfTime."""

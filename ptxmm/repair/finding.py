@@ -148,7 +148,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     try:
         if mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
             alone.look_from_above()
-        sites = met(subject, sites, alone.best.cost if alone.best is not None and not every else None, one=not every)
+        sites = met(subject, sites, _among(alone.best, alone.sites, sites) if alone.best else None, every=every)
     except OutOfTime:
         answer.stopped = "out of time"
         answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
@@ -210,22 +210,23 @@ def _among(solution: Solution, few: Sequence[Site], sites: Sequence[Site]) -> So
     return replace(solution, vector=tuple(chosen.get(number, 0) for number in range(len(sites))), needs=needs)
 
 
-def met(subject: Subject, sites: list[Site], least: int | None = None, *, one: bool = False) -> list[Site]:
-    """The sites without those barriers that, put in alone, leave threads waiting or have no meaning. Those that cost as much as
-    `least` are not looked at: something that costs as much is known. `one`: nor are those that cost as much as one that holds
-    by itself."""
+def met(subject: Subject, sites: list[Site], known: Solution | None = None, *, every: bool = True) -> list[Site]:
+    """The sites without those barriers that, put in alone, leave threads waiting or have no meaning, or, where not all threads
+    may come by, in a text that is right but for them. `known` is a solution without barriers. Unless `every` one is wanted,
+    those that cost as much as it, or as one that holds by itself, are not looked at."""
     kept, lost = [], 0
+    least = None if known is None or every else known.cost
     for number, site in enumerate(sites):
         good = [0]
         for option in range(1, len(site.options)):
             if site.options[option].meets and (least is None or site.options[option].cost < least):
                 alone = tuple(option if s == number else 0 for s in range(len(sites)))
                 judged = judging(subject, sites, alone)
-                waits = judged.wrong and site.options[option].alters and _leaves_waiting(subject, sites, alone)
+                waits = judged.wrong and site.options[option].alters and _spoils(subject, sites, alone, known)
                 if waits or (judged.holds is False and not judged.wrong):
                     lost += 1
                     continue
-                if judged.holds and one:
+                if judged.holds and not every:
                     least = site.options[option].cost
             good.append(option)
         left = site if len(good) == len(site.options) else site.kept(good)
@@ -235,10 +236,14 @@ def met(subject: Subject, sites: list[Site], least: int | None = None, *, one: b
     return kept
 
 
-def _leaves_waiting(subject: Subject, sites: list[Site], vector: Vector) -> bool:
-    """Whether threads may wait for ever in a text that is wrong for another reason. Raises OutOfTime."""
+def _spoils(subject: Subject, sites: list[Site], barrier: Vector, known: Solution | None) -> bool:
+    """Whether threads wait for ever at a barrier in a text that is wrong for another reason, as far as that can be told: in one
+    that is right without it, where one is `known`, it is no longer. Raises OutOfTime."""
     try:
-        return subject.waits(edited(subject.text, edits_of(sites, vector)))
+        if known is not None:
+            both = tuple(one or other for one, other in zip(barrier, known.vector, strict=True))
+            return judging(subject, sites, both).holds is False
+        return subject.waits(edited(subject.text, edits_of(sites, barrier)))
     except (EngineDefect, UnsupportedProgram, InputError):
         return False
 

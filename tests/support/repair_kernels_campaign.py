@@ -37,8 +37,6 @@ KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 _OF_FILES, _LONGEST = 1 / 3, 160
 #: So many texts at most are all tried.
 _FEW = 600
-#: So many texts at most are all tried.
-_FEW = 600
 
 
 def known() -> list[str]:

@@ -210,6 +210,7 @@ $WAIT:
 """
 
 
+@pytest.mark.long
 def test_what_is_used_before_it_is_certainly_there_is_waited_for(tmp_path: Path) -> None:
     """A text that has no meaning since a barrier object need not be there rules out what is no stronger, as an execution does:
     some ten texts are asked of, and not each of the others by itself."""

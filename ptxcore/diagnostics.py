@@ -68,17 +68,21 @@ def printable(text: str) -> str:
 
 class InputError(Exception):
     """An input that cannot be taken: one or more `diagnostics`, in source order. Whoever knows the `path` fills it in; `text`
-    is the source, which messages show lines of."""
+    is the source, which messages show lines of. `instead`: what may be typed for all of it, in lines of their own."""
 
-    def __init__(self, diagnostics: Iterable[Diagnostic], path: str = "<input>", text: str = "") -> None:
+    def __init__(
+        self, diagnostics: Iterable[Diagnostic], path: str = "<input>", text: str = "", instead: str = ""
+    ) -> None:
         self.diagnostics = tuple(diagnostics)
         self.path = path
         self.text = text
+        self.instead = instead
         super().__init__(self.diagnostics[0].message if self.diagnostics else "bad input")
 
     def render(self) -> str:
         lines = [line.rstrip("\r") for line in self.text.split("\n")]  # as readers count them
-        return "\n".join(d.render(self.path, lines) for d in self.diagnostics)
+        found = [d.render(self.path, lines) for d in self.diagnostics]
+        return "\n".join([*found, printable(self.instead)] if self.instead else found)
 
     __str__ = render
 

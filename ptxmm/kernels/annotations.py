@@ -98,7 +98,7 @@ class AnnotatedFile:
             return Asked(self.path, TYPED).test()
         except InputError as error:
             found = [Diagnostic(Span(0, 0, 0), message, hint), *error.diagnostics]
-            raise InputError(found, error.path, error.text) from None
+            raise InputError(found, error.path, error.text, error.instead) from None
 
     def _note(self, start: int, end: int, message: str, hint: str | None = None) -> None:
         self._found.append(Diagnostic(self.document.span(start, end), message, hint))

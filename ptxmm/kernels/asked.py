@@ -7,6 +7,7 @@ Whoever asks says what a file would say, and leaves out what the kernel says its
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypedDict
@@ -15,7 +16,8 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxmm.kernels.contents import FileTrouble, type_of_file
 from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import NVCC_OPTIONS, Module, of_file
-from ptxmm.kernels.plain_names import base, plain
+from ptxmm.kernels.plain_names import base, plain, shortest
+from ptxmm.kernels.plausible import CTAS, THREADS, Plausible, plausible
 from ptxmm.kernels.positions import Place, Way
 from ptxmm.kernels.schema import CHECK, VARIANT
 from ptxmm.kernels.signature import entry_trouble
@@ -25,22 +27,23 @@ from ptxmm.kernels.toml import KernelFile
 from ptxmm.kernels.written import KINDS, Array, Word, Zeros, word
 from ptxmm.result import Spot, identity
 
+#: Of so many kernels of a file it is said what may be typed.
+_SHOWN = 8
 #: What is checked where nothing is claimed.
 UNCLAIMED = ("race_free", "terminates", "no_trap")
 
 
 class Style(NamedTuple):
-    """How things are said where a test is asked for: examples, with `{}` or names for what differs."""
+    """How things are said where a test is asked for, with `{}` or names for what differs."""
 
     entry: str
-    grid: str
-    block: str
+    size: str
     argument: str
 
 
-TYPED = Style("--entry {}", "--grid 2", "--block 1", "--arg {name}={value}")
-ANNOTATED = Style("entry={}", "grid=2", "block=1", "{name}={value}")
-PYTHON = Style('entry="{}"', "grid=2", "block=1", 'args={{"{name}": "{value}"}}')
+TYPED = Style("--entry {}", "--{name} {value}", "--arg {name}={value}")
+ANNOTATED = Style("entry={}", "{name}={value}", "{name}={value}")
+PYTHON = Style('entry="{}"', "{name}={value}", 'args={{"{name}": "{value}"}}')
 
 
 class Said(NamedTuple):
@@ -103,7 +106,8 @@ class Asked(NamedTuple):
         document.stop_on_findings()
         if not self.launches:
             names = [said.key for said in self.arguments]
-            self._complete(keys, kernels[0], [n for n in places(names, kernels[0]) if isinstance(n, int)])
+            given = [n for n in places(names, kernels[0]) if isinstance(n, int)]
+            self._complete(keys, kernels[0], given, plausible(module, kernels[0], keys.get("grid"), keys.get("block")))
         document.tree = tree
         return self._named(KernelFile.within(document, {self.path: module}).test(), kernels)
 
@@ -158,7 +162,9 @@ class Asked(NamedTuple):
         entry, message, hint = entry_trouble(module, keys.get("entry"), self.style.entry)
         if entry is None:
             if "entry" not in keys or not self.text:
-                raise InputError([Diagnostic(Span(0, 0, 0), message, hint)], self.path)
+                raise InputError(
+                    [Diagnostic(Span(0, 0, 0), message, hint)], self.path, instead=self._each(keys, module)
+                )
             document.note(way, message, hint)
         document.stop_on_findings()
         assert entry is not None
@@ -226,7 +232,8 @@ class Asked(NamedTuple):
             own = {s.key: s.value for s in said}
             taken = self._kernel(document, {**keys, **own}, module, ("kernel", number, "entry"))
             names = own["args"] if isinstance(own.get("args"), list) else self._arguments_of(taken)
-            self._complete({**keys, **own}, taken, [i for i, name in enumerate(names) if name is not None])
+            guess = plausible(module, taken, own.get("grid", keys.get("grid")), own.get("block", keys.get("block")))
+            self._complete({**keys, **own}, taken, [i for i, name in enumerate(names) if name is not None], guess)
             again = sum(kernel.entry == taken.entry for kernel in kernels)
             name = base(taken.entry) + (f".{again + 1}" if again else "")
             tree["kernel"].append({"name": name, **own, "entry": taken.entry, "args": names})
@@ -250,30 +257,50 @@ class Asked(NamedTuple):
         unnamed = not any(found) and not any(p.name for p in taken.parameters)
         return [*names] if unnamed and len(names) == len(found) else found
 
-    def _complete(self, keys: Mapping[str, Any], taken: Kernel, given: Sequence[int]) -> None:
-        """Raises InputError with everything that is missing, each with what to say; arguments are `given` for the parameters of
-        these numbers."""
-        nowhere = Span(0, 0, 0)
-        missing = [
-            Diagnostic(nowhere, f"how large is the {what}?", f"as in {example}, for {count}")
-            for key, what, example, count in (
-                ("grid", "grid", self.style.grid, "two CTAs"),
-                ("block", "block", self.style.block, "CTAs of one thread"),
-            )
-            if key not in keys
-        ]
+    def _complete(self, keys: Mapping[str, Any], taken: Kernel, given: Sequence[int], guess: Plausible) -> None:
+        """Raises InputError with everything that is missing, each with what to say, of a `guess`; arguments are `given` for the
+        parameters of these numbers."""
+        missing = [self._size_missing(name, value, guess) for name, value in guess.sizes() if name not in keys]
         lines = TomlDocument.of({}, taken.path, taken.text)
-        for number, parameter in enumerate(taken.parameters):
-            if number not in given:
-                name = parameter.name or f"NAME{number}"
-                example = self.style.argument.format(name=name, value=parameter.example)
-                what = "parameter" if parameter.name else f"parameter {number}"
-                own = "" if parameter.name else f", with a name of yours for NAME{number}"
-                message = f"no argument for {what} '{parameter}' of '{plain(taken.entry)}'"
-                span = lines.span(parameter.start, parameter.end)
-                missing.append(Diagnostic(span, message, f"as in {example}{own}"))
+        for number, parameter in _not_given(taken, given):
+            name = parameter.name or f"NAME{number}"
+            example = self.style.argument.format(name=name, value=guess.argument(parameter))
+            what = "parameter" if parameter.name else f"parameter {number}"
+            own = "" if parameter.name else f", with a name of yours for NAME{number}"
+            message = f"no argument for {what} '{parameter}' of '{plain(taken.entry)}'"
+            span = lines.span(parameter.start, parameter.end)
+            missing.append(Diagnostic(span, message, f"as in {example}{own}"))
         if missing:
-            raise InputError(missing, taken.path, taken.text)
+            instead = self._instead([_rest(keys, taken, given, guess)])
+            raise InputError(missing, taken.path, taken.text, instead)
+
+    def _each(self, keys: Mapping[str, Any], module: Module) -> str:
+        """What may be typed of the first kernels of a file, where nobody said which one is meant."""
+        several = shortest(module.entries()) if "entry" not in keys else {}
+        endings = []
+        for entry, name in list(several.items())[:_SHOWN]:
+            if (taken := kernel(module, entry)) is not None:
+                given = [n for n in places([said.key for said in self.arguments], taken) if isinstance(n, int)]
+                guess = plausible(module, taken, keys.get("grid"), keys.get("block"))
+                rest = _rest(keys, taken, given, guess)
+                endings.append(f"{self.style.entry.format(shlex.quote(name))} {rest}".rstrip())
+        return self._instead(endings) if endings else ""
+
+    def _size_missing(self, name: str, value: int | list[int], guess: Plausible) -> Diagnostic:
+        example = self.style.size.format(name=name, value=_sizes(value))
+        what = "two CTAs" if name == "grid" and value == CTAS else "CTAs of two threads" if value == THREADS else ""
+        own = "as the kernel says" if name == "block" and guess.own else "the kernel's clusters are so large"
+        return Diagnostic(
+            Span(0, 0, 0), f"how large is the {name}?", f"as in {example}, {f'for {what}' if what else own}"
+        )
+
+    def _instead(self, endings: Sequence[str]) -> str:
+        """What may be typed, with one of these endings; nothing where a test is not asked for on a command line, or of several
+        launches."""
+        if self.style != TYPED or self.launches:
+            return ""
+        line = self.text or f"{self.where} {shlex.quote(self.path)}"
+        return "\n".join(["to begin with, as far as the kernel can tell:", *(f"    {line} {e}" for e in endings)])
 
     def _claims(self) -> dict[str, Any]:
         claims: dict[str, Any] = {}
@@ -283,6 +310,25 @@ class Asked(NamedTuple):
             else:
                 claims[said.key] = said.value
         return claims or dict.fromkeys(UNCLAIMED, True)
+
+
+def _not_given(taken: Kernel, given: Sequence[int]) -> list[tuple[int, Taken]]:
+    return [(number, parameter) for number, parameter in enumerate(taken.parameters) if number not in given]
+
+
+def _rest(keys: Mapping[str, Any], taken: Kernel, given: Sequence[int], guess: Plausible) -> str:
+    """The options that are missing, as they are typed."""
+    said = [f"--{name} {_sizes(value)}" for name, value in guess.sizes() if name not in keys]
+    if guess.dynamic_shared and "dynamic_shared" not in keys:
+        said.append(f"--dynamic-shared {guess.dynamic_shared}")
+    for number, parameter in _not_given(taken, given):
+        word = f"{parameter.name or f'arg{number}'}={guess.argument(parameter)}"
+        said.append(f"--arg {shlex.quote(word)}")
+    return " ".join(said)
+
+
+def _sizes(value: int | list[int]) -> str:
+    return ",".join(map(str, value if isinstance(value, list) else [value]))
 
 
 def _once(document: TomlDocument, table: str, several: Sequence[Said]) -> None:

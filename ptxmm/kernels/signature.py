@@ -18,6 +18,7 @@ _PARAMETER = re.compile(
     r"\s*+\.param\s*+(?:\.align\s++\d++\s*+)?+\.(?P<type>\w++)\s*+(?P<pointer>\.ptr\b)?+(?:\s*+\.\w++(?:\s++\d++)?+)*+"
     r"\s*+(?P<name>[\w$%]++)\s*+(?:\[\s*+(?P<count>\d{1,9}+)\s*+\])?+\s*+\Z"
 )
+_DIMENSIONS = r"\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?"
 _MOST_THREADS, _MOST_CLUSTER = 1024, 16
 #: More threads than anybody waits for.
 _MOST_EXPLORED = 1 << 16
@@ -53,6 +54,16 @@ def formals(text: str, entry: str) -> list[Formal] | None:
             return None
         found.append(Formal(p["name"], p["type"], int(p["count"]) if p["count"] else None, p["pointer"] is not None))
     return found
+
+
+def own_sizes(text: str, entry: str) -> tuple[list[int] | None, list[int] | None]:
+    """How large a kernel says that its CTAs and its clusters are (`.reqntid`, `.reqnctapercluster`); None where it does not."""
+    code = bare(text)
+    found = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])", code)
+    head = code[found.end() : code.find("{", found.end())] if found else ""
+    said = [re.search(rf"\.{word}{_DIMENSIONS}", head) for word in ("reqntid", "reqnctapercluster")]
+    block, cluster = ([int(n) for n in one.groups() if n is not None] if one else None for one in said)
+    return block, cluster
 
 
 def declared_images(text: str) -> dict[str, str]:

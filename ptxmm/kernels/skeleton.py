@@ -8,13 +8,9 @@ import re
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.asked import Asked
-from ptxmm.kernels.modules import bare, has_dynamic
 from ptxmm.kernels.plain_names import shortest
+from ptxmm.kernels.plausible import Plausible, plausible
 from ptxmm.kernels.takes import Taken
-
-_DIMENSIONS = r"\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?"
-_SAID_BY = {"block": "reqntid", "cluster": "reqnctapercluster"}
-_CTAS = 2
 
 
 def skeleton(path: str, entry: str | None, folder: str) -> str:
@@ -22,20 +18,17 @@ def skeleton(path: str, entry: str | None, folder: str) -> str:
     one only. Raises InputError for a file that has no such kernel, or cannot be compiled."""
     module, taken = Asked(path).kernel(entry)
     name = shortest(module.entries())[taken.entry]
-    head = _head(module.text, taken.entry)
-    cluster = _dimensions(head, "cluster")
-    block = _dimensions(head, "block")
-    grid = [_CTAS * cluster[0], *cluster[1:]] if cluster else _CTAS
+    guess = plausible(module, taken)
     key = "cu" if module.source else "ptx"
     lines = [
         f"# A test of the kernel {name}, as ptxmm init wrote it. What is marked with <- is a guess: say what you launch.",
         f"{key} = {_string(os.path.relpath(path, folder or '.').replace(os.sep, '/'))}",
         f"entry = {_string(name)}",
-        f"grid = {grid}  # <- CTAs",
-        f"block = {block or 1}  # " + ("threads of a CTA: the kernel says so" if block else "<- threads of a CTA"),
+        f"grid = {guess.grid}  # <- CTAs",
+        f"block = {guess.block}  # " + ("threads of a CTA: the kernel says so" if guess.own else "<- threads of a CTA"),
     ]
-    if has_dynamic(module.text):
-        lines.append("dynamic_shared = 1024  # <- bytes of dynamic shared memory")
+    if guess.dynamic_shared:
+        lines.append(f"dynamic_shared = {guess.dynamic_shared}  # <- bytes of dynamic shared memory")
     if taken.parameters:
         lines += [
             "",
@@ -45,7 +38,7 @@ def skeleton(path: str, entry: str | None, folder: str) -> str:
     used: list[str] = []
     for number, parameter in enumerate(taken.parameters):
         used.append(_name(parameter, number, used))
-        lines.append(_line(used[-1], parameter))
+        lines.append(_line(used[-1], parameter, guess))
     buffers = [n for n, p in zip(used, taken.parameters, strict=True) if p.pointee is not None]
     example = f"{buffers[-1]}[0] == 1" if buffers else "true"
     lines += [
@@ -74,18 +67,6 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _head(text: str, entry: str) -> str:
-    """What stands between the name of a kernel and its body."""
-    code = bare(text)
-    found = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])", code)
-    return code[found.end() : code.find("{", found.end())] if found else ""
-
-
-def _dimensions(head: str, key: str) -> list[int] | None:
-    found = re.search(rf"\.{_SAID_BY[key]}{_DIMENSIONS}", head)
-    return [int(n) for n in found.groups() if n is not None] if found else None
-
-
 def _name(parameter: Taken, number: int, used: list[str]) -> str:
     """A name that TOML and expressions take."""
     name = parameter.name
@@ -93,13 +74,15 @@ def _name(parameter: Taken, number: int, used: list[str]) -> str:
     return name if good else f"arg{number}"
 
 
-def _line(name: str, parameter: Taken) -> str:
+def _line(name: str, parameter: Taken, guess: Plausible) -> str:
     told = " ".join(str(parameter).split())
     if parameter.pointee is not None:
-        return f'{name} = {{type = "{parameter.pointee}", elements = 1}}  # {told}; <- how many elements'
+        table = f'{{type = "{parameter.pointee}", elements = {guess.elements()}}}'
+        return f"{name} = {table}  # {told}; <- how many elements"
     if parameter.formal.elements:
         table = f"{{bytes = {parameter.formal.size}, fields = []}}"
         return (
             f'{name} = {table}  # {told}; <- as in {{at = 0, value = "&buffer"}}, {{at = 8, type = "u32", value = 4}}'
         )
-    return f'{name} = {{type = "{parameter.number_type}", value = 1}}  # {told}; <- which value'
+    table = f'{{type = "{parameter.number_type}", value = {guess.number(parameter)}}}'
+    return f"{name} = {table}  # {told}; <- which value"

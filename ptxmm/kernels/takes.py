@@ -43,13 +43,6 @@ class Taken(NamedTuple):
         declared = element(self.declared) if self.declared and self.pointee is None else None
         return declared if declared and TYPES[declared].width == 8 * self.formal.size else self.formal.type
 
-    @property
-    def example(self) -> str:
-        """An argument that fits, as `--arg` has it."""
-        if self.pointee is not None:
-            return f"{self.pointee}[1]"
-        return f"{{bytes = {self.formal.size}}}" if self.formal.elements else "1"
-
 
 class Kernel(NamedTuple):
     """A kernel for people: the file where its head stands, that file's text, and where in it the head stands."""

@@ -138,9 +138,11 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
 
     limit, patience = most if mode == REPAIR else None, max(_SOON, _TIMES * pace.computed)
 
+    start = base if mode == REPAIR else None  # what a weakening begins with changes everything
+
     def searching(sites: list[Site]) -> Search:
         check = partial(judging, subject, sites)
-        return Search(sites, check, patience, limit, every or mode != REPAIR, told=told, pace=pace)
+        return Search(sites, check, patience, limit, every or mode != REPAIR, told=told, pace=pace, base=start)
 
     every_site = sites
 

@@ -4,8 +4,10 @@ A vector chooses an option at each site. One that fails because some execution i
 out every vector that is nowhere stronger: what is weaker allows that execution too (docs/repair.md says why). The failing
 vector is first made as strong as it can be and still fails, so that it rules out much; barriers that change how others are met
 stay as they are, and all barriers where threads wait. What is left is searched for its cheapest vector (a minimal hitting set,
-by Z3); that one is checked, and when it holds, so is each vector that is one step weaker: none of them may hold. A vector that
-fails for another reason (a text without meaning) rules out itself alone.
+by Z3); that one is checked, and when it holds, so is each vector that is one step weaker: none of them may hold. A vector in
+which no execution ends rules out every one that is nowhere weaker and has no further change of how barriers are met: what is
+stronger allows nothing that it does not allow. A vector that fails for another reason (a text without meaning) rules out itself
+alone.
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ _PATIENT = 4
 
 class Judgement(NamedTuple):
     """What became of the checks: all `hold`, or not, or (None) nobody knows. `wrong`: some execution shows it, or two accesses
-    race; `waits`: in some execution threads wait for ever. `failed` names the checks that fail, `undecided` those
-    of which nobody knows beside them. `bounded`: what holds rests on bounds of loops."""
+    race; `waits`: in some execution threads wait for ever, or where they must not; `endless`: none ends, and no bound is the
+    reason. `failed` names the checks that fail, `undecided` those of which nobody knows beside them. `bounded`: what holds
+    rests on bounds of loops."""
 
     holds: bool | None
     wrong: bool = False
@@ -41,6 +44,7 @@ class Judgement(NamedTuple):
     reason: str = ""
     waits: bool = False
     undecided: tuple[str, ...] = ()
+    endless: bool = False
 
 
 class Step(NamedTuple):
@@ -89,9 +93,15 @@ class Search:
     upside_down: bool = False
     told: Callable[[str], None] = lambda _: None
     pace: Pace = field(default_factory=Pace)
+    #: What is known of the vector that changes nothing.
+    base: Judgement | None = None
     _known: dict[Vector, Judgement] = field(default_factory=dict)
     #: Only what costs less is looked for.
     _least: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.base is not None:
+            self._known[(0,) * len(self.sites)] = self.base
 
     def judge(self, vector: Vector, patience: float | None = None) -> Judgement:
         """The judgement of a vector, once; None where it takes more than `patience` seconds of computing. Raises OutOfTime."""
@@ -128,20 +138,32 @@ class Search:
                 found = self.least_of(vector)
                 self._rule_out_above(found.vector)
                 yield found
-            elif judged.wrong or judged.waits:
-                self._rule_out_below(self._grown(vector, judged.wrong), vector, judged.wrong)
             else:
-                self._rule_out(vector)
+                self._learn(vector, judged)
         if self.best is not None:
             yield self.best
             self.best = None
         self.exhausted = not self.undecided and not self.upside_down
+
+    def _learn(self, vector: Vector, judged: Judgement) -> None:
+        """Rules out a vector that does not hold, and what fails with it."""
+        if judged.endless:
+            self._rule_out_as_endless(vector)
+        if judged.wrong or judged.waits:
+            grown = (
+                vector if judged.endless else self._grown(vector, judged.wrong)
+            )  # what is stronger is ruled out already
+            self._rule_out_below(grown, vector, judged.wrong)
+        elif not judged.endless:
+            self._rule_out(vector)
 
     def look_from_above(self) -> None:
         """Keeps something that holds as `best`: first what is there is as strong as can be, then what may be put in is there,
         too, then barriers. Of the first of these texts that holds, everything is taken away again that is not needed. Raises
         OutOfTime."""
         self._looked = True
+        if self.base is not None and self.base.endless:  # nor does an execution of what is stronger end
+            return
         for current in map(list, self._from_below()):
             if self._soon(current).holds:
                 break
@@ -251,6 +273,17 @@ class Search:
         met = [(s, o) for s, o in enumerate(failed) if o and (self._alters(s, o) or (not wrong and self._meets(s, o)))]
         away = [z3.Not(self._literal(s, o)) for s, o in met]
         self._solver.add(z3.Or(stronger + away))
+
+    def _rule_out_as_endless(self, vector: Vector) -> None:
+        """Of a vector in which no execution ends: some site must be weaker, or others meet at barriers, than they do there."""
+        other = []
+        for s, site in enumerate(self.sites):
+            stronger = [o for o in range(len(site.options)) if site.at_most(vector[s], o)]
+            same = [o for o in stronger if o == vector[s] or not self._alters(s, o)]
+            other += [self._literal(s, o) for o in range(1, len(site.options)) if o not in same]
+            if 0 not in same and self._chosen[s]:
+                other.append(z3.Not(z3.Or(self._chosen[s])))
+        self._solver.add(z3.Or(other))
 
     def _meets(self, site: int, option: int) -> bool:
         return self.sites[site].options[option].meets

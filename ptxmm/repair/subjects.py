@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -276,8 +276,12 @@ def _in_an_execution(undefined: Undefined | None, as_before: bool) -> bool:
     the text as it is, which is no barrier, still does there what it must not."""
     if undefined is None:
         return False
-    does = [site.instruction for site in undefined.culprits]
-    return bool(undefined.flag) or (as_before and bool(does) and not any(i.startswith(_MEETING) for i in does))
+    return bool(undefined.flag) or (as_before and bool(undefined.culprits) and not _at_barriers(undefined, any))
+
+
+def _at_barriers(undefined: Undefined, how: Callable[[Iterable[bool]], bool]) -> bool:
+    """Whether any, or all, of the instructions that break a rule are barriers."""
+    return how(site.instruction.startswith(_MEETING) for site in undefined.culprits)
 
 
 def of_result(result: Result, asked: bool = True, rule: str = "") -> Judgement:
@@ -286,14 +290,17 @@ def of_result(result: Result, asked: bool = True, rule: str = "") -> Judgement:
     failed = tuple(dict.fromkeys(c.text for c in checks if c.holds is False))
     wrong = any(c.holds is False and not c.hangs and c.kind in _BY_EXECUTION for c in checks)
     if failed:
-        waits = any(c.holds is False and (c.hangs or c.kind in ("terminates", "no_deadlock")) for c in checks)
+        waits = any(c.holds is False and c.kind in ("terminates", "no_deadlock") for c in checks)
         undecided = tuple(dict.fromkeys(c.text for c in checks if c.holds is None))
-        return Judgement(False, wrong, failed, waits=waits, undecided=undecided)
+        endless = any(c.holds is False and c.hangs for c in checks)
+        return Judgement(False, wrong, failed, waits=waits, undecided=undecided, endless=endless)
     if result.verdict == "undefined":
         reason = result.error or "undefined"
-        return Judgement(False, _in_an_execution(result.undefined, reason == rule), ("undefined",), reason=reason)
+        wrong = _in_an_execution(result.undefined, reason == rule)
+        met = result.undefined is not None and bool(result.undefined.culprits) and _at_barriers(result.undefined, all)
+        return Judgement(False, wrong, ("undefined",), reason=reason, waits=met and not wrong)
     if result.stopped or result.verdict in ("undecided", "error") or any(c.holds is None for c in checks):
         return Judgement(None, reason=result.error or "undecided")
     if not result.of_kernel and not result.positive + result.negative:
-        return Judgement(False, False, ("no execution ends",))
+        return Judgement(False, False, ("no execution ends",), endless=result.verdict != "bounded")
     return Judgement(True, bounded=result.verdict == "bounded" or any(c.bounded for c in checks))

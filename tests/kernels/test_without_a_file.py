@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import shlex
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -24,7 +26,8 @@ from ptxmm.kernels.takes import kernel, pointees
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
-LOCK = (Path(__file__).resolve().parents[2] / "examples" / "lock.ptx").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+LOCK = (ROOT / "examples" / "lock.ptx").read_text(encoding="utf-8")
 #: Arguments as they are typed, as a TOML file has them, and what claims are.
 SAME = [
     (["--grid", "2", "--block", "1,2", "--arg", "x=u32[2]", "--arg", "n=4", "--forall", "x[0] == 4"],
@@ -349,7 +352,11 @@ def test_types_of_elements_by_the_source_and_by_the_ptx() -> None:
     )
     assert pointees(wide, "k") == {"k_param_0": "f64"}
     told = kernel(Module(wide, "k.ptx"), "k")
-    assert told is not None and [p.example for p in told.parameters] == ["f64[1]", "1"] and told.line == 5
+    assert (
+        told is not None
+        and [(p.pointee, p.number_type) for p in told.parameters] == [("f64", "u64"), (None, "u32")]
+        and told.line == 5
+    )
 
 
 ANNOTATED = f"""// ptxmm: grid=2 block=1 x=u32[1] n=1 forall="x[0] == 1"
@@ -377,7 +384,7 @@ def test_each_annotation_is_a_test_of_the_kernel_below(here: Path, capsys: pytes
 
 WRONG_LINES = [
     ("// ptxmm: grid=2 blok=1 x=u32[1] n=1", "1:18: 'blok' has no meaning here", "did you mean 'block'?"),
-    ("// ptxmm: grid=2 block=1 x=u32[1]", "7:17: no argument for parameter 1", "as in NAME1=1, with"),
+    ("// ptxmm: grid=2 block=1 x=u32[1]", "7:17: no argument for parameter 1", "as in NAME1=2, with"),
     ("// ptxmm: grid=2 block=1 x=u32[1] n=1 forall", "1:39: 'forall' claims nothing", "as in"),
     ("// ptxmm: grid=two block=1 x=u32[1] n=1", "1:16: one to three whole numbers", None),
     ("// ptxmm: grid=2 block=1 x=u32[1] n=1 terminates=yes", "1:50: 'terminates' is true or false", None),
@@ -423,13 +430,75 @@ def test_an_annotation_below_its_kernel_is_refused() -> None:
 def test_a_file_without_annotations_says_what_to_type(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "k.ptx"]) == 2
     said = capsys.readouterr().err
-    assert "ptxmm init k.ptx" in said and "--grid 2" in said and "--arg NAME0=u32[1]" in said
+    assert "ptxmm init k.ptx" in said and "--grid 2" in said and "--arg NAME0=u32[16]" in said
+
+
+def proposed(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+    """The command lines that were printed to be copied, as a shell reads them."""
+    said = capsys.readouterr().err.partition("to begin with, as far as the kernel can tell:\n")[2]
+    return [shlex.split(line) for line in said.splitlines()]
+
+
+#: Directories of PTX of which nothing is known here but that it is right.
+CODE = sorted(
+    (*ROOT.glob("examples/*.ptx"), *ROOT.glob("docs/mistakes/*/*.ptx"), *ROOT.glob("tests/kernels/gate/*/fixed.ptx"))
+)
+
+
+def test_what_is_missing_is_said_as_one_command_that_is_taken(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each kernel of each file: what is printed can be typed, and asks for a launch of all its parameters."""
+    from ptxmm.cli.kernel_options import asked
+    from ptxmm.cli.options import parser
+
+    lines = 0
+    for path in CODE[::8]:
+        assert main(["check", "--no-defaults", str(path)]) == 2
+        for command in proposed(capsys):
+            found = asked(parser("check").parse_args(command[1:]))
+            assert command[:3] == ["ptxmm", "check", str(path)] and found is not None
+            test = found.test()
+            assert prod((*test.launches[0].grid, *test.launches[0].block)) >= 4 and [
+                c.kind for c in test.checks
+            ] == list(UNCLAIMED)
+            lines += 1
+    assert lines > 20
+
+
+@pytest.mark.parametrize(
+    ("words", "rest"),
+    [
+        ([], "--grid 2 --block 2 --arg arg0=u32[16] --arg arg1=4"),
+        (["--grid", "4", "--block", "1,2"], "--arg arg0=u32[32] --arg arg1=8"),
+        (["--grid", "2", "--arg", "0=&b", "--memory", "b=u32[1]"], "--block 2 --arg arg1=4"),
+    ],
+)  # fmt: skip
+def test_what_was_said_stays_in_the_command_that_is_proposed(
+    here: Path, words: list[str], rest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "k.ptx", *words]) == 2
+    assert proposed(capsys) == [["ptxmm", "check", "k.ptx", *words, *rest.split()]]
+
+
+def test_a_command_is_proposed_for_each_kernel_where_nobody_said_which(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("two.ptx").write_text(PTX + PTX[PTX.index(".visible") :].replace(" k(", " other("), encoding="utf-8")
+    assert main(["check", "two.ptx"]) == 2
+    assert [command[4] for command in proposed(capsys)] == ["k", "other"]
+    with pytest.raises(InputError) as error:
+        ptxmm.check("k.ptx", grid=2)
+    assert not error.value.instead  # of Python there are no command lines
 
 
 #: Kernels with parameters of every sort; what a test to begin with says of each.
 SIGNATURES = [
-    ("", 'arg0 = {type = "u32", elements = 1}', 'arg1 = {type = "u32", value = 1}', "block = 1 "),
-    (".reqntid 32, 2", 'arg0 = {type = "u32", elements = 1}', 'arg1 = {type = "u32", value = 1}', "block = [32, 2] "),
+    ("", 'arg0 = {type = "u32", elements = 16}', 'arg1 = {type = "u32", value = 4}', "block = 2 "),
+    (
+        ".reqntid 32, 2",
+        'arg0 = {type = "u32", elements = 512}',
+        'arg1 = {type = "u32", value = 128}',
+        "block = [32, 2] ",
+    ),
     (".reqnctapercluster 4", "grid = [8] ", "arg0 = {", "[check]"),
 ]
 

@@ -316,6 +316,50 @@ def test_patience_is_counted_in_what_is_computed(monkeypatch: pytest.MonkeyPatch
     assert search.pace.wait(3.0) == 24.0  # no more than that
 
 
+#: Texts that nothing of what is tried can mend: nobody arrives at the mbarrier; a thread of a cluster waits before it arrived.
+UNMET = {
+    "no execution ends": """PTX unmet
+{ x=0; .shared .u64 m = 0; }
+P0@cta 0 {
+    mbarrier.init.shared.b64 [m], 1;
+    bar.sync 0, 64;
+    st.weak.u32 [x], 1;
+}
+P1@cta 0 {
+    bar.sync 0, 64;
+    .reg .pred p;
+  w:
+    mbarrier.try_wait.parity.shared.b64 p, [m], 0;
+    @!p bra w;
+    ld.weak.u32 %r1, [x];
+}
+~exists (1:r1 == 0)
+""",
+    "a barrier without a meaning": """PTX unmet
+{ x=0; }
+ P0@cta 0,cluster 0             | P1@cta 1,cluster 0   ;
+ st.weak.u32 [x], 1             | barrier.cluster.wait ;
+ fence.acq_rel.cta              | ld.weak.u32 %r1, [x] ;
+ barrier.cluster.arrive.relaxed |                      ;
+ barrier.cluster.wait           |                      ;
+~exists (1:r1 == 0)
+""",
+}
+
+
+@pytest.mark.parametrize("text", UNMET.values(), ids=list(UNMET))
+def test_where_what_is_missing_is_no_order_there_is_no_repair(text: str) -> None:
+    """And that is found in few texts: orders and fences make no execution end in which a thread waits for ever, and none that
+    waits where it must not."""
+    test = ptxmm.parse(text)
+    assert isinstance(test, Test)
+    subject = LitmusSubject(test, How())
+    base = subject.judge(subject.text)
+    assert base.endless != base.waits and not base.wrong
+    found = answered(subject, "repair", every=False, most=None)
+    assert found.complete and found.status == 1 and found.asked < 20
+
+
 def test_apply_keeps_the_ends_of_lines(tmp_path: Path) -> None:
     path = tmp_path / "mp.litmus"
     path.write_bytes(MP.read_bytes().replace(b"\n", b"\r\n"))

@@ -1,0 +1,69 @@
+"""A launch to begin with, of a kernel that nobody said a launch of: what the kernel says itself, and a guess for the rest.
+
+Two CTAs of two threads are the fewest that have neighbours in their CTA and in another one. A number may count anything, so
+it is that of the threads: then `if (i < n)` lets all of them in. A buffer has room for each thread and number at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ptxmm.kernels.modules import Module, has_dynamic
+from ptxmm.kernels.signature import own_sizes
+from ptxmm.kernels.takes import Kernel, Taken
+
+CTAS, THREADS = 2, 2
+_DYNAMIC = 1024  # bytes
+#: So many elements for each thread at most.
+_EACH = 4
+#: A number of fewer bits is rarely a count.
+_COUNTS = frozenset(("u32", "s32", "b32", "u64", "s64", "b64"))
+
+
+class Plausible(NamedTuple):
+    """Dimensions of the grid and of a CTA, or one number; `own`: the kernel says itself how large its CTAs are;
+    `dynamic_shared` in bytes, 0 for a module that has none."""
+
+    grid: int | list[int]
+    block: int | list[int]
+    own: bool
+    dynamic_shared: int
+    threads: int
+
+    def sizes(self) -> list[tuple[str, int | list[int]]]:
+        """Each size of a launch by its name."""
+        return [("grid", self.grid), ("block", self.block)]
+
+    def elements(self) -> int:
+        """How many elements a buffer has."""
+        return self.threads * min(self.threads, _EACH)
+
+    def number(self, parameter: Taken) -> int:
+        """A number for a parameter that is one."""
+        return self.threads if parameter.number_type in _COUNTS else 1
+
+    def argument(self, parameter: Taken) -> str:
+        """An argument for a parameter, as `--arg` has it."""
+        if parameter.pointee is not None:
+            return f"{parameter.pointee}[{self.elements()}]"
+        return f"{{bytes = {parameter.formal.size}}}" if parameter.formal.elements else str(self.number(parameter))
+
+
+def plausible(module: Module, taken: Kernel, grid: object = None, block: object = None) -> Plausible:
+    """The launch to begin with; what is given of it stays."""
+    own, cluster = own_sizes(module.text, taken.entry)
+    ctas = [CTAS * cluster[0], *cluster[1:]] if cluster else CTAS
+    wide: int | list[int] = THREADS if own is None else own[0] if len(own) == 1 else own
+    threads = _count(grid, _count(ctas)) * _count(block, _count(wide))
+    dynamic = _DYNAMIC if has_dynamic(module.text) else 0
+    return Plausible(ctas, wide, own is not None, dynamic, max(threads, 1))
+
+
+def _count(dimensions: object, default: int = 1) -> int:
+    """The product of dimensions as somebody gave them; what is none is refused elsewhere."""
+    product = 1
+    for number in dimensions if isinstance(dimensions, list) else [dimensions]:
+        if not isinstance(number, int):
+            return default
+        product *= number
+    return product

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: How long a text is looked at that is only tried to rule out more: seconds of computing, or so many times what the first
 #: check took.
 _SOON, _TIMES = 0.3, 3
+#: And one that is as strong as can be, which may be the first that holds, and so takes longer than the text as it is: a share
+#: of the time that is left.
+_AMPLE = 1 / 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,11 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
 
     def searching(sites: list[Site]) -> Search:
         check = partial(judging, subject, sites)
-        return Search(sites, check, patience, limit, every or mode != REPAIR, told=told, pace=pace, base=start)
+        left = subject.how.left()
+        ample = 0.0 if left is None else pace.work(left) * _AMPLE
+        return Search(
+            sites, check, patience, ample, limit, every or mode != REPAIR, told=told, pace=pace, base=start
+        )  # fmt: skip
 
     every_site = sites
 
@@ -150,7 +157,8 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     try:
         if mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
             alone.look_from_above()
-        sites = met(subject, sites, _among(alone.best, alone.sites, sites) if alone.best else None, every=every)
+        known = _among(alone.best, alone.sites, sites) if alone.best else None
+        sites = met(subject, sites, known, every=every, patience=pace.wait(patience))
     except OutOfTime:
         answer.stopped = "out of time"
         answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
@@ -212,10 +220,18 @@ def _among(solution: Solution, few: Sequence[Site], sites: Sequence[Site]) -> So
     return replace(solution, vector=tuple(chosen.get(number, 0) for number in range(len(sites))), needs=needs)
 
 
-def met(subject: Subject, sites: list[Site], known: Solution | None = None, *, every: bool = True) -> list[Site]:
+def met(
+    subject: Subject,
+    sites: list[Site],
+    known: Solution | None = None,
+    *,
+    every: bool = True,
+    patience: float | None = None,
+) -> list[Site]:
     """The sites without those barriers that, put in alone, leave threads waiting or have no meaning, or, where not all threads
     may come by, in a text that is right but for them. `known` is a solution without barriers. Unless `every` one is wanted,
-    those that cost as much as it, or as one that holds by itself, are not looked at."""
+    those that cost as much as it, or as one that holds by itself, are not looked at. `patience`: so many seconds for the
+    question whether threads wait in a text that is wrong."""
     kept, lost = [], 0
     least = None if known is None or every else known.cost
     for number, site in enumerate(sites):
@@ -224,7 +240,7 @@ def met(subject: Subject, sites: list[Site], known: Solution | None = None, *, e
             if site.options[option].meets and (least is None or site.options[option].cost < least):
                 alone = tuple(option if s == number else 0 for s in range(len(sites)))
                 judged = judging(subject, sites, alone)
-                waits = judged.wrong and site.options[option].alters and _spoils(subject, sites, alone, known)
+                waits = judged.wrong and site.options[option].alters and _spoils(subject, sites, alone, known, patience)
                 if waits or (judged.holds is False and not judged.wrong):
                     lost += 1
                     continue
@@ -238,14 +254,16 @@ def met(subject: Subject, sites: list[Site], known: Solution | None = None, *, e
     return kept
 
 
-def _spoils(subject: Subject, sites: list[Site], barrier: Vector, known: Solution | None) -> bool:
+def _spoils(
+    subject: Subject, sites: list[Site], barrier: Vector, known: Solution | None, patience: float | None
+) -> bool:
     """Whether threads wait for ever at a barrier in a text that is wrong for another reason, as far as that can be told: in one
     that is right without it, where one is `known`, it is no longer. Raises OutOfTime."""
     try:
         if known is not None:
             both = tuple(one or other for one, other in zip(barrier, known.vector, strict=True))
             return judging(subject, sites, both).holds is False
-        return subject.waits(edited(subject.text, edits_of(sites, barrier)))
+        return subject.waits(edited(subject.text, edits_of(sites, barrier)), patience) is True
     except (EngineDefect, UnsupportedProgram, InputError):
         return False
 

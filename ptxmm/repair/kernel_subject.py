@@ -14,7 +14,7 @@ from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import Site, Wanted
 from ptxmm.repair.source_words import Source
-from ptxmm.repair.subjects import How, Larger, of_result
+from ptxmm.repair.subjects import How, Larger, known_to_wait, met, of_result, only_now
 from ptxmm.words.notes import NOT_ASKED
 
 if TYPE_CHECKING:
@@ -76,14 +76,15 @@ class KernelSubject:
         judged = self._judged(self.test, text, patience)
         if text == self.text:
             self._rule = judged.reason
-        if judged.holds and text != self.text and _meets(text) and self.waits(text):
-            return Judgement(False, False, ("no_deadlock", "terminates"), waits=True)
+        if judged.holds and text != self.text and _meets(text):
+            return met(judged, self.waits(text, patience), ("no_deadlock", "terminates"))
         return judged
 
-    def waits(self, text: str) -> bool:
-        """Whether a changed module leaves threads waiting that do not wait in the module as it is. Raises InputError,
-        OutOfTime."""
-        return self._stuck(text) and not self._stuck_at_first()
+    def waits(self, text: str, patience: float | None = None) -> bool | None:
+        """Whether a changed module leaves threads waiting that do not wait in the module as it is; None where that takes more
+        than `patience` seconds. Raises InputError, OutOfTime."""
+        stuck = self._stuck(text, patience)
+        return only_now(stuck, self._stuck_at_first)
 
     def larger(self, text: str) -> Larger:
         """What becomes of the changed module in the tests of the same file that launch more threads of it; where there are
@@ -179,17 +180,18 @@ class KernelSubject:
             witnesses=False, options=how.options,
         )  # fmt: skip
 
-    def _stuck_at_first(self) -> bool:
+    def _stuck_at_first(self) -> bool | None:
         if self._deadlocks is None:
             self._deadlocks = self._stuck(self.text)
         return self._deadlocks
 
-    def _stuck(self, text: str) -> bool:
-        """Whether threads may wait for ever at a barrier, or for an mbarrier. Raises InputError, OutOfTime."""
+    def _stuck(self, text: str, patience: float | None = None) -> bool | None:
+        """Whether threads may wait for ever at a barrier, or for an mbarrier; None where that takes long. Raises InputError,
+        OutOfTime."""
         waits = ("no_deadlock", "terminates") if "mbarrier." in text else ("no_deadlock",)
         asking = replace(self.test, checks=tuple(Check(kind) for kind in waits))
-        result = self._checked(asking, text, ())
-        return any(c.kind in waits and c.holds is False for c in result.checks)
+        result = self._checked(asking, text, (), patience)
+        return known_to_wait(result, waits)
 
 
 def _all_hold(several: Sequence[Judgement]) -> bool | None:

@@ -39,9 +39,14 @@ class Pace:
 
     def wait(self, seconds: float) -> float:
         """How long to wait for so many seconds of work; no less than that."""
-        if not self._computed:
-            return seconds
-        return seconds * min(_MOST, max(1.0, self._passed / self._computed))
+        return seconds * self._times()
+
+    def work(self, seconds: float) -> float:
+        """How many seconds of work there is time for in so many seconds; no more than these."""
+        return seconds / self._times()
+
+    def _times(self) -> float:
+        return min(_MOST, max(1.0, self._passed / self._computed)) if self._computed else 1.0
 
 
 def _computed() -> float:

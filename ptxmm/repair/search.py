@@ -79,6 +79,8 @@ class Search:
     check: Callable[[Vector, float | None], Judgement]
     #: Seconds of computing for a vector that is only tried to rule out more; None: no limit.
     patience: float | None = None
+    #: Likewise for a text that something which holds is looked for with, where that is more than some times its patience.
+    ample: float = 0.0
     most: int | None = None
     every: bool = True
     asked: int = 0
@@ -165,7 +167,7 @@ class Search:
         if self.base is not None and self.base.endless:  # nor does an execution of what is stronger end
             return
         for current in map(list, self._from_below()):
-            if self._soon(current).holds:
+            if self._soon(current, self.ample).holds:
                 break
         else:
             return
@@ -192,8 +194,8 @@ class Search:
         lower = site.below[highest] - {0, highest}
         return max(lower, key=lambda o: (len(site.below[o]), site.options[o].cost), default=highest)
 
-    def _soon(self, vector: Sequence[int]) -> Judgement:
-        return self.judge(tuple(vector), None if self.patience is None else self.patience * _PATIENT)
+    def _soon(self, vector: Sequence[int], ample: float = 0.0) -> Judgement:
+        return self.judge(tuple(vector), None if self.patience is None else max(self.patience * _PATIENT, ample))
 
     def _without(self, current: list[int], group: Sequence[int]) -> None:
         """Takes these sites' changes away as far as the rest holds: all together, else by halves."""

@@ -90,8 +90,9 @@ class Subject(Protocol):
         """Whether the checks hold of a changed text. Raises OutOfTime."""
         ...
 
-    def waits(self, text: str) -> bool:
-        """Whether a changed text leaves threads waiting that do not wait in the text as it is. Raises InputError, OutOfTime."""
+    def waits(self, text: str, patience: float | None = None) -> bool | None:
+        """Whether a changed text leaves threads waiting that do not wait in the text as it is; None where that takes more than
+        `patience` seconds. Raises InputError, OutOfTime."""
         ...
 
     def larger(self, text: str) -> Larger:
@@ -198,8 +199,8 @@ class LitmusSubject:
         judged = of_result(result, asking.condition.asked, self._rule)
         if text == self.text:
             self._rule = judged.reason
-        if judged.holds and text != self.text and _meets(test) and self._stuck(test) and not self._stuck_at_first():
-            return Judgement(False, False, ("no_deadlock",))
+        if judged.holds and text != self.text and _meets(test):
+            return met(judged, self.waits(text, patience), ("no_deadlock",))
         return judged
 
     def larger(self, text: str) -> Larger:
@@ -222,19 +223,21 @@ class LitmusSubject:
         """A litmus test is compiled from nothing."""
         return ""
 
-    def _stuck_at_first(self) -> bool:
+    def _stuck_at_first(self) -> bool | None:
         if self._deadlocks is None:
             self._deadlocks = self._stuck(self.test)
         return self._deadlocks
 
-    def waits(self, text: str) -> bool:
-        """Whether a changed text leaves threads waiting that do not wait in the text as it is. Raises InputError, OutOfTime."""
+    def waits(self, text: str, patience: float | None = None) -> bool | None:
+        """Whether a changed text leaves threads waiting that do not wait in the text as it is; None where that takes more than
+        `patience` seconds. Raises InputError, OutOfTime."""
         from litmus.formats import read
 
-        return self._stuck(read(text, self.path, self.test.instance)) and not self._stuck_at_first()
+        stuck = self._stuck(read(text, self.path, self.test.instance), patience)
+        return only_now(stuck, self._stuck_at_first)
 
-    def _stuck(self, test: Test) -> bool:
-        """Whether threads may wait for ever at a barrier. Raises OutOfTime."""
+    def _stuck(self, test: Test, patience: float | None = None) -> bool | None:
+        """Whether threads may wait for ever at a barrier; None where that takes too long. Raises OutOfTime."""
         from ptxmm.api import check
 
         how = self.how
@@ -245,12 +248,35 @@ class LitmusSubject:
             asking,
             how.model,
             unroll=how.unroll,
-            timeout=how.left(),
+            timeout=how.left(patience),
             checks=["no_deadlock"],
             witnesses=False,
             options=how.options,
         )
-        return any(c.kind == "no_deadlock" and c.holds is False for c in result.checks)
+        return known_to_wait(result, ("no_deadlock",))
+
+
+def known_to_wait(result: Result, kinds: Sequence[str]) -> bool | None:
+    """Whether one of these checks fails; None where the time ran out before that was known."""
+    checks = [c for c in result.checks if c.kind in kinds]
+    if any(c.holds is False for c in checks):
+        return True
+    return None if result.stopped and any(c.holds is None for c in checks) else False
+
+
+def only_now(waits: bool | None, at_first: Callable[[], bool | None]) -> bool | None:
+    """Whether threads wait in a changed text that did not `at_first`, which is asked where it matters; None: not known."""
+    if not waits:
+        return waits
+    first = at_first()
+    return None if first is None else not first
+
+
+def met(judged: Judgement, waits: bool | None, kinds: tuple[str, ...]) -> Judgement:
+    """The judgement of a text that holds and has barriers, by whether threads wait for ever there; nobody asked the test."""
+    if waits is None:
+        return Judgement(None, reason="out of time")
+    return Judgement(False, False, kinds, waits=True) if waits else judged
 
 
 def _meets(test: Test) -> bool:

@@ -24,7 +24,7 @@ from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.search import Judgement, Search
 from ptxmm.repair.sites import Vector, edited, edits_of
 from ptxmm.repair.subject_of import subject_of
-from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging
+from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging, met, only_now
 
 LIBRARY = Path(__file__).resolve().parents[3] / "litmus" / "library"
 MP = LIBRARY / "message-passing" / "MP+rlx.litmus"
@@ -455,3 +455,21 @@ def test_a_place_of_which_some_barriers_never_meet_is_still_that_place(tmp_path:
         "P1@cta 0,gpu 0 { bar.arrive 1, 64; ld.weak.u32 %r0, [x]; }\nexists (1:%r0 = 0)\n"
     )
     assert main(["repair", str(file)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("waits", "first", "now"),
+    [(True, False, True), (True, True, False), (True, None, None), (False, True, False), (None, True, None)],
+)
+def test_what_is_not_known_of_a_barrier_in_time_is_not_held_against_it_and_no_pass(
+    waits: bool | None, first: bool | None, now: bool | None
+) -> None:
+    """A text that holds, and of which nobody knows whether threads wait for ever in it, is not known to be a repair."""
+    found = only_now(waits, lambda: first)
+    assert found == now
+    assert met(Judgement(True), found, ("no_deadlock",)).holds == (None if now is None else not now)
+
+
+def test_the_question_who_waits_is_left_after_some_time() -> None:
+    subject = LitmusSubject(of_library("barriers/MP+bar.sync-other-barrier"), How())
+    assert subject.waits(subject.text, 1e-9) is None and subject.waits(subject.text) is False

@@ -288,7 +288,11 @@ class Asked(NamedTuple):
 
     def _size_missing(self, name: str, value: int | list[int], guess: Plausible) -> Diagnostic:
         example = self.style.size.format(name=name, value=_sizes(value))
-        what = "two CTAs" if name == "grid" and value == CTAS else "CTAs of two threads" if value == THREADS else ""
+        what = {
+            ("grid", CTAS): "two CTAs",
+            ("block", 1): "CTAs of one thread",
+            ("block", THREADS): "CTAs of two threads",
+        }.get((name, value if isinstance(value, int) else 0), "")
         own = "as the kernel says" if name == "block" and guess.own else "the kernel's clusters are so large"
         return Diagnostic(
             Span(0, 0, 0), f"how large is the {name}?", f"as in {example}, {f'for {what}' if what else own}"

@@ -1,18 +1,22 @@
 """A launch to begin with, of a kernel that nobody said a launch of: what the kernel says itself, and a guess for the rest.
 
-Two CTAs of two threads are the fewest that have neighbours in their CTA and in another one. A number may count anything, so
-it is that of the threads: then `if (i < n)` lets all of them in. A buffer has room for each thread and number at once.
+Two CTAs are the fewest that have neighbours, and so are two threads of each. A kernel that never asks which thread of its CTA
+executes it (a lock that somebody takes for the CTA) is launched with one: all threads do the same there, to the same data,
+which few kernels mean. A number may count anything, so it is that of the threads: then `if (i < n)` lets all of them in. A
+buffer has room for each thread and number at once.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ptxmm.kernels.modules import Module, has_dynamic
+from ptxmm.kernels.modules import Module, bare, has_dynamic
 from ptxmm.kernels.signature import own_sizes
 from ptxmm.kernels.takes import Kernel, Taken
 
 CTAS, THREADS = 2, 2
+#: What tells a thread which of its CTA it is.
+_WHO = ("%tid", "%laneid", "%warpid")
 _DYNAMIC = 1024  # bytes
 #: So many elements for each thread at most.
 _EACH = 4
@@ -53,7 +57,9 @@ def plausible(module: Module, taken: Kernel, grid: object = None, block: object 
     """The launch to begin with; what is given of it stays."""
     own, cluster = own_sizes(module.text, taken.entry)
     ctas = [CTAS * cluster[0], *cluster[1:]] if cluster else CTAS
-    wide: int | list[int] = THREADS if own is None else own[0] if len(own) == 1 else own
+    code = bare(module.text)
+    several = THREADS if any(word in code for word in _WHO) else 1
+    wide: int | list[int] = several if own is None else own[0] if len(own) == 1 else own
     threads = _count(grid, _count(ctas)) * _count(block, _count(wide))
     dynamic = _DYNAMIC if has_dynamic(module.text) else 0
     return Plausible(ctas, wide, own is not None, dynamic, max(threads, 1))

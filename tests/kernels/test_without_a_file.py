@@ -430,7 +430,7 @@ def test_an_annotation_below_its_kernel_is_refused() -> None:
 def test_a_file_without_annotations_says_what_to_type(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "k.ptx"]) == 2
     said = capsys.readouterr().err
-    assert "ptxmm init k.ptx" in said and "--grid 2" in said and "--arg NAME0=u32[16]" in said
+    assert "ptxmm init k.ptx" in said and "--grid 2" in said and "--arg NAME0=u32[4]" in said
 
 
 def proposed(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
@@ -457,7 +457,7 @@ def test_what_is_missing_is_said_as_one_command_that_is_taken(here: Path, capsys
             found = asked(parser("check").parse_args(command[1:]))
             assert command[:3] == ["ptxmm", "check", str(path)] and found is not None
             test = found.test()
-            assert prod((*test.launches[0].grid, *test.launches[0].block)) >= 4 and [
+            assert prod((*test.launches[0].grid, *test.launches[0].block)) >= 2 and [
                 c.kind for c in test.checks
             ] == list(UNCLAIMED)
             lines += 1
@@ -467,9 +467,9 @@ def test_what_is_missing_is_said_as_one_command_that_is_taken(here: Path, capsys
 @pytest.mark.parametrize(
     ("words", "rest"),
     [
-        ([], "--grid 2 --block 2 --arg arg0=u32[16] --arg arg1=4"),
+        ([], "--grid 2 --block 1 --arg arg0=u32[4] --arg arg1=2"),
         (["--grid", "4", "--block", "1,2"], "--arg arg0=u32[32] --arg arg1=8"),
-        (["--grid", "2", "--arg", "0=&b", "--memory", "b=u32[1]"], "--block 2 --arg arg1=4"),
+        (["--grid", "2", "--arg", "0=&b", "--memory", "b=u32[1]"], "--block 1 --arg arg1=2"),
     ],
 )  # fmt: skip
 def test_what_was_said_stays_in_the_command_that_is_proposed(
@@ -477,6 +477,14 @@ def test_what_was_said_stays_in_the_command_that_is_proposed(
 ) -> None:
     assert main(["check", "k.ptx", *words]) == 2
     assert proposed(capsys) == [["ptxmm", "check", "k.ptx", *words, *rest.split()]]
+
+
+def test_a_kernel_that_asks_which_thread_it_is_has_two_in_a_cta(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, block in {"%tid.x": "2", "%ctaid.x": "1", "%laneid": "2"}.items():
+        Path("k.ptx").write_text(PTX.replace("    ret;", f"    mov.u32 %r1, {number};\n    ret;"), encoding="utf-8")
+        assert main(["check", "k.ptx"]) == 2
+        (command,) = proposed(capsys)
+        assert command[command.index("--block") + 1] == block
 
 
 def test_a_command_is_proposed_for_each_kernel_where_nobody_said_which(
@@ -492,7 +500,7 @@ def test_a_command_is_proposed_for_each_kernel_where_nobody_said_which(
 
 #: Kernels with parameters of every sort; what a test to begin with says of each.
 SIGNATURES = [
-    ("", 'arg0 = {type = "u32", elements = 16}', 'arg1 = {type = "u32", value = 4}', "block = 2 "),
+    ("", 'arg0 = {type = "u32", elements = 4}', 'arg1 = {type = "u32", value = 2}', "block = 1 "),
     (
         ".reqntid 32, 2",
         'arg0 = {type = "u32", elements = 512}',

@@ -395,7 +395,9 @@ class Copies:
         for key in [key for key in table if key >> _FENCED == 0]:
             for space in spaces:
                 table[key + _plane(cta, space)] = table[key]
-        self.clocks.known[number] = self._fenced[number] = self.run.tensor_memories.fenced[number] = table
+        self.clocks.known[number] = table
+        if _OWN in spaces:  # products read shared memory, which a fence of global memory alone says nothing of
+            self._fenced[number] = self.run.tensor_memories.fenced[number] = table
 
     def initialises(self, thread: WatchedThread) -> None:
         """`fence.mbarrier_init`: the objects that a thread initialised before it are there for asynchronous operations, too."""

@@ -28,8 +28,8 @@ OF_PROGRAMS = {
 OF_LAUNCHES = {
     "tcgen05-by-sync": "synchronization that orders other instructions orders tcgen05 operations too; tcgen05.fence is for "
     "relaxed synchronization alone",
-    "tcgen05-by-fence": "tcgen05 operations come behind what is before their last tcgen05.fence::after_thread_sync alone, also "
-    "in what they read of shared memory",
+    "tcgen05-by-fence": "tcgen05 operations come behind what is before their last tcgen05.fence::after_thread_sync alone; what "
+    "they read of shared memory also behind what is before their last fence.proxy.async",
     "pair-reads-own": "with .cta_group::2 each CTA of the pair reads its own shared memory",
     "pair-reads-by-issuer": "with .cta_group::2 the CTA that issues an operation reads the shared memory of both",
 }

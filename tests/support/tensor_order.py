@@ -197,7 +197,8 @@ class Definition:
             phases.append([])
 
     def other(self, thread: Any, what: str, how: Any = None, address: int = 0) -> None:
-        if what == "proxy_fence" and "proxy.async" in thread.instruction.name:
+        name = thread.instruction.name
+        if what == "proxy_fence" and "proxy.async" in name and not name.endswith(".global"):
             self.proxy_fences.append(self.node(thread.number))
 
     # Of asynchronous operations.

@@ -8,7 +8,7 @@ from campaigns import some
 from tensor_memory_cases import AFTER, BEFORE, COMMIT, WAIT, WAIT_LD, WAIT_ST
 from tensor_memory_kernels import ring
 from test_tensor_memory_pair_ring import _FENCE, pair
-from test_tensor_memory_patterns import COPY, LOAD, MMA, STORE, kernel, of
+from test_tensor_memory_patterns import _PROXY, _READ, _WRITE, COPY, LOAD, MMA, STORE, kernel, of
 
 import ptxmm
 from axioms.models.options import CONTRARY, OF_LAUNCHES
@@ -50,6 +50,32 @@ def test_synchronization_that_acquires_orders_cells_under_one_reading(body: str)
 def test_fences_are_right_under_each_reading() -> None:
     test = of(kernel(f"{STORE} {WAIT_ST} {BEFORE} bar.sync 0; {AFTER} @%py {MMA}"))
     assert {ptxmm.check(test, options=o).verdict for o in ((), (SYNC,), (ALONE,))} == {"ok"}
+
+
+#: What stands between a barrier and a product of bytes that threads wrote before it: what the launch is under no reading,
+#: under `--tcgen05-by-sync`, and under `--tcgen05-by-fence`.
+_BEHIND_A_BARRIER = {
+    "": ("undecided", "ok", "undefined"),
+    AFTER: ("ok", "ok", "ok"),
+    "fence.proxy.async;": ("ok", "ok", "ok"),
+    _PROXY: ("ok", "ok", "ok"),
+    "fence.proxy.async.global;": ("undecided", "ok", "undefined"),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fence", _BEHIND_A_BARRIER)
+def test_a_fence_between_the_proxies_orders_what_products_read_of_shared_memory(fence: str) -> None:
+    """9.7.16.6.5 asks for it in the thread that issues a product, so the product reads behind it, and behind what it comes
+    behind (8.9.5). One of global memory says nothing of it."""
+    test = of(kernel(f"{_WRITE} {_PROXY} bar.sync 0; {fence} {_READ}"))
+    assert tuple(ptxmm.check(test, options=o).verdict for o in ((), (SYNC,), (ALONE,))) == _BEHIND_A_BARRIER[fence]
+
+
+@pytest.mark.long
+def test_a_fence_between_the_proxies_orders_no_cells() -> None:
+    test = of(kernel(f"@%px {MMA} @%px {COMMIT} {WAIT} fence.proxy.async; {LOAD}"))
+    assert [ptxmm.check(test, options=o).verdict for o in ((), (SYNC,), (ALONE,))] == ["undefined", "ok", "undefined"]
 
 
 def _unfenced_ring() -> KernelTest:

@@ -50,6 +50,8 @@ IN_RING = {
                                                   "before which its initialisation does not certainly come", "mbarrier.init"),
     "a wgmma.fence before the wait alone": Mistake(((FENCE, ""), ("CONSUME:", f"{FENCE}\nCONSUME:")), "undefined",
                                                    _UNORDERED, PRODUCT),
+    "a wgmma.fence before the wait, a fence of global memory behind it": Mistake(
+        ((FENCE, "fence.proxy.async.global;"), ("CONSUME:", f"{FENCE}\nCONSUME:")), "undefined", _UNORDERED, PRODUCT),
     "a box too small": Mistake((), "no", "deadlock", _FULL, {"b_box": [16, 4]}),
     "a box of the same size": Mistake((), "no", "forall", "", {"b_box": [8, 16]}),
     "another swizzle than the descriptors'": Mistake((), "no", "forall", "", {"swizzle": "none"}),

@@ -1,6 +1,8 @@
 // two threads multiply into the same columns, one behind the other: a fence before their barrier, one behind it; buggy: no fence before it
 typedef unsigned u; typedef unsigned long long ull;
 #define D static __device__ __forceinline__
+// Two small numbers, powers of two so that each sum of products is exact: another pair for nearly each i.
+D u ints(u i) { return 0x3c003c00 + (i * 0x9e3779b1u >> 30 << 10) + (i * 0x85ebca6bu >> 30 << 26); }
 D u smem(const void *p) { return (u)__cvta_generic_to_shared(p); }
 D void minit(u m, u n) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(m), "r"(n) : "memory"); }
 D void fence_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
@@ -22,8 +24,8 @@ D void put(float *out, const float (&v)[16]) { for (int i = 0; i < 16; i += 5) o
 extern "C" __global__ void k(float *out) {
   __shared__ alignas(128) u a[1024], b[128]; __shared__ alignas(8) ull done; __shared__ u base;
   const int t = threadIdx.x;
-  for (int i = t; i < 1024; i += 128) a[i] = 0x3c003c00;
-  b[t] = 0x40004000;
+  for (int i = t; i < 1024; i += 128) a[i] = ints(i);
+  b[t] = ints(1024 + t);
   if (t == 0) { minit(smem(&done), 2); fence_init(); }
   if (t < 32) { alloc<32>(smem(&base)); relinquish(); }
   fence_async();

@@ -13,6 +13,7 @@ template<int N> D void wwait(float (&d)[4]) { asm volatile("wgmma.wait_group.syn
 D void mma(float (&d)[4], u a, u b) { asm volatile("wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(desc(a)), "l"(desc(b)) : "memory"); }
 D void mma_rs(float (&d)[4], const u (&a)[4], u b) { asm volatile("wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(desc(b)) : "memory"); }
 D void put(float *out, const float (&d)[4]) { for (int i = 0; i < 4; i++) out[(threadIdx.x & 127) * 4 + i] = d[i]; }
+D u pair(float low, float high) { u r; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low)); return r; }
 
 extern "C" __global__ void k(const char *a, const char *b, float *out) {
   __shared__ alignas(128) char q[2048], kv[512]; __shared__ alignas(8) ull full[2];
@@ -27,7 +28,7 @@ extern "C" __global__ void k(const char *a, const char *b, float *out) {
     mwait(smem(&full[0]), 0);
     mma(s, smem(q), smem(kv)); wcommit(); wwait<0>(s);
     if (!BUG) mwait(smem(&full[1]), 0);
-    u p[4]; for (int i = 0; i < 4; i++) p[i] = s[i] == 32 ? 0x50005000 : 0;
+    u p[4]; for (int i = 0; i < 4; i++) p[i] = pair(s[2 * i & 3], s[(2 * i & 3) + 1]);
     mma_rs(o, p, smem(kv) + 256); wcommit(); wwait<0>(o);
     put(out, o);
     if (BUG) mwait(smem(&full[1]), 0);

@@ -22,6 +22,8 @@ LEVELS = {"gl": "gpu"}
 ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
 #: Instructions that access memory by elements as wide as they say; those of whole warps do by pieces of one size.
 _BY_ELEMENTS = frozenset(("ld", "st"))
+#: Instructions that access tensor maps, word by word.
+_MAPS = "tensormap"
 
 
 def commutative(how: Use) -> bool:
@@ -36,7 +38,7 @@ def scope_of(use: Use) -> str | None:
         return None
     if use.proxy == "texture" or use.form.mnemonic == "ldu":
         return CONSTANT
-    weak = use.sem == "weak" or use.form.mnemonic == "tensormap"  # section 9.7.9.26
+    weak = use.sem == "weak" or use.form.mnemonic == _MAPS  # section 9.7.9.26
     return "" if weak else use.scope or "sys"
 
 
@@ -82,7 +84,13 @@ def conflict(first: Party, second: Party, before: Access, access: Access, where:
     are weak and have an element in common."""
     if before.strong or access.strong:
         return Open("order", second)
-    common = _elements(first.op, before) & _elements(second.op, access)
+    maps = (
+        first.op.use.form.mnemonic == second.op.use.form.mnemonic == _MAPS
+    )  # each of the whole map (section 9.7.9.26)
+    if maps and (before.first, before.size) == (access.first, access.size):
+        common = {(access.first, access.size)}
+    else:
+        common = _elements(first.op, before) & _elements(second.op, access)
     if not exact or not common:
         return Open("unordered", second)
     at, size = min(common)

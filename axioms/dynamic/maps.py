@@ -33,9 +33,9 @@ class Maps:
     def __init__(self, run: Determinate) -> None:
         self.run, self.clocks = run, run.clocks
         self._numbers: dict[int, int] = {}
-        #: What came before each release, and the planes of maps that were acquired.
+        #: What came before each release, and by plane, when which threads acquired the map.
         self._releases: dict[int, Table] = {}
-        self._acquired: set[int] = set()
+        self._acquired: dict[int, set[tuple[int, int]]] = {}
         #: By thread: the map of the copy that it is about to issue.
         self._next: dict[int, tuple[WatchedThread, int]] = {}
 
@@ -50,7 +50,7 @@ class Maps:
             self._releases[id(table)] = table
         else:
             to, from_ = self._plane(number // clocks.size, address), _RELEASED
-            self._acquired.add(to)
+            self._acquired.setdefault(to, set()).add((number, clocks.own[number]))
         for key in [key for key in table if key >> FENCED == from_]:
             table[(key & (1 << FENCED) - 1) + (to << FENCED)] = table[key]
         clocks.known[number] = table
@@ -62,7 +62,8 @@ class Maps:
 
     def reads(self, agent: Agent) -> None:
         """The copy is issued. Raises Stopped where something that wrote its map does not come before. That is a race where no
-        fence releases the write, or none has acquired the map; else other synchronization may order them."""
+        fence releases the write, or none has acquired the map that comes before the issue and not before all such releases;
+        else other synchronization may order them."""
         thread, address = self._next.pop(agent.party.thread, (None, 0))
         if thread is None:
             return
@@ -75,12 +76,12 @@ class Maps:
         )
         if found is not None:
             writer, time = found.thread, found.time
-            none = plane >> FENCED not in self._acquired or not any(
-                knows((-1, released, 0), writer, time) for released in self._releases.values()
-            )
+            released = [(-1, one, 0) for one in self._releases.values() if knows((-1, one, 0), writer, time)]
+            acquired = [one for one in self._acquired.get(plane >> FENCED, ()) if knows(agent.arrival, *one)]
+            meet = any(not knows(one, *acquire) for one in released for acquire in acquired)
             shadow = self.run.shadow_of(segment)
             wrong = self.run.copies.conflict(found, access, shadow.name, agent.ops)
-            raise Stopped(wrong if none else Open("tensormap", agent.party))
+            raise Stopped(Open("tensormap", agent.party) if meet else wrong)
         if id(segment) in self.run.places:
             raise Stopped(Open("tensormap", agent.party))
 

@@ -51,10 +51,11 @@ def _replaced(whole: Value, name: str, value: Value, width: int) -> Value:
 
 
 def copy_and_fence(how: Use, thread: Thread, dst: Value, src: Value, size: Value) -> None:
-    """[dst] = [src], 128 bytes, once for the warp; then a release from the generic proxy to that of tensor maps"""
+    """[dst] = [src], 128 bytes, once for the warp; then a release from the generic proxy to that of tensor maps. Which thread
+    of the warp copies is in no text, and `.sync` orders no memory, so each of them reads what is copied."""
+    source, target = _word("shared::cta"), _word("global")
+    words = [thread.load(source, add(src, i * _WORD // 8, 64)) for i in range(BITS // _WORD)]
     if thread.leads(how):
-        source, target = _word("shared::cta"), _word("global")
-        words = [thread.load(source, add(src, i * _WORD // 8, 64)) for i in range(BITS // _WORD)]
         for i, word in enumerate(words):
             thread.store(target, add(dst, i * _WORD // 8, 64), word)
     one_way_fence(how, thread)

@@ -35,6 +35,8 @@ STUCK = "deadlock"
 _UNDEFINED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
 #: Instructions that runs follow and the formula does not.
 BY_RUNS_ALONE = frozenset(("wgmma", "tcgen05", "clusterlaunchcontrol"))
+#: What releases tensor maps in memory, by which the formula has no copies.
+OF_MAPS = "tensormap::generic"
 TELLING = _MISUSED | {STUCK}
 
 
@@ -161,7 +163,9 @@ def by_runs_alone(runs: Runs) -> list[str]:
     """The instructions of a kernel that runs follow and the formula does not."""
     programs = [device.program for device in runs.devices.values()]
     codes = [code for program in programs for code in program.functions.values()]
-    return sorted({op.use.form.mnemonic for code in codes for op in code.ops} & BY_RUNS_ALONE)
+    uses = [op.use for code in codes for op in code.ops]
+    maps = {OF_MAPS for use in uses if use.words.get("between") == OF_MAPS}
+    return sorted({use.form.mnemonic for use in uses} & BY_RUNS_ALONE | maps)
 
 
 def open_buffers(test: KernelTest) -> list[str]:

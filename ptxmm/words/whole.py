@@ -161,6 +161,7 @@ _ALONE = {
     "wgmma": "products of warpgroups (wgmma)",
     "tcgen05": "operations on Tensor Memory (tcgen05)",
     "clusterlaunchcontrol": "requests to cancel clusters (clusterlaunchcontrol)",
+    "tensormap::generic": "tensor maps that threads write (tensormap::generic)",
 }
 
 

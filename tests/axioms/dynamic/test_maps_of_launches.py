@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from by_runs import by_runs
 
+import ptxmm
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.result import Result
@@ -47,18 +48,23 @@ _BY_HAND = f"@%p0 bra THERE;\n{_COPIED}"
 _OTHER_WARP = f"bar.sync 0; @!%p1 bra DONE; {ACQUIRE} DONE: bar.sync 0;"
 
 
-def copied(*changes: tuple[str, str]) -> KernelTest:
-    """The kernel with some words instead of others."""
-    text = TEXT
+_BEGINNING = {"out[0]": 0, "out[17]": 17, "out[63]": 63}
+
+
+def copied(*changes: tuple[str, str], text: str = TEXT, then: dict[str, int] | None = None) -> KernelTest:
+    """A kernel with some words instead of others; `then`: what more it computes, of a second tensor."""
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, new, 1)
+    second = {"b": {"type": "u32", "init": list(range(1000, 1128)), "align": 128}} if then else {}
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": 1, "block": 64,
         "params": {"map": {"tensor_map": {"buffer": "a", "dims": [16, 8], "box": [16, 4]}},
-                   "g": {"type": "u64", "elements": 16}, "out": {"type": "u32", "elements": 64}},
+                   "g": {"type": "u64", "elements": 16}, **second,
+                   "out": {"type": "u32", "elements": 128 if then else 64}},
         "memory": {"a": {"type": "u32", "init": list(range(128))}},
-        "check": {"forall": "out[0] == 0 && out[17] == 17 && out[63] == 63", "race_free": True, "terminates": True},
+        "check": {"forall": " && ".join(f"{at} == {value}" for at, value in (_BEGINNING | (then or {})).items()),
+                  "race_free": True, "terminates": True},
     }  # fmt: skip
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
@@ -109,3 +115,94 @@ def test_an_acquire_that_the_release_does_not_come_before_leaves_it_open() -> No
 def test_a_map_that_is_changed_while_it_is_read_races() -> None:
     open_, result = told(copied((LOAD, f"{LOAD} st.global.u64 [%rd1+8], %rd9;")))
     assert (open_, result.verdict) == ("", "undefined")
+
+
+# A map that is changed for a second tensor, as products of groups of matrices have it: the first copy is by the map as it was,
+# the second one by the map with another address, rows and distance of them.
+
+_ADDRESS = "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [m], %rd5;"
+_ROWS = "mov.u32 %r6, 2; tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [m], 1, %r6;"
+_PITCH = "mov.b64 %rd9, 128; tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [m], 0, %rd9;"
+_ROWS_THERE = _ROWS.replace("shared::cta", "global").replace("[m]", "[%rd1]")
+_EXPECTED = "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;"
+_OUT = "mov.u32 %r4, s; add.u32 %r4, %r4, %r3; ld.shared.u32 %r5, [%r4]; st.global.u32 [%rd2], %r5; add.u64 %rd2, %rd2, 256;"
+_AGAIN = f"{ACQUIRE}  // again"
+_HEAD = TEXT[: TEXT.index(" @%p1 bra THERE;")].replace(".param .u64 out)", ".param .u64 b, .param .u64 out)")
+CHANGED = f"""{_HEAD}
+ ld.param.u64 %rd5, [b]; shl.b32 %r3, %r1, 2; mul.wide.u32 %rd3, %r1, 4; add.u64 %rd2, %rd2, %rd3;
+ @%p1 bra THERE;
+ {RELEASE}
+THERE: bar.sync 0;
+ @%p0 bra WAIT;
+ {ACQUIRE}
+ {_EXPECTED}
+ {LOAD}
+WAIT: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0; @!%p2 bra WAIT;
+ {_OUT}
+ bar.sync 0;
+ @%p0 bra CHANGED;
+ {_ADDRESS}
+ {_ROWS}
+ {_PITCH}
+CHANGED: bar.sync 0;
+ @%p1 bra AGAIN;
+ {RELEASE}  // again
+AGAIN: bar.sync 0;
+ @%p0 bra SECOND;
+ fence.proxy.async.shared::cta;
+ {_AGAIN}
+ {_EXPECTED}
+ {LOAD}  // again
+SECOND: mbarrier.try_wait.parity.shared.b64 %p2, [bar], 1; @!%p2 bra SECOND;
+ {_OUT}
+ ret;
+}}
+"""
+_THEN = {"out[64]": 1000, "out[81]": 1033, "out[96]": 0, "out[127]": 0}
+_LATER = "AGAIN: bar.sync 0;\n @%p0 bra SECOND;"
+#: Of a mistake: what is written instead of what, and the verdict.
+MISTAKES: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
+    "none": ((), "ok"),
+    "no first release": (((RELEASE, ""),), "undefined"),
+    "no second release": (((f"{RELEASE}  // again", ""),), "no"),
+    "no first acquire": (((ACQUIRE, ""),), "undefined"),
+    "no second acquire": (((_AGAIN, ""),), "undefined"),
+    "an acquire of the tensor": (((_AGAIN, ACQUIRE.replace("%rd1]", "%rd5]")),), "undefined"),
+    "an acquire behind the copy": (((_AGAIN, ""), (f"{LOAD}  // again", f"{LOAD} {ACQUIRE}")), "undefined"),
+    "a fence of the async proxy alone": (((_AGAIN, "fence.proxy.async;"),), "undefined"),
+    "an acquire by all threads behind the copy": (((_AGAIN, ""), ("SECOND: mbar", f"SECOND: {ACQUIRE} mbar")), "undefined"),
+    "no fence of the async proxy": ((("fence.proxy.async.shared::cta;", ""),), "no"),
+    "no address": (((_ADDRESS, ""),), "no"),
+    "no rows": (((_ROWS, ""),), "no"),
+    "no distance": (((_PITCH, ""),), "no"),
+    "other rows": (((_ROWS, _ROWS.replace("%r6, 2", "%r6, 3")),), "no"),
+    "another dimension": (((_ROWS, _ROWS.replace("[m], 1", "[m], 0")),), "no"),
+    "another distance": (((_PITCH, _PITCH.replace("%rd9, 128", "%rd9, 64")),), "no"),
+    "a distance that no map has": (((_PITCH, _PITCH.replace("%rd9, 128", "%rd9, 72")),), "undefined"),
+    "a field behind the release": (((_ROWS, ""), ("AGAIN: bar", f"@%p0 bra AGAIN; {_ROWS}\nAGAIN: bar")), "no"),
+    "a field of the copy behind the release": (((_ROWS, ""), (_LATER, f"{_LATER} {_ROWS_THERE}")), "undefined"),
+    "no barrier between change and release": ((("CHANGED: bar.sync 0;", "CHANGED:"),), "no"),
+    "a barrier of the warp there": ((("CHANGED: bar.sync 0;", "CHANGED: bar.warp.sync -1;"),), "ok"),
+    "one scope is that of the CTA": (((_AGAIN, ACQUIRE.replace("gpu", "cta")),), "ok"),
+}  # fmt: skip
+
+
+@pytest.mark.part(6)
+@pytest.mark.parametrize("name", MISTAKES)
+def test_each_mistake_with_a_map_that_is_changed_is_found(name: str) -> None:
+    changes, verdict = MISTAKES[name]
+    open_, result = told(copied(*changes, text=CHANGED, then=_THEN))
+    assert (open_, result.verdict) == ("", verdict), result.error
+
+
+def test_each_thread_of_a_warp_reads_what_it_copies_to_global_memory() -> None:
+    """`.sync` orders no memory, and which thread copies is in no text (9.7.13.16): a race of the change and the copy."""
+    _, result = told(copied(*MISTAKES["no barrier between change and release"][0], text=CHANGED, then=_THEN))
+    one, other = result.races[0].events
+    assert one.instruction.startswith("tensormap.replace") and other.instruction.startswith("tensormap.cp_fenceproxy")
+
+
+def test_what_is_open_about_a_map_is_told_as_that() -> None:
+    """The formula knows no copies by maps that threads write, which is not why this is undecided."""
+    result = ptxmm.check(copied((_AGAIN, "fence.acq_rel.gpu;"), text=CHANGED, then=_THEN))
+    assert result.verdict == "undecided" and "tensor maps that threads write" in str(result.error)

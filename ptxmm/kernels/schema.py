@@ -62,6 +62,14 @@ def _sizes(value: object) -> str | None:
     return None if good else f"one to three whole numbers from 1 on, as in [2, 1, 1], not {_shown(value)}"
 
 
+def _file(value: object) -> str | None:
+    if isinstance(value, str) and "\n" in value:
+        return (
+            f"the name of a file is wanted here, not a text of {value.count(chr(10)) + (value[-1:] != chr(10))} lines"
+        )
+    return "no file has such a name" if isinstance(value, str) and "\0" in value else _text(value)
+
+
 def _stream(value: object) -> str | None:
     good = isinstance(value, str) or (type(value) is int and value >= 0)
     return None if good else f"a stream is a name or a number, not {_shown(value)}"
@@ -126,14 +134,16 @@ HINTS: dict[str, Callable[[object], str | None]] = {
     "kernel": lambda value: "each launch of several is a table of its own: [[kernel]]",
     "variant": lambda value: "each test of several is a table of its own: [[variant]]",
     "bounds": lambda value: "as in bounds = {default = 8}",
+    "ptx": lambda value: 'a module stands in a file beside this one, as in ptx = "lock.ptx"',
+    "cu": lambda value: 'CUDA stands in a file beside this one, as in cu = "lock.cu"',
     **dict.fromkeys(QUANTIFIERS, lambda value: 'as in "x[0] == 2"'),
     **dict.fromkeys(PROPERTIES, lambda value: "without quotation marks" if value in ("true", "false") else None),
 }
 #: What may stand in a table, and what is wrong with a value that may not.
 Schema = dict[str, Callable[[object], str | None]]
 _LAUNCH: Schema = {
-    "ptx": _text,
-    "cu": _text,
+    "ptx": _file,
+    "cu": _file,
     "nvcc": _names,
     "entry": _text,
     "grid": _sizes,

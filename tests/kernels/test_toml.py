@@ -142,7 +142,7 @@ def _said(path: Path, variant: str | None = None) -> str:
         ('ptx = "k.ptx"', 'ptx = "missing.ptx"', "1:7", "cannot read"),
         ('ptx = "k.ptx"', "ptx = 3", "1:7", "a string is wanted here, not a whole number (3)"),
         ('ptx = "k.ptx"', 'ptx = """\n.version 8.0\n"""', "1:7",
-         'not what it holds\n    ptx = """\n          ^^^\n    hint: a module stands in a file beside this one, as in ptx = "lock.ptx"'),
+         'not what it holds\n    ptx = """\n          ^^^\n    hint: a module stands in a file beside this one, as in ptx ='),
         ('ptx = "k.ptx"', 'cu = """\nint x;\n"""', "1:6", "the name of a file is wanted here"),
         ('ptx = "k.ptx"', 'ptx = "k\\u0000"', "1:7", "no file has such a name"),
         ('ptx = "k.ptx"\n', "", "1:1", "there is no PTX to check"),

@@ -7,6 +7,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+#: New objects after which cycles are looked for where that is to be rare.
+MANY = 100_000
+
 
 @contextmanager
 def collection_paused(*, stays: bool = False) -> Iterator[None]:
@@ -23,6 +26,17 @@ def collection_paused(*, stays: bool = False) -> Iterator[None]:
             gc.freeze()  # together these let it count as old without a look at each object
             gc.unfreeze()
         gc.enable()
+
+
+@contextmanager
+def collection_rare() -> Iterator[None]:
+    """Cycles are looked for after many more new objects than otherwise: a run makes many, of which few are in cycles."""
+    young, *older = gc.get_threshold()
+    gc.set_threshold(max(young, MANY) if young else 0, *older)  # 0: somebody has switched it off
+    try:
+        yield
+    finally:
+        gc.set_threshold(young, *older)
 
 
 @contextmanager

@@ -17,6 +17,37 @@ Arrival = tuple[int, Table, int]
 _NOBODY: Table = {}
 
 
+class Several(NamedTuple):
+    """What several threads know: their tables; how far each of them knows of others, and how far some of them does. What is
+    true of times up to those that somebody knows is true of every table if it is of `each`, and of none if it is not of
+    `some`."""
+
+    tables: tuple[Table, ...]
+    each: Table
+    some: Table
+
+
+def several(tables: Iterable[Table]) -> Several:
+    """What several threads know, by their tables."""
+    apart = tuple({id(table): table for table in tables}.values())
+    if len(apart) == 1:
+        return Several(apart, apart[0], apart[0])
+    each: Table = {}
+    some: Table = {}
+    found: dict[tuple[int, ...], tuple[list[int], list[int]]] = {}  # of lists that several CTAs have
+    for cta in dict.fromkeys(cta for table in apart for cta in table):
+        lists = {id(times): times for table in apart if (times := table.get(cta)) is not None}
+        both = found.get(tuple(lists))
+        if both is None:
+            first, *others = lists.values()
+            both = (list(map(min, first, *others)), list(map(max, first, *others))) if others else (first, first)
+            found[tuple(lists)] = both
+        some[cta] = both[1]
+        if all(cta in table for table in apart):
+            each[cta] = both[0]
+    return Several(apart, each, some)
+
+
 class Instance(NamedTuple):
     """The last instance of a barrier that was complete: who arrived, and who of them waited. `unknown`: whose arrivals are not
     in a table, by the identity of the table, which lasts as long as it stands here."""

@@ -8,9 +8,10 @@ comes before that only by a fence between the proxies in the CTA that issues the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.dynamic.clocks import Arrival, Table
+from axioms.dynamic.clocks import Arrival, Several, Table, several
 from axioms.dynamic.fenced import unfenced
 from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
 from axioms.dynamic.maps import FENCED as _FENCED
@@ -54,8 +55,8 @@ class Agent(NamedTuple):
     reads: int
     time: int
     parts: tuple[Part, ...]
-    #: Of a product of a warpgroup: what each of its threads knew at its last fence, and what this said of other accesses.
-    tables: tuple[Table, ...]
+    #: Of a product: what its threads knew at their last fences, and what this said of other accesses.
+    fenced: Several | None
     known: dict[tuple[int, int, int], bool]
     #: Whether the manual leaves open if it comes behind what comes before its issue by program order alone.
     loosely: bool = False
@@ -87,6 +88,8 @@ class Copies:
         self._bulk: dict[int, Groups] = {}
         #: What threads knew at their last `wgmma.fence` or fence of proxies, behind which products of theirs come.
         self._fenced: dict[int, Table] = {}
+        #: Of the first thread of each warpgroup the tables that its threads had at their last product, and what they said.
+        self._products: dict[int, tuple[list[Table], Several, dict[tuple[int, int, int], bool]]] = {}
         #: The products that may access registers without a fence behind other accesses, by the identities of instructions.
         self._unfenced: set[int] | None = None
         #: Who issued what the numbers of other agents stand for, and in which proxy.
@@ -105,7 +108,7 @@ class Copies:
             parts = (
                 Part(how.scope or "cta", number, self._known(number, (self._own(number), self._counts.get(number, 0)))),
             )
-            return Agent(party, thread.op, ops, arrival, "generic", -1, -1, 0, parts, (), {})
+            return Agent(party, thread.op, ops, arrival, "generic", -1, -1, 0, parts, None, {})
         if copy is None and how.form.mnemonic == "tcgen05":
             return self.run.tensor_memories.commits(thread)
         cancels = how.form.run is try_cancel
@@ -119,7 +122,7 @@ class Copies:
             time = self._counts[number] = self._counts.get(number, 0) + 1
             own = self._own(number)
             return self._noted(
-                thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, (), (), {})
+                thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, (), None, {})
             )
         proxy = "generic" if copy is None and not cancels else "async"
         first = self.numbered(number, proxy)
@@ -129,7 +132,7 @@ class Copies:
         ):  # who waits has it from nobody else what came before
             known = {**self.run.tensor_memories.before(arrival), **known}
         parts = (Part("cluster", number, (number, known, 0)),)
-        agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts, (), {})
+        agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts, None, {})
         if copy is None:
             return agent
         self.maps.reads(agent)
@@ -148,11 +151,20 @@ class Copies:
         if id(ops[product.op].instruction) in self._unfenced:
             self.run.doubts(threads[0], "unfenced")
         first = self.numbered(number, "async")
-        tables = {id(table): table for table in (self._fenced.get(thread.number, {}) for thread in threads)}
         party, arrival = Party(number, ops[product.op]), self.clocks.release(number)
-        agent = Agent(party, product.op, ops, arrival, "async", first, first + 1, 1, (), tuple(tables.values()), {})
+        fenced, known = self._behind_fences([thread.number for thread in threads])
+        agent = Agent(party, product.op, ops, arrival, "async", first, first + 1, 1, (), fenced, known)
         self._unfinished.setdefault(number // self.clocks.size, []).append((agent, agent.reads))
         return agent
+
+    def _behind_fences(self, numbers: Sequence[int]) -> tuple[Several, dict[tuple[int, int, int], bool]]:
+        """What the threads of a warpgroup knew at their last fences, and what that said so far: the products between two
+        fences ask the same."""
+        tables = [self._fenced.get(number, {}) for number in numbers]
+        last = self._products.get(numbers[0])
+        if last is None or not all(map(is_, last[0], tables)):
+            last = self._products[numbers[0]] = tables, several(tables), {}
+        return last[1:]
 
     def of_products(self, thread: WatchedThread, action: str, complete: Sequence[WatchedProduct]) -> None:
         """A thread executes `wgmma.fence`, or has waited for products."""
@@ -239,15 +251,23 @@ class Copies:
             return True
         if agent.proxy == "generic":
             return self.run.phases.knows(agent.arrival, other.thread, other.time)
-        if not agent.tables:
+        if agent.fenced is None:
             return self._either_way(agent, agent.arrival[1], space, other)
         key = other.thread, other.time, space
         if key not in agent.known:
-            found = {self._either_way(agent, table, space, other) for table in agent.tables}
-            if len(found) > 1:
-                raise Stopped(Open("warpgroup", agent.party))
-            agent.known[key] = found.pop() or self._loosely(agent, space, other)
+            agent.known[key] = self._all_ways(agent, agent.fenced, space, other) or self._loosely(agent, space, other)
         return agent.known[key]
+
+    def _all_ways(self, agent: Agent, fenced: Several, space: int, other: Access) -> bool:
+        """Whether each thread of a warpgroup may access so for a product. Raises Stopped where only some may."""
+        if self._either_way(agent, fenced.each, space, other):
+            return True
+        if fenced.each is fenced.some or not self._either_way(agent, fenced.some, space, other):
+            return False
+        found = {self._either_way(agent, table, space, other) for table in fenced.tables}
+        if len(found) > 1:
+            raise Stopped(Open("warpgroup", agent.party))
+        return found.pop()
 
     def _either_way(self, agent: Agent, table: Table, space: int, other: Access) -> bool:
         """Whether who knows what a table says may access through the asynchronous proxy for an operation, behind an access:

@@ -22,7 +22,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from axioms.dynamic.clocks import Arrival, Table
+from axioms.dynamic.clocks import Arrival, Table, several
 from axioms.dynamic.copies import Agent
 from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
 from axioms.dynamic.maps import FENCED
@@ -141,7 +141,7 @@ class Tensors:
         reads = self.agent_of(number)
         copies.stands_for(reads, number)
         done = number + (_DONE << FENCED) * self.clocks.size
-        ops, tables = thread.launch.compiled.ops, (self.fenced.get(number, {}),)
+        ops, fenced = thread.launch.compiled.ops, several((self.fenced.get(number, {}),))
         agent = Agent(
             party,
             thread.op,
@@ -152,7 +152,7 @@ class Tensors:
             reads,
             count,
             (),
-            tables,
+            fenced,
             {},
             loosely=True,
             done=done,
@@ -296,7 +296,7 @@ class Tensors:
         known = [(_DONE, number, count), *((plane, reads, count) for plane in planes for reads in read)]
         agent = self._agent(thread, party, count)
         part = Part("cluster", number, (number, {**self.before(agent.arrival), **self._table(*known)}, 0))
-        return agent._replace(proxy="generic", writes=agent.done, reads=agent.done, parts=(part,), tables=())
+        return agent._replace(proxy="generic", writes=agent.done, reads=agent.done, parts=(part,), fenced=None)
 
     def before(self, arrival: Arrival) -> Table:
         """What was executed before an operation was issued, and so before it is complete."""

@@ -12,12 +12,12 @@ import sys
 import threading
 from typing import NoReturn, TextIO
 
+from ptxcore.collection import MANY
+
 _INTERRUPTED = 130
 _NOT_WRITTEN = _DEFECT = 2
 #: File names that are longer are told by their ends.
 _LONGEST_NAME = 120
-#: After so many new objects circles are looked for.
-_OBJECTS = 100000
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # that end a command
 _SOON = 0.25  # seconds, in which who asked for it has long returned
 #: Commands that tell by themselves what an interrupt leaves.
@@ -27,7 +27,7 @@ _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 def entry() -> NoReturn:
     """The console script. From its end on the process hears no signal that ends a command."""
-    gc.set_threshold(_OBJECTS)  # a run makes many, of which few are in circles
+    gc.set_threshold(MANY)  # a run makes many, of which few are in circles
     ended: list[int] = []
     atexit.register(_end, ended)  # the first one is called last
     for name in ("stdout", "stderr"):

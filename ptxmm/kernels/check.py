@@ -18,6 +18,7 @@ from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
 from ptxcore import clock
 from ptxcore.clock import OutOfTime, deadline_after
+from ptxcore.collection import collection_rare
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
 from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Question", "check"]
 
 
+@collection_rare()
 def check(
     test: KernelTest,
     model: Model,

@@ -70,6 +70,7 @@ class Product(Operation):
         self.instruction: Op = thread.launch.compiled.ops[self.op]
         self.to = [target.slot for target in self.instruction.targets[0]]
         self.from_ = _slots_of_a(self.plan, self.instruction)
+        self.slots = frozenset((*self.to, *(slot for slot in self.from_ if slot >= 0)))
         self.given = _agreed(self.plan, [sources for _, sources in members])
         self.fences = thread.products.fences
         self.earlier: Product | None = None
@@ -80,9 +81,14 @@ class Product(Operation):
     def _member(self, thread: Any, sources: tuple[Any, ...]) -> Member:
         held_registers = thread.R
         _check_fence(thread, [*self.to, *self.from_])
+        checked: set[tuple[int, frozenset[int]]] = set()  # a chain of products has the same registers
         for group in (*thread.products.closed, thread.products.open):
             for product in group:
-                product.check_written(product.members[product.numbers[id(thread)]])
+                member = product.members[product.numbers[id(thread)]]
+                held_by = id(member.registers), product.slots
+                if held_by not in checked:
+                    checked.add(held_by)
+                    product.check_written(member)
         before = [held_registers[slot] for slot in self.to]
         self._follow(thread, before)
         held = [(slot, Held(self, i, None)) for i, slot in enumerate(self.to)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axioms.dynamic.clocks import Clocks
+from axioms.dynamic.clocks import Clocks, several
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 
 _THREADS = 4
@@ -89,3 +91,25 @@ def test_no_order_of_threads_orders_a_write_with_a_read_by_the_texture_proxy() -
         steps = [(shadow.read, read), (shadow.write, write)]
         first, second = steps if constant_first else steps[::-1]
         assert first[0](first[1]) is None and second[0](second[1]) is not None
+
+
+_TIMES = st.lists(st.integers(0, 3), min_size=2, max_size=2)
+_TABLES = st.lists(st.dictionaries(st.integers(0, 2), _TIMES, max_size=3), min_size=1, max_size=4)
+
+
+@settings(max_examples=drawn(200), deadline=None, database=None)
+@given(_TABLES, st.data())
+def test_what_several_threads_know_is_what_each_and_what_some_of_them_does(
+    tables: list[dict[int, list[int]]], data: st.DataObject
+) -> None:
+    chosen = data.draw(st.lists(st.sampled_from(tables), min_size=1, max_size=6))  # some threads share a table
+    found = several(chosen)
+
+    def knows(table: dict[int, list[int]], cta: int, place: int, time: int) -> bool:
+        return cta in table and table[cta][place] >= time
+
+    for cta, place, time in product(range(3), range(2), range(1, 4)):
+        told = [knows(table, cta, place, time) for table in chosen]
+        assert knows(found.each, cta, place, time) == all(told)
+        assert knows(found.some, cta, place, time) == any(told)
+    assert {id(table) for table in found.tables} == {id(table) for table in chosen}

@@ -16,6 +16,7 @@ from axioms.dynamic.fenced import unfenced
 from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
 from axioms.dynamic.maps import FENCED as _FENCED
 from axioms.dynamic.maps import Maps
+from axioms.dynamic.open_values import are_written
 from axioms.dynamic.phases import Actor, Part
 from axioms.dynamic.shadow import AGENTS, Access
 from ptxcore.isa.async_copy import st_async
@@ -220,6 +221,9 @@ class Copies:
         segment, first = place
         run = self.run
         run.ticks()
+        # A product and an operation of Tensor Memory know what they read; to a copy all are numbers, where it goes.
+        if kind == "R" and agent.fenced is None and not are_written(segment, first, size):
+            run.unknown = run.unknown or Open("unknown", agent.party)
         if id(segment) in run.phases.objects and run.phases.meets(segment, first, size):
             raise Stopped(Misuse("overwritten", (agent.party,)) if run.exact else Open("mbarrier", agent.party))
         owner = run.owner_of(segment)

@@ -16,6 +16,7 @@ from axioms.dynamic.clusters import Clusters
 from axioms.dynamic.copies import Agent, Copies
 from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped, step
 from axioms.dynamic.live import Live
+from axioms.dynamic.open_values import OpenValues
 from axioms.dynamic.phases import Phases
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 from axioms.dynamic.sums import Sums, is_sum
@@ -64,6 +65,7 @@ class Determinate:
         self.exact, self._commuted = True, False
         #: A value that nothing determines was met: nothing is settled, but a race that comes up is one.
         self.unknown: Open | None = None
+        self.open_values = OpenValues()
         #: Bytes that strong operations access, by segment and byte; what threads' fences hand on, and what they may acquire by
         #: one; where threads look, and the liveness of registers there.
         self.places: dict[int, dict[int, tuple[int, Place]]] = {}
@@ -494,7 +496,7 @@ class Determinate:
                 self.copies.fence(thread, how)
             return
         if what == "unknown":
-            if how is None or how.form.kind != "value":  # what is computed of it is unknown, and decides nothing
+            if how is None or not (how.form.kind == "value" or self.open_values.takes(thread, address)):
                 self.unknown = self.unknown or Open(what)
             return
         raise self.leaves(thread, what)

@@ -74,7 +74,7 @@ def watched_run(
 
         def single() -> Recording:
             watcher = Confluent(size, searched) if searched else Determinate(size)
-            watcher.readings, watcher.mixes = readings, mixes
+            watcher.readings, watcher.mixes, watcher.open_values.allowed = readings, mixes, not searched
             watchers[number:] = [watcher]
             recording = Recording(watcher)
             watcher.sums.noted = recording.products

@@ -187,6 +187,14 @@ def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRu
     result.notes.append(
         told.counted(threads_of(test), accesses, meetings, waits, copies, commuted=commuted, hanging=contents.hanging())
     )
+    put = [
+        str(places.of(i, party.op, ran.recorded[i].program))
+        for i, w in enumerate(ran.watchers)
+        if isinstance(w, Determinate)
+        for party in w.open_values.by.values()
+    ]
+    if put:
+        result.notes.append(told.carried(put))
     looking = [w for w in ran.watchers if isinstance(w, Confluent) and w.found]
     if looking:
         result.notes.append(told.looked_back(sum(len(w.found) for w in looking), sum(w.ways for w in looking)))

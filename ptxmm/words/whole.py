@@ -70,6 +70,12 @@ def counted(
     )
 
 
+def carried(places: list[str]) -> str:
+    """The note of a test in which values that nothing determines lie in memory."""
+    more = f" and {len(places) - 1} more" * (len(places) > 1)
+    return f"values that nothing determines are put into memory of the CTA or read there, and decide nothing: {places[0]}{more}"
+
+
 def looked_back(number: int, ways: int) -> str:
     """The note of a test in which threads look back."""
     backs = "the look-back" if number == 1 else f"each of {number:,} look-backs"

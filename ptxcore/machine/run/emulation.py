@@ -28,16 +28,17 @@ def emulate(thread: Thread, op: Op, error: Exception) -> bool:
         return False
     if run is data_movement.ld and not isinstance(error, Undefined):
         return False
+    address = 0
     if run is data_movement.ld:
-        _load(thread, op)
+        address = _load(thread, op)
     elif run is data_movement.st:
-        _store(thread, op)
+        address = _store(thread, op)
     elif op.use.form.kind == "value":
         _compute(thread, op)
     else:
         return False
     if thread.launch.watcher is not None:
-        thread.launch.watcher.other(thread, "unknown", op.use)
+        thread.launch.watcher.other(thread, "unknown", op.use, address)
     return True
 
 
@@ -213,7 +214,8 @@ def _put(reader: _Reader, target: TargetRegister | None, value: Value, here: Any
     reader.thread.R[target.slot] = reader.result(value, here)
 
 
-def _load(thread: Thread, op: Op) -> None:
+def _load(thread: Thread, op: Op) -> int:
+    """Executes a load; gives its address."""
     reader = _Reader(thread, op)
     address = reader.address(op)
     size = op.use.width // 8
@@ -223,9 +225,11 @@ def _load(thread: Thread, op: Op) -> None:
     parts = [reader.noted(value, 8 * size) for value in found]
     for (_, target), part, value in zip(wanted, parts, found, strict=True):
         _put(reader, target, part, value.number if isinstance(value, Varying) else value)
+    return address
 
 
-def _store(thread: Thread, op: Op) -> None:
+def _store(thread: Thread, op: Op) -> int:
+    """Executes a store; gives its address."""
     reader = _Reader(thread, op)
     address = reader.address(op)
     width = op.use.width
@@ -237,6 +241,7 @@ def _store(thread: Thread, op: Op) -> None:
     for i, (value, part) in enumerate(zip(values, parts, strict=True)):
         here = numbers.read(part._replace(width=width)) if reader.varying is not None else None
         thread.write(address + i * (width // 8), width // 8, reader.result(value, here))  # type: ignore[arg-type]
+    return address
 
 
 def _compute(thread: Thread, op: Op) -> None:

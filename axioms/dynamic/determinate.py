@@ -76,9 +76,7 @@ class Determinate:
         self.vain: dict[int, int] = {}
         self.live: Live | None = None
         #: mbarrier objects, and the asynchronous operation in whose name a thread does something.
-        self.phases = Phases(self)
-        self.copies = Copies(self)
-        self.clusters = Clusters(self)
+        self.phases, self.copies, self.clusters = Phases(self), Copies(self), Clusters(self)
         self.tensor_memories = Tensors(self)
         self.performing: Agent | None = None
         self.sums = Sums()

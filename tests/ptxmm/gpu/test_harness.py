@@ -142,11 +142,11 @@ for test in [*map(loaded, LIBRARY[part::parts]), *generated(part, 2 * parts)]:
 """
 
 
-@pytest.mark.parametrize("part", some(16, range(16)))
+@pytest.mark.parametrize("part", some(32, range(32)))
 def test_modules_are_equal_in_bytes_whoever_makes_them(part: int) -> None:
     """By two processes, in which sets have other orders."""
     folders = [str(Path(__file__).parent), str(ROOT / "tests" / "support")]
-    command = [sys.executable, "-c", MADE, *folders, str(part), "16"]
+    command = [sys.executable, "-c", MADE, *folders, str(part), "32"]
     first, second = (
         subprocess.run(
             command,
@@ -159,7 +159,7 @@ def test_modules_are_equal_in_bytes_whoever_makes_them(part: int) -> None:
         for seed in ("1", "2")
     )
     assert first == second
-    assert len([line for line in first if not line.endswith("None")]) > 0.9 * len(first) > 40
+    assert len([line for line in first if not line.endswith("None")]) > 0.9 * len(first) > 20
 
 
 @pytest.mark.skipif(ptxas.executable() is None, reason=f"no ptxas {ptxas.RELEASE} here")

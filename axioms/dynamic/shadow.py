@@ -6,7 +6,7 @@ reads since then that nothing orders among each other, and the atomic operations
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from axioms.dynamic.clocks import Clocks
@@ -43,17 +43,27 @@ class Access(NamedTuple):
 Class = tuple[int, str, int, int]
 
 
-class Cell:
-    """The accesses to some bytes that can matter, by their classes; `constant`: a read by the texture proxy; `over`: reads of
-    asynchronous operations with the writes that come before them."""
+#: What strong writes have in common that may come in any order, so that the last one tells of all of them: what they do, or
+#: `_ANYTHING` where it is known that the order decides what stays; their scope, which has all threads; and their bytes.
+Group = tuple[str, str, int, int]
+_ANYTHING = "anything"
+_WIDE = frozenset(("gpu", "sys"))
 
-    __slots__ = ("atomics", "constant", "over", "reads", "writes")
+
+class Cell:
+    """The accesses to some bytes that can matter, by their classes: `atomics` has all strong writes that may come in any order;
+    `constant`: a read by the texture proxy; `over`: reads of asynchronous operations with the writes that come before them;
+    `group`: what all of `atomics` are, if they are alike."""
+
+    __slots__ = ("atomics", "constant", "group", "last", "over", "reads", "writes")
 
     def __init__(self) -> None:
         self.writes: dict[Class, Access] = {}
         self.constant: Access | None = None
         self.reads: dict[Class, Access] = {}
         self.atomics: dict[Class, Access] = {}
+        self.group: Group | None = None
+        self.last: Access | None = None
         self.over: dict[Class, tuple[Access, tuple[Access, ...]]] = {}
 
 
@@ -121,7 +131,7 @@ class Shadow:
         """A write; gives a conflicting access that is not ordered before it, where there is one."""
         thread, ordered, found = access.thread, self.clocks.ordered, None
         for cell in self._of(access):
-            for other in (*cell.writes.values(), *cell.atomics.values()):
+            for other in (*cell.writes.values(), *self._against(cell, access)):
                 apart = (
                     ordered(thread, other.thread, other.time)
                     or self._apart(other, access)
@@ -139,8 +149,10 @@ class Shadow:
                 cell.writes.clear()
                 cell.atomics.clear()
                 cell.over.clear()
-            who = thread // self.clocks.size if not access.commutes else -1 - thread
-            cell.writes[who, access.strong, access.first, access.size] = access
+            if access.commutes:
+                self._add(cell, access, "")
+            else:
+                cell.writes[thread // self.clocks.size, access.strong, access.first, access.size] = access
         return found
 
     def update(self, access: Access) -> Access | None:
@@ -155,11 +167,33 @@ class Shadow:
             for r in cell.reads.values():
                 if not (ordered(thread, r.thread, r.time) or self._contend(r, access)):
                     found = r
-            for a in cell.atomics.values():
+            for a in self._against(cell, access):
                 if not (ordered(thread, a.thread, a.time) or self._commute(a, access) or self._apart(a, access)):
                     found = a
-            cell.atomics[thread, f"{access.commutes} {access.strong}", access.first, access.size] = access
+            self._add(cell, access, f"{access.commutes} ")
         return found
+
+    def _against(self, cell: Cell, access: Access) -> Iterable[Access]:
+        """The strong writes of a cell with which another write is to be compared: of a group that it belongs to, the last one.
+        Where that is ordered before it, so are all, or some two of the group came in any order, which is known then."""
+        group, last = cell.group, cell.last
+        if last is None or group is None or group[1:] != access[4:7] or group[0] not in (access.commutes, _ANYTHING):
+            return cell.atomics.values()
+        return (last,)
+
+    def _add(self, cell: Cell, access: Access, prefix: str) -> None:
+        """A strong write that may come in any order among its like."""
+        group: Group = access.commutes, access.strong, access.first, access.size
+        if not access.commutes or access.strong not in _WIDE or (cell.atomics and cell.group is None):
+            cell.group = None
+        elif not cell.atomics:
+            cell.group = group
+        elif cell.group is not None and cell.group[0] not in (access.commutes, _ANYTHING):
+            cell.group = (_ANYTHING, *group[1:]) if self._mixed and cell.group[1:] == group[1:] else None
+        elif cell.group is not None and cell.group[1:] != group[1:]:
+            cell.group = None
+        cell.last = access
+        cell.atomics[access.thread, prefix + access.strong, access.first, access.size] = access
 
     def _commute(self, a: Access, b: Access) -> bool:
         """Whether two strong writes may come in any order."""
@@ -197,6 +231,7 @@ class Shadow:
                         found = other if found is None or found.kind == "R" else found
             if over:
                 cell.over[kind] = access, tuple(cell.writes.values())
+            cell.group = None
             kept = cell.reads if access.kind == "R" else cell.writes if access.kind == "W" else cell.atomics
             kept[kind] = access
         return found

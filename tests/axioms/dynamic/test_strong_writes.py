@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from random import Random
 
 import pytest
 from by_runs import by_runs, compare
 from campaigns import lengths
 
+from axioms.dynamic.clocks import Clocks
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -116,3 +118,18 @@ def test_the_note_says_what_the_order_decides() -> None:
         assert (
             any("or whose order decides nothing but what they leave in memory" in note for note in found.notes) is hangs
         )
+
+
+@pytest.mark.parametrize("number", ["1", "%r4"])
+def test_the_work_grows_with_the_number_of_threads(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, ordered = Counter[int](), Clocks.ordered
+    grid = 0
+
+    def counting(clocks: Clocks, *of: int) -> bool:
+        asked[grid] += 1
+        return ordered(clocks, *of)
+
+    monkeypatch.setattr(Clocks, "ordered", counting)
+    for grid in (2, 4):
+        assert not by_runs(launch(INDEX.replace("%r4", number), grid, 64))[0]
+    assert 0 < asked[4] < 3 * asked[2]

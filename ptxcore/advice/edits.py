@@ -76,3 +76,17 @@ def inserted_before(instruction: Instruction, text: str, source: str) -> Fix:
     margin = first[: len(first) - len(first.lstrip())]
     new = "\r\n" if first.endswith("\r") else "\n"
     return Fix(f"insert {text}", (Edit(Span(line, column, column), f"{text};{new}{margin}"),))
+
+
+def moved_before(instruction: Instruction, other: Instruction, source: str) -> Fix | None:
+    """A statement on one line moved before another; None where the text does not end as statements do."""
+    line, column = instruction.start
+    text = source.split("\n")[line - 1]
+    end = column - 1 + len(instruction.text)
+    at = text.find(";", end)
+    if text[column - 1 : end] != instruction.text or at < 0 or text[end:at].strip():
+        return None
+    alone = not text[: column - 1].strip() and not text[at + 1 :].strip()
+    span = Span(line, 1, len(text.rstrip("\r")) + 1) if alone else Span(line, column, at + 2)
+    inserted = inserted_before(other, instruction.text, source)
+    return Fix(f"move {instruction.text} to where all threads come", (Edit(span, ""), *inserted.edits))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptxcore.advice.advising import advise
+from ptxcore.fixes import applied
 from ptxcore.syntax.reader import read_module
 
 _HEAD = """.version {version}
@@ -167,3 +168,27 @@ def test_warnings(body: str, expected: list[tuple[str, int]]) -> None:
 @pytest.mark.parametrize(("version", "target"), [("5.0", "sm_70"), ("6.0", "sm_60")])
 def test_membar_is_all_there_is_before_fences(version: str, target: str) -> None:
     assert codes("membar.gl;", version, target) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "mended"),
+    [
+        (DIVERGENT.format("\n  bar.sync 0;\n", ""), DIVERGENT.format("\n\n", "").replace("B: ", "B: bar.sync 0;\n")),
+        (DIVERGENT.format("", "bar.sync 0;"), DIVERGENT.format("", "").replace("B: ", "B: bar.sync 0;\n")),
+        (DIVERGENT.format("bar.sync 0; st.global.u32 [data], 1;", ""), None),  # would come before it
+        (DIVERGENT.format("bar.sync 0; bar.sync 0;", ""), None),
+        (DIVERGENT.format("@%p2 bar.sync 0;", ""), None),
+        (DIVERGENT.format("bar.sync 0;", "bar.sync 1;"), None),
+        ("@%p3 bra B;\n" + DIVERGENT.format("bar.sync 0;", ""), None),  # others come there, who need not wait
+        ("@%p3 bra A;\n" + DIVERGENT.format("", "bar.sync 0;"), None),
+    ],
+)
+def test_a_barrier_is_moved_where_its_threads_do_the_same(body: str, mended: str | None) -> None:
+    head = _HEAD.format(version="8.0", target="sm_90")
+    text = f"{head}{body}\nret;\n}}\n"
+    found = [d for d in advise(read_module(text)[0]) if d.code == "divergent-barrier"]
+    assert found and all((d.fix is None) is (mended is None) for d in found)
+    if mended is not None:
+        new, left = applied(text, found)
+        assert "".join(new.split()) == "".join(f"{head}{mended}\nret;\n}}\n".split()) and left == found
+        assert not [d for d in advise(read_module(new)[0]) if d.code == "divergent-barrier"]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from ptxcore.diagnostics import nearest
 from ptxmm.checker import Checker, Outcome, Settings, not_run, refused
 from ptxmm.cli.kernel_options import asked
-from ptxmm.cli.outputs import clash
 from ptxmm.cli.parts import RunBudget, RunStopped, of_shard, within
 from ptxmm.findings import NOT_ALL, NOT_ALL_EXECUTIONS, Finding, assumptions, findings
 from ptxmm.harmless import plain
@@ -121,9 +120,12 @@ def check(options: Namespace) -> int:
         found: list[tuple[Item, str | None]] = [(kernel, None)] if kernel else expand(_wanted(options))
     except ValueError as error:
         return _refuse(str(error))
-    lost = clash(options, {item if isinstance(item, str) else item.path for item, _ in found})
-    if lost:
-        return _refuse(lost)
+    if options.junit or options.sarif or options.write_baseline or options.cache:
+        from ptxmm.cli.outputs import clash
+
+        lost = clash(options, {item if isinstance(item, str) else item.path for item, _ in found})
+        if lost:
+            return _refuse(lost)
     found = _part_of(found, options)
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
     settings = settings._replace(explain=options.format == "text" and len(found) == 1)

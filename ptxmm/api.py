@@ -58,9 +58,11 @@ def load_variant(variant: Variant | Asked) -> Test | KernelTest:
 
 def parse(text: str | bytes, path: str = "<input>") -> Test:
     """Reads a litmus test. `text`: what a file would have, as text or bytes; `path` names it in messages. Raises InputError
-    for what is wrong in it."""
+    for what is wrong in it, TypeError for what is no text."""
     from litmus.formats import read
 
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"a test's text is needed, not {type(text).__name__}")
     return read(text, path)
 
 

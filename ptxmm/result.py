@@ -398,6 +398,10 @@ class Result:
         """Whether the test answers as it says it should: what is asked besides makes none pass that does not by itself."""
         return self._is_expected(self.verdict) and (not self.own or self._is_expected(self.own))
 
+    def __bool__(self) -> bool:
+        """Raises TypeError: any object is true, so that `assert ptxmm.check(test)` could not fail."""
+        raise TypeError("a result is neither true nor false: ask for its verdict, or whether it passed")
+
     def _is_expected(self, verdict: str) -> bool:
         expected = self.expectation.split("|")
         if verdict == "bounded" and self.bounded_ok and "ok" in expected:

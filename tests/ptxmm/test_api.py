@@ -160,3 +160,16 @@ def test_what_brute_force_cannot_take_stays_undecided_and_says_why() -> None:
 def test_what_is_no_test_is_refused(what: object) -> None:
     with pytest.raises(TypeError, match="a test that load or parse has read"):
         ptxmm.check(what)  # type: ignore[arg-type]
+
+
+def test_a_result_is_not_asked_whether_it_is_true() -> None:
+    """`assert ptxmm.check(test)` could not fail."""
+    failing = ptxmm.check(ptxmm.parse(PLAIN.replace("release.gpu", "relaxed.gpu")))
+    assert failing.verdict == "no"
+    with pytest.raises(TypeError, match="ask for its verdict"):
+        assert failing
+
+
+def test_a_text_that_is_none_is_told() -> None:
+    with pytest.raises(TypeError, match="a test's text is needed, not int"):
+        ptxmm.parse(5)  # type: ignore[arg-type]

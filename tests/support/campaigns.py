@@ -74,7 +74,7 @@ def take_parts(items: Sequence[pytest.Item]) -> None:
 
 
 def passed_over(items: Sequence[pytest.Item]) -> set[str]:
-    """Where a share of the long tests is asked for: those of which not even one parameter is tried, two in three of each file.
+    """Where a share of the long tests is asked for: those of which not even one parameter is tried, three in four of each file.
     Which ones hangs on their names alone."""
     if SHARE_OF_LONG == 1:
         return set()
@@ -83,7 +83,7 @@ def passed_over(items: Sequence[pytest.Item]) -> set[str]:
         if item.get_closest_marker("long") is not None and not is_hypothesis_test(getattr(item, "obj", None)):
             files[item.nodeid.partition("::")[0]].add(item.nodeid.partition("[")[0])
     by_name = (sorted(tests, key=lambda name: crc32(name.encode())) for tests in files.values())
-    return {name for tests in by_name for name in tests[-(-len(tests) // 3) :]}
+    return {name for tests in by_name for name in tests[-(-len(tests) // 4) :]}
 
 
 def _long(value: Any) -> Any:

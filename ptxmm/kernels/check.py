@@ -112,7 +112,7 @@ def check(
                 of_run = by_run
             elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
-        until = _earlier(deadline, _SHARE if later else SHARE * smaller)
+        until = _earlier(deadline, _SHARE if later is not None else SHARE * smaller)
         with clock.limited(_at_most(until)) if until != deadline else nullcontext():
             question = Question(
                 test, model, engine=engine, backend=backend, deadline=until, all_elements=all_elements, why=why,
@@ -134,7 +134,7 @@ def check(
         if of_run is None:
             raise
     except InputError:
-        alone = by_runs_alone(Runs(test)) if open_ or of_run else []
+        alone = by_runs_alone(Runs(test)) if open_ or of_run is not None else []
         if not alone:
             raise
         result.error, open_ = told_by_runs_alone(alone, open_), ""

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import parsed
 import pytest
 
 import ptxmm
@@ -94,10 +95,10 @@ _MAY_LOOK = {
 }
 
 
-def modules(*folders: str) -> Iterator[tuple[str, ast.Module]]:
+def modules(*folders: str) -> Iterator[tuple[str, Sequence[ast.AST]]]:
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+            yield path.relative_to(ROOT).as_posix(), parsed.nodes(path)
 
 
 def name_of(node: ast.expr) -> str:
@@ -107,8 +108,8 @@ def name_of(node: ast.expr) -> str:
 def test_regular_expressions_read_languages_and_no_prose() -> None:
     uses = {
         path
-        for path, tree in modules(*PACKAGES)
-        for node in ast.walk(tree)
+        for path, nodes in modules(*PACKAGES)
+        for node in nodes
         if (isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names))
         or (isinstance(node, ast.ImportFrom) and node.module == "re")
     }
@@ -116,9 +117,9 @@ def test_regular_expressions_read_languages_and_no_prose() -> None:
     assert sorted(uses) == sorted(known)
 
 
-def looks(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def looks(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
     """Where a module looks into words: by a method of theirs, or for a part of them."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOOKS:
             yield name_of(node.func.value), node.lineno
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
@@ -127,7 +128,7 @@ def looks(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def test_nobody_looks_into_words() -> None:
-    found = [(path, name, line) for path, tree in modules("axioms", "ptxmm") for name, line in looks(tree)]
+    found = [(path, name, line) for path, nodes in modules("axioms", "ptxmm") for name, line in looks(nodes)]
     assert [where for where in found if where[1] in PROSE and where[:2] not in _MAY_LOOK] == []
 
 
@@ -136,12 +137,12 @@ def test_nobody_looks_into_words() -> None:
     [("a.message.startswith('b')", "message"), ("'b' in a.error", "error"), ("reason.partition(' ')", "reason")],
 )
 def test_looking_into_words_is_noticed(text: str, name: str) -> None:
-    assert [found for found, _ in looks(ast.parse(text))] == [name]
+    assert [found for found, _ in looks(ast.walk(ast.parse(text)))] == [name]
 
 
-def written(tree: ast.Module) -> Iterator[int]:
+def written(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """The lines in which a module gives words to what has some."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Assign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = {name_of(n) for target in targets for n in ast.walk(target) if isinstance(n, ast.Attribute)}
@@ -154,9 +155,9 @@ def written(tree: ast.Module) -> Iterator[int]:
 
 
 def test_words_are_made_in_reports() -> None:
-    found = [(path, line) for path, tree in modules("ptxmm") for line in written(tree)]
+    found = [(path, line) for path, nodes in modules("ptxmm") for line in written(nodes)]
     assert [where for where in found if not where[0].startswith(("ptxmm/words/", "ptxmm/report/"))] == []
-    assert [*written(ast.parse("checked.message = f'{a} does not hold'"))] == [1]
+    assert [*written(ast.walk(ast.parse("checked.message = f'{a} does not hold'")))] == [1]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator, Mapping
+import functools
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import networkx
+import parsed
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,13 +78,16 @@ def modules(folder: str) -> Iterator[tuple[str, Path]]:
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
-def imported(path: Path) -> Iterator[str]:
+@functools.cache
+def imported(path: Path) -> Sequence[str]:
     """The modules that a file imports, wherever it does, also for types alone."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    found = list[str]()
+    for node in parsed.nodes(path):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
 
 
 def rooms(folder: str) -> Iterator[tuple[str, str, str]]:
@@ -110,7 +115,7 @@ def test_every_room_says_what_it_is_for(folder: str) -> None:
     for room in ORDERS[folder].split():
         path = ROOT / folder.replace(".", "/") / room
         file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), file
+        assert ast.get_docstring(parsed.tree(file)), file
 
 
 def test_the_engine_has_few_rooms() -> None:
@@ -148,11 +153,11 @@ def files_imported(name: str, tree: ast.AST, files: Container[str], *, package: 
             yield f"{base}.{alias.name}" if f"{base}.{alias.name}" in files else base
 
 
-def circles(sources: Mapping[str, tuple[str, bool]]) -> list[list[str]]:
-    """Files that import each other, of files by name: their text, and whether they are packages."""
+def circles(sources: Mapping[str, tuple[ast.Module, bool]]) -> list[list[str]]:
+    """Files that import each other, of files by name: what they say, and whether they are packages."""
     graph = networkx.DiGraph()
-    for name, (text, package) in sources.items():
-        for other in files_imported(name, ast.parse(text), sources, package=package):
+    for name, (tree, package) in sources.items():
+        for other in files_imported(name, tree, sources, package=package):
             if other in sources and name != FACADE != other:
                 graph.add_edge(name, other)
     tied = [sorted(found) for found in networkx.strongly_connected_components(graph) if len(found) > 1]
@@ -161,15 +166,14 @@ def circles(sources: Mapping[str, tuple[str, bool]]) -> list[list[str]]:
 
 def test_no_file_imports_itself_by_way_of_others() -> None:
     files = [found for package in ORDERS[""].split() for found in modules(package)]
-    sources = {name: (path.read_text(encoding="utf-8"), path.name == "__init__.py") for name, path in files}
+    sources = {name: (parsed.tree(path), path.name == "__init__.py") for name, path in files}
     assert circles(sources) == []
 
 
 def test_a_circle_is_noticed() -> None:
     inner = "if TYPE_CHECKING:\n    from p.c import x\ndef f():\n    from .b import x"
-    assert circles({"p.a": (inner, False), "p.b": ("from p import a", False), "p.c": ("from p import a", False)}) == [
-        ["p.a", "p.b"]
-    ]
+    texts = {"p.a": inner, "p.b": "from p import a", "p.c": "from p import a"}
+    assert circles({name: (ast.parse(text), False) for name, text in texts.items()}) == [["p.a", "p.b"]]
 
 
 #: Names of classes that have several meanings in the product: none may be added. A class is called what it is.
@@ -180,7 +184,7 @@ def test_few_names_of_classes_have_several_meanings() -> None:
     found: dict[str, set[str]] = {}
     for package in ORDERS[""].split():
         for name, path in modules(package):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in parsed.nodes(path):
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     found.setdefault(node.name, set()).add(name)
     several = {name: places for name, places in found.items() if len(places) > 1}

@@ -6,9 +6,9 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
+import parsed
 import pytest
 from campaigns import some
 
@@ -49,14 +49,8 @@ _WAIT = ("run", "communicate", "wait", "check_output", "check_call")
 _GIVES_UP = {"OutOfTime", "TooLarge"}
 
 
-@cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """What a file is made of; each is read once."""
-    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-
-
 def calls(path: Path) -> Iterator[ast.Call]:
-    yield from (node for node in nodes(path) if isinstance(node, ast.Call))
+    yield from (node for node in parsed.nodes(path) if isinstance(node, ast.Call))
 
 
 def name_of(node: ast.expr) -> str:
@@ -107,7 +101,7 @@ def test_nothing_is_passed_over_without_being_counted() -> None:
         (path.name, handler.lineno)
         for path in FILES
         if path.name != "test_fuzz.py"  # to be out of time is an answer there
-        for handler in nodes(path)
+        for handler in parsed.nodes(path)
         if isinstance(handler, ast.ExceptHandler)
         and handler.type is not None
         and _GIVES_UP & {name_of(node) for node in ast.walk(handler.type) if isinstance(node, ast.expr)}
@@ -160,7 +154,7 @@ def test_helpers_stand_beside_their_users_or_in_support() -> None:
 
 
 def _imported(path: Path) -> Iterator[str]:
-    for node in nodes(path):
+    for node in parsed.nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -175,12 +169,8 @@ _MOST_LINES, _REASON = 500, "It is one file because "
 
 
 def test_a_long_file_says_why_it_is_one() -> None:
-    long = {p: text for p in PRODUCT if (text := p.read_text(encoding="utf-8")).count("\n") > _MOST_LINES}
-    silent = [
-        str(p.relative_to(HERE.parent))
-        for p, t in long.items()
-        if _REASON not in (ast.get_docstring(ast.parse(t)) or "")
-    ]
+    long = [p for p in PRODUCT if p.read_text(encoding="utf-8").count("\n") > _MOST_LINES]
+    silent = [str(p.relative_to(HERE.parent)) for p in long if _REASON not in (ast.get_docstring(parsed.tree(p)) or "")]
     assert silent == []
 
 

@@ -6,10 +6,11 @@ import ast
 import copy
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
+import parsed
 import pytest
 
 import ptxmm
@@ -80,9 +81,9 @@ OTHERS = {
 _CALLED = {"effect", "modify", "_access", "_of_texel", "Effect"}
 
 
-def spelt(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def spelt(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
     """Where a file spells a kind: compares one with a word, looks for a word among kinds, or makes an effect by its word."""
-    for node in ast.walk(tree):
+    for node in nodes:
         found: list[tuple[str, ast.AST]] = []
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
@@ -107,7 +108,7 @@ def test_nobody_spells_the_kind_of_an_effect() -> None:
         p for package in ("ptxcore", "litmus", "axioms", "ptxmm") for p in sorted((ROOT / package).rglob("*.py"))
     ):
         file = path.relative_to(ROOT).as_posix()
-        found += [(f"{file} {name}", line) for name, line in spelt(ast.parse(path.read_text(encoding="utf-8")))]
+        found += [(f"{file} {name}", line) for name, line in spelt(parsed.nodes(path))]
     assert [where for where in found if where[0] not in OTHERS] == []
     assert set(OTHERS) == {name for name, _ in found}
 
@@ -116,9 +117,9 @@ def test_nobody_spells_the_kind_of_an_effect() -> None:
 _OF_RUNS = "axioms/dynamic"
 
 
-def spelt_letters(tree: ast.Module) -> Iterator[int]:
+def spelt_letters(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """Where a file compares the kind of an event with a letter, or makes an event by one."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             texts = [s for s in sides if _called(s) != "kind"] if any(_called(s) == "kind" for s in sides) else []
@@ -138,7 +139,7 @@ def test_nobody_spells_the_kind_of_an_event() -> None:
         (name, line)
         for path, name in names
         if not name.startswith(_OF_RUNS)
-        for line in spelt_letters(ast.parse(path.read_text(encoding="utf-8")))
+        for line in spelt_letters(parsed.nodes(path))
     ]
     assert found == []
 
@@ -148,7 +149,7 @@ def test_nobody_spells_the_kind_of_an_event() -> None:
     ["e.kind == 'R'", "e.kind not in ('R', 'W')", "event.kind in 'RWF'", "kind != 'X'", "c.new(0, 'F', t, 1)"],
 )
 def test_a_letter_that_is_spelt_is_noticed(text: str) -> None:
-    assert [*spelt_letters(ast.parse(text))] == [1]
+    assert [*spelt_letters(ast.walk(ast.parse(text)))] == [1]
 
 
 #: How instructions are written. Whole launches (`axioms/dynamic`) execute the instructions themselves.
@@ -160,7 +161,7 @@ def test_nobody_reads_how_an_instruction_is_written_above_the_lowering() -> None
     found = [
         f"{path.name}:{node.lineno}"
         for path in files
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in parsed.nodes(path)
         if isinstance(node, ast.Attribute) and node.attr in _SPELLING
     ]
     assert len(files) > 100 and found == []
@@ -174,4 +175,4 @@ def test_nobody_reads_how_an_instruction_is_written_above_the_lowering() -> None
     ],
 )  # fmt: skip
 def test_a_kind_that_is_spelt_is_noticed(text: str) -> None:
-    assert [line for _, line in spelt(ast.parse(text))] == [1]
+    assert [line for _, line in spelt(ast.walk(ast.parse(text)))] == [1]

@@ -84,9 +84,11 @@ def _keep_byte_code(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The tests themselves stay until the end: no need to look for circles among them again and again."""
+    """The tests themselves stay until the end: they count as old at once, so that circles are rarely looked for among them.
+    They do not stay frozen: whether anything is, is often asked (ptxcore.collection), and takes as long as counting it."""
     gc.collect()
     gc.freeze()
+    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked is chosen

@@ -14,7 +14,7 @@ from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, mask
 
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 #: Whose commands search long.
-SLOW = ("model-differences.md",)
+SLOW = ("model-differences.md", "solutions.md", "gpu.md")
 #: Pages that are made as a whole, and alike: a few of them are tried in every run.
 MADE = [p for p in DOCUMENTS if p.parent.name in ("axioms", "mistakes") and p.name != "README.md"]
 _ROOMS = "tests|benchmarks|ptxmm|ptxcore|axioms|litmus"

@@ -19,6 +19,7 @@ for folder in (Path(__file__).parents[1], Path(__file__).parents[1] / "ptxcore" 
 
 import ptxas  # noqa: E402
 import reference  # noqa: E402
+from campaigns import LONG  # noqa: E402
 from gpu import compare, known, left_out, modules, tolerances  # noqa: E402
 from gpu.cuda import LIBRARY, CudaError, Gpu  # noqa: E402
 from gpu.execution import run_here  # noqa: E402
@@ -89,7 +90,10 @@ CODE = {
 
 
 @needs_ptxas
-@pytest.mark.parametrize("instruction", CODE)
+@pytest.mark.parametrize(  # ptxas takes some 15 seconds until it breaks off
+    "instruction",
+    [spelling if code is not None else pytest.param(spelling, marks=LONG) for spelling, code in CODE.items()],
+)
 def test_ptxas_makes_of_a_spelling_what_its_reason_says(instruction: str, tmp_path: Path) -> None:
     def code(body: str) -> bytes | None:
         source, image = tmp_path / "m.ptx", tmp_path / "m.cubin"

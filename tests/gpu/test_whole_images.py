@@ -124,6 +124,7 @@ def test_what_cuda_does_not_make_is_told(image: Image, said: str) -> None:
 MISTAKES = ("rows", "levels", "format", "normalized", "layers", "border")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("what", MISTAKES)
 def test_a_mistake_of_the_hosts_side_is_found(what: str, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One is planted; some kernel leaves something else, or the driver refuses it."""

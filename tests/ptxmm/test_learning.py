@@ -83,6 +83,7 @@ STRONGER = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("name", "old", "new", "places"), STRONGER)
 def test_what_is_stronger_than_needed_is_told(name: str, old: str, new: str, places: int, tmp_path: Path) -> None:
     exercise = BY_NAME[name]

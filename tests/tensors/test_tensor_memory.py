@@ -77,7 +77,7 @@ def cells_of(shape: str, num: int, half: int) -> tuple[Any, Any]:
     )
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @pytest.mark.parametrize(("shape", "num", "packed"), CASES)
 def test_loads(shape: str, num: int, packed: bool, draw: int = 0) -> None:
     count, vector, told = registers(shape, num, "st.global")

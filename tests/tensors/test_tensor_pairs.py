@@ -42,7 +42,7 @@ def where(m: int, n: int) -> Any:
 KINDS = [("f16", 256, 32), ("f16", 128, 48), ("tf32", 256, 16), ("tf32", 128, 32), ("i8", 256, 64), ("i8", 128, 32)]
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize(("kind", "m", "n"), KINDS)
 @pytest.mark.parametrize("inside", ["shared", "tensor"])
 def test_products_of_pairs(kind: str, m: int, n: int, inside: str, draw: int = 0) -> None:

@@ -95,7 +95,7 @@ def test_what_the_manual_does_not_ask_for_may_be_left_out(changes: tuple[tuple[s
     assert by_runs(ring(*changes))[1].verdict == "ok"
 
 
-@pytest.mark.parametrize("name", some(6, MISTAKES))
+@pytest.mark.parametrize("name", some(12, MISTAKES))
 def test_each_mistake_is_told_at_its_line(name: str) -> None:
     mistake = MISTAKES[name]
     test = ring(*mistake.changes)

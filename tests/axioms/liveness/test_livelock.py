@@ -196,6 +196,7 @@ def test_what_breaks_a_model_when_it_is_repeated_is_not_told(monkeypatch: pytest
     assert interleave.interleaved(program, model_named("ptx-9.0"), FAIR, None, None) is False
 
 
+@pytest.mark.long
 def test_a_counter_that_never_comes_back_is_not_proven() -> None:
     program = program_of("A: atom.relaxed.gpu.add.u32 %r0, [x], 1\nsetp.ne.u32 %p, %r0, 1000000\n@%p bra A")
     answer = find(program, model_named("ptx-9.0"), kinds=WAITS)

@@ -55,7 +55,7 @@ def assert_clean(text: str) -> None:
     assert again == module
 
 
-@pytest.mark.parametrize(("name", "target", "way"), some(3, SMALL))
+@pytest.mark.parametrize(("name", "target", "way"), some(6, SMALL))
 def test_compiled_kernels_are_clean(name: str, target: str, way: str, tmp_path: Path):
     assert_clean(compiled(SOURCES / f"{name}.cu", target, way, tmp_path))
 

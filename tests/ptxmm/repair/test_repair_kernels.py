@@ -155,6 +155,7 @@ NEIGHBOURS = """.version 9.0
 """
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("bytes_of_shared", "other", "kinds"),
     [(256, 128, ["bar.sync", "bar.warp.sync"]), (256, 4, ["bar.warp.sync"]), (8, 4, ["bar.warp.sync"])],

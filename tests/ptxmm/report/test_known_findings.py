@@ -118,7 +118,7 @@ def test_a_finding_that_is_known_asks_for_no_status() -> None:
     assert Finding("a", "forall", "m", ((Spot("a"), ""),), known=True).status == 0
 
 
-@pytest.mark.parametrize("form", some(2, ["text", "github", "herd", "junit"]))
+@pytest.mark.parametrize("form", some(4, ["text", "github", "herd", "junit"]))
 def test_a_list_of_outcomes_that_was_cut_says_so(tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     names = range(12)
     zeros, stores = "".join(f"x{i}=0;" for i in names), "".join(f"st.relaxed.gpu.u32 [x{i}], 1;" for i in names)

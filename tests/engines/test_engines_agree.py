@@ -108,7 +108,7 @@ def of(count: int, **more: object) -> settings:
 
 
 @pytest.mark.compares(0.75)
-@of(120, derandomize=True)
+@of(200, derandomize=True)
 @given(typed_tests())
 def test_the_engines_agree_on_typed_programs(text: str) -> None:
     assert_agreement(text)

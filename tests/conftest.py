@@ -104,10 +104,12 @@ def _take_share(config: pytest.Config, items: list[pytest.Item]) -> None:
     tests that hypothesis draws examples for."""
     seen, left, out = Counter[tuple[str, str]](), list[pytest.Item](), list[pytest.Item]()
     passed_over = campaigns.passed_over(items)
+    #: Of a long test or a planted mistake, parameters that are for campaigns are beyond what is asked for.
+    beyond = (_asked("long", config) or _asked("mutation", config)) and not _asked("campaign", config)
     shares = {"campaign": campaigns.SHARE, "long": campaigns.SHARE_OF_LONG, "mutation": campaigns.SHARE_OF_MISTAKES}
     for item in items:
         mark = next((mark for mark in shares if item.get_closest_marker(mark) is not None), "")
-        if mark == "long" and item.nodeid.partition("[")[0] in passed_over:
+        if (mark == "campaign" and beyond) or (mark == "long" and item.nodeid.partition("[")[0] in passed_over):
             out.append(item)
             continue
         drawn = mark == "long" and is_hypothesis_test(

@@ -200,8 +200,11 @@ import pytest
 @pytest.mark.part(3)
 @pytest.mark.parametrize("n", range(7))
 def test_many(n): pass
+@pytest.mark.long
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.campaign)])
+def test_longer(n): pass
 """,
-    "pytest.ini": "[pytest]\naddopts = -q\nmarkers =\n    compares: x\n    part: x\n    long: x\n",
+    "pytest.ini": "[pytest]\naddopts = -q\nmarkers =\n    compares: x\n    part: x\n    long: x\n    campaign: x\n",
 }
 
 
@@ -231,8 +234,9 @@ def test_a_run_says_what_it_skipped_and_compared_in_its_last_lines(project: Path
 
 @pytest.mark.long
 def test_what_a_run_leaves_of_a_test_that_is_tried_in_part_is_long(project: Path) -> None:
-    assert "3 passed, 4 deselected" in said(project, "-v", "-m", "not long", "test_parts.py")
-    assert "4 passed, 3 deselected" in said(project, "-v", "-m", "long", "test_parts.py")
+    assert "3 passed, 6 deselected" in said(project, "-v", "-m", "not long", "test_parts.py")
+    assert "5 passed, 4 deselected" in said(project, "-v", "-m", "long", "test_parts.py")
+    assert "1 passed, 8 deselected" in said(project, "-v", "-m", "campaign", "test_parts.py")
     assert "1 passed" in said(project, "-v", "-m", "not long", "test_parts.py::test_many[5]")
 
 

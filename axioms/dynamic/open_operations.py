@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+from axioms.dynamic.accesses import commutative
 from axioms.dynamic.findings import Open, Race, Stopped
 from axioms.dynamic.noted import Again, Event, Quiet, Spot, takers_of
 from axioms.dynamic.noting import WIDE, Noting, on
@@ -19,8 +20,6 @@ from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread, Write
-
-_COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
 
 
 class OneOfSeveral(Noting):
@@ -182,7 +181,7 @@ class OneOfSeveral(Noting):
     ) -> None:  # fmt: skip
         """An atomic operation that goes on equally, as far as is known, whatever it finds."""
         old = self._value(thread, spot)
-        whole = _of_integers(how) and how.op in _COMMUTE
+        whole = commutative(how)
         if lead is on and is_sum(how):
             whole = self.sums.exact((id(spot.segment), spot.first), how.type, old, write(0)[0])
         if lead is not on and lead(old) is None:
@@ -388,10 +387,6 @@ class OneOfSeveral(Noting):
                 raise Again
 
 
-def _of_integers(how: Use) -> bool:
-    return how.type[:1] in "usb" and how.type[1:].isdecimal()
-
-
 def _operand(how: Use, write: Write) -> Any:
     """What an atomic operation adds; None where it does something else."""
-    return write(0)[0] if how.op == "add" and _of_integers(how) else None
+    return write(0)[0] if how.op == "add" and commutative(how) else None

@@ -8,6 +8,7 @@ matter whether subnormal numbers are flushed (section 9.7.13.5). Tests of kernel
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 from axioms.dynamic.findings import Open, Party, Stopped
@@ -40,6 +41,14 @@ class Sums:
     def __init__(self, noted: dict[int, Op] | None = None) -> None:
         self.noted = noted
         self._added: dict[tuple[int, int, int], _Added | None] = {}  # None where some order may round
+        #: By place, the additions that hang on their order, as far as they were seen to.
+        self._hanging: Counter[tuple[int, int]] = Counter()
+
+    @property
+    def hanging(self) -> int:
+        """To each place to which additions hang on their order there were so many, or more (0 where there is none): those
+        before it was seen that they do are not counted."""
+        return min(self._hanging.values(), default=0)
 
     def operand(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
         """What an atomic operation adds, of integers, whose sums are the same in any order; None where it does something else.
@@ -55,6 +64,7 @@ class Sums:
         """One more addition to a place (a segment of memory and a byte of it), where `found` stands. Raises Stopped as
         `hangs`."""
         if not self.exact(place, op.use.type, found, addend):
+            self._hanging[place] += 1
             self.hangs(op)
 
     def exact(self, place: tuple[int, int], type_: str, found: Any, addend: Any) -> bool:

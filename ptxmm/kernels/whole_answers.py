@@ -49,8 +49,9 @@ def tell_all(
             result.observation = observation_of(result.positive, result.negative)
 
 
-def tell(test: KernelTest, result: Result, contents: ContentsOfRuns) -> None:
-    """One outcome, or with open contents one of those with each, in which all threads end: every check answers by it."""
+def tell(test: KernelTest, result: Result, contents: ContentsOfRuns, additions: int) -> None:
+    """One outcome, or with open contents one of those with each, in which all threads end: every check answers by it.
+    `additions`: to each place where the order decides what they come to, at least."""
     declared = Declared(contents.buffers)
     states = [state for i, state in enumerate(contents.states) if state not in contents.states[:i]]
     truths = [truth(test, check, states[0]) for check in test.checks if check.expression is not None]
@@ -65,7 +66,7 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns) -> None:
         elif addresses := contents.open_sources(check, "allocation"):
             checked.message = told.of_addresses(checked.text, addresses)
         elif orders:
-            checked.message = told.of_order(checked.text, orders)
+            checked.message = told.of_order(checked.text, orders, additions)
         elif open_:
             checked.message = told.of_contents(checked.text, open_)
         else:

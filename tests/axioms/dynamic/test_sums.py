@@ -13,8 +13,11 @@ from by_runs import by_runs, compare
 from campaigns import lengths
 
 from axioms.dynamic.sums import Sums
+from ptxcore.clock import OutOfTime
 from ptxcore.values.floats import fconvert
 from ptxcore.values.ieee import FORMATS, FloatFormat, add, flush
+from ptxmm.api import model_named
+from ptxmm.kernels import check as checking
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -207,3 +210,28 @@ def test_the_note_says_what_the_order_decides() -> None:
     assert any("or whose order decides nothing but what they leave in memory" in note for note in found.notes)
     _, found = by_runs(launch(PLAIN, 4, 64, ONES, ALL))
     assert not any("whose order" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("body", "checks", "formula"),
+    [
+        (PLAIN, ALL + 'exists = "m[0] == 1"', False),
+        (PLAIN, ALL, False),  # one run decides all of it
+        (STORES, ALL + 'exists = "o[0] == 1"', False),
+        (" setp.lt.u32 %p1, %r1, 2; @%p1" + PLAIN, ALL + 'exists = "m[0] == 1"', True),  # 4 additions
+    ],
+)
+def test_a_formula_is_asked_of_the_orders_of_a_sum_only_where_they_are_few(
+    body: str, checks: str, formula: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def question(*_: object, **__: object) -> None:
+        asked.append(1)
+        raise OutOfTime
+
+    monkeypatch.setattr(checking, "Question", question)
+    found = checking.check(launch(body, 2, 32, TENTHS[:64], checks), model_named("ptx-9.0"), timeout=600)
+    assert bool(asked) is formula and found.verdict == ("ok" if checks == ALL else "undecided")
+    told = "".join(checked.message or "" for checked in found.checks)
+    assert ("a formula does not try the orders" in told) is not (formula or checks == ALL)

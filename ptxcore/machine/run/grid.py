@@ -61,6 +61,10 @@ _INTERVAL = 0.1
 _WORKSPACE = 64
 
 
+class Longer(Exception):
+    """A launch has executed more instructions than its `patience`."""
+
+
 class Launch:
     """One launch of a kernel."""
 
@@ -99,6 +103,8 @@ class Launch:
         self.read_parameters = ParameterValues(self)
         self.places = places(block)
         self.executed = self._asked = 0
+        #: Instructions after which somebody wants to run it in another way; None: however many.
+        self.patience: int | None = None
         self.started, self.reported = time.monotonic_ns(), 0.0
         self._functions = {address: name for name, address in program.layout.functions.items()}
         self._collective: dict[int, tuple[Use, int | None]] = {}
@@ -151,7 +157,7 @@ class Launch:
     # Running.
 
     def run(self) -> None:
-        """Runs all threads to their ends. Raises KernelError, with what was printed before."""
+        """Runs all threads to their ends. Raises KernelError, with what was printed before, and Longer."""
         try:
             self._run()
         except KernelError as error:
@@ -348,11 +354,13 @@ class Launch:
             self.progressed = self.progressed or pc not in thread.slept
             thread.slept |= {pc}
             thread.cta.sleeping.append(thread)
+            self._check_limit(thread)
             return False
         except Suspended:
             thread.pc = pc
             self.executed += executed - costs[pc]  # it runs again
             self.progressed = True
+            self._check_limit(thread)
             return False
         except Exception as error:
             pc = self._recovered(thread, error)
@@ -372,6 +380,8 @@ class Launch:
         return True
 
     def _check_limit(self, thread: Thread) -> None:
+        if self.patience is not None and self.executed > self.patience:
+            raise Longer
         if self.limit is not None and self.executed > self.limit:
             raise self._located(
                 thread, fault("limit", f"more than {self.limit} instructions were executed"), self._op_at(thread)

@@ -8,6 +8,7 @@ access beyond its end never meets another one.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from ptxcore.isa.image import Image
@@ -138,6 +139,22 @@ class GlobalMemory:
         self._next += 1
         self.segments[number] = Segment(size, name, known=known)
         return number << GLOBAL_BITS
+
+    def copied(self) -> Callable[[], None]:
+        """Keeps what all buffers hold; gives what puts all of it back, and gives back what was allocated since."""
+        kept = [(number, s, bytes(s.data), s.known and bytes(s.known)) for number, s in self.segments.items()]
+        following = self._next
+
+        def restore() -> None:
+            self._next = following
+            self.segments.clear()
+            for number, segment, data, known in kept:
+                self.segments[number] = segment
+                segment.data[:] = data
+                if segment.known is not None:
+                    segment.known[:] = known
+
+        return restore
 
     def multimem(self, name: str, bases: tuple[int, ...]) -> int:
         """A new multimem object over replicas that begin at these addresses; gives its address."""

@@ -1,4 +1,10 @@
-"""Which machine executes a launch. Imports NumPy, and what works with it, only where that gains time."""
+"""Which machine executes a launch. Imports NumPy, and what works with it, only where that gains time.
+
+How often a loop goes round nobody knows before it does. So a launch begins thread by thread, unless its code executed once is
+enough for arrays to gain; when it has executed so much that it would have been done by now, had it begun by arrays and been as
+long as that, it begins again by arrays. So it takes at most twice the time of the faster machine, and little more
+than that of single threads where these are faster.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +13,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ptxcore.machine.lower.ops import Code
-from ptxcore.machine.run.grid import Launch
-from ptxcore.machine.run.launch import Device, Options
+from ptxcore.machine.run.grid import Launch, Longer
+from ptxcore.machine.run.launch import Device, Options, kernel_of
 from ptxcore.machine.run.special import Triple
 
 if TYPE_CHECKING:
@@ -18,11 +23,13 @@ if TYPE_CHECKING:
 #: Measured, in thread-instructions that the machine of single threads executes meanwhile: importing NumPy, importing what
 #: works with it, making one instruction's array code, and executing it once.
 _NUMPY, _ARRAYS, _MADE, _EXECUTED = 250_000, 40_000, 400, 50
+#: Bytes that are copied in the time of a thread-instruction.
+_COPIED = 1024
+#: Threads that have the same instruction to execute at the same time, at least, where arrays may gain.
+_ENOUGH = 2 * _EXECUTED
 #: Instructions that the threads of a warp come to together with parts of matrices, each of which costs a single thread as much
 #: as so many others (measured: a tile of 128 x 128 x 64 by `mma` takes 218 ms so, 13 ms by arrays).
 _MATRICES, _TOGETHER = frozenset(("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix")), 20
-#: How often the instructions of a kernel that has loops are executed, at a guess.
-_ROUNDS = 4
 
 
 def launch(
@@ -42,35 +49,71 @@ def launch(
     which they run where there is no other watcher.
     Raises UsageError, and KernelError for what goes wrong in the kernel."""
     watcher: Watcher | None = options.pop("watcher", None)
-    if options.get("seed") is None and (watcher is not None or (single is None and gains(device, entry, grid, block))):
-        made = device.prepare(entry, grid, block, arguments, cluster=cluster, **options)
-        from ptxcore.machine.vector.launch import run
+    shape = grid, block, cluster
 
-        if run(device, made, watcher):
-            return made
+    def prepared() -> Launch:
+        return device.prepare(entry, grid, block, arguments, cluster=cluster, **options)
+
+    if options.get("seed") is None:
+        if watcher is not None:
+            made = prepared()
+            if _by_arrays(device, made, shape, watcher):
+                return made
+        elif single is None and (left := patience(device, entry, shape)) is not None:
+            return _without_watcher(device, prepared, shape, left)
     options["watcher"] = None if single is None else single()
-    return device.launch(entry, grid, block, arguments, cluster=cluster, **options)
+    made = prepared()
+    made.run()
+    return made
 
 
-def gains(device: Device, entry: str, grid: Triple, block: Triple) -> bool:
-    """Whether arrays are faster for a launch."""
-    code = device.program.functions.get(entry)
-    if code is None:
-        return False  # which is said where it is launched
-    threads = prod(grid) * prod(block)
-    rounds = _ROUNDS if _has_loops(code) else 1
-    size = len(code.ops)
-    cost = size * rounds * _EXECUTED
-    if entry not in device.kept:
-        cost += size * _MADE
-    if "numpy" not in sys.modules:
-        cost += _NUMPY
-    if "ptxcore.machine.vector.launch" not in sys.modules:
-        cost += _ARRAYS
+def _without_watcher(device: Device, prepared: Callable[[], Launch], shape: tuple[Any, ...], left: int) -> Launch:
+    """Runs a launch that may gain by arrays, when so many instructions are executed."""
+    if left:
+        restore = device.memory.copied()
+        made = prepared()
+        made.patience = left
+        try:
+            made.run()
+        except Longer:
+            restore()
+        else:
+            return made
+    made = prepared()
+    if not _by_arrays(device, made, shape, None):
+        made = prepared()
+        made.run()
+    return made
+
+
+def _by_arrays(device: Device, made: Launch, shape: tuple[Any, ...], watcher: Watcher | None) -> bool:
+    """Runs a launch by arrays; whether that could be done. Where it could not, it is not tried again without a watcher."""
+    from ptxcore.machine.vector.launch import run
+
+    done = run(device, made, watcher)
+    if not done:
+        device.kept[made.entry].refused.add(shape)
+    return done
+
+
+def patience(device: Device, entry: str, shape: tuple[Triple, Triple, Triple | None]) -> int | None:
+    """How many instructions a launch executes thread by thread before it is tried by arrays: 0 where these are certain to be
+    faster if each thread executes the whole code once; None for ever. Raises UsageError where there is no such kernel."""
+    code = kernel_of(device.program, entry)
+    if entry in device.kept and shape in device.kept[entry].refused:
+        return None
+    threads, size = prod(shape[0]) * prod(shape[1]), len(code.ops)
     together = sum(op.use.form.mnemonic in _MATRICES for op in code.ops)
-    return threads * (size + (_TOGETHER - 1) * together) * rounds > cost
-
-
-def _has_loops(code: Code) -> bool:
-    """Whether control may go back."""
-    return any(code.labels.get(label, i + 1) <= i for i, op in enumerate(code.ops) for label in op.labels)
+    weight = 1 + (_TOGETHER - 1) * together / max(1, size)
+    if threads * weight < _ENOUGH:
+        return None
+    once = 0 if entry in device.kept else size * _MADE
+    if "numpy" not in sys.modules:
+        once += _NUMPY
+    if "ptxcore.machine.vector.launch" not in sys.modules:
+        once += _ARRAYS
+    if threads * size * weight > once + size * _EXECUTED:
+        return 0
+    # In the time of an instruction of all threads: what is executed of them pays for what arrays need once.
+    most = round(once / (1 - _EXECUTED / (threads * weight)) / weight)
+    return most if sum(s.size for s in device.memory.segments.values()) <= most * _COPIED else 0

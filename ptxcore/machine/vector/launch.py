@@ -20,22 +20,12 @@ _SHARED = 4 << 20
 
 
 def run(device: Device, launch: Launch, watcher: Watcher | None = None) -> bool:
-    """Runs a launch by arrays; whether that could be done, see `executed`. What could not be done is not tried again."""
+    """Runs a launch by arrays; whether that could be done, see `executed`."""
     try:
-        return _run(device, launch, watcher)
+        return not executed(launch, blocks_of(device, launch.entry), watcher)
     finally:
         if launch.workspace:
             launch.memory.free(launch.workspace)
-
-
-def _run(device: Device, launch: Launch, watcher: Watcher | None) -> bool:
-    blocks = blocks_of(device, launch.entry)
-    shape = launch.grid, launch.block, launch.cluster
-    refused = watcher is None and shape in blocks.refused
-    why = "it was refused before" if refused else executed(launch, blocks, watcher)
-    if why:
-        blocks.refused.add(shape)
-    return not why
 
 
 def blocks_of(device: Device, entry: str) -> Blocks:

@@ -18,10 +18,11 @@ from test_collection_floats import floats
 from test_collection_integers import bits, sorting
 from test_collection_threads import copies, threads
 
+import ptxcore.machine.vector.launch as by_arrays
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.grid import Launch
 from ptxcore.machine.run.launch import Device, load
-from ptxcore.machine.vector.choice import gains, launch
+from ptxcore.machine.vector.choice import launch, patience
 from ptxcore.machine.vector.launch import blocks_of, executed
 from ptxcore.machine.vector.watching import Accesses
 from ptxmm.kernels.launch_arguments import LaunchArguments
@@ -234,10 +235,51 @@ def test_a_watcher_learns_that_what_it_was_told_does_not_count() -> None:
     assert watcher.told[-1] == ("restart", "mov.u32")
 
 
-def test_numbers_decide_which_machine_executes() -> None:
-    machine = kernel(PLACE + "st.global.u32 [%rd1], %r0;")
-    assert not gains(machine, "k", (1, 1, 1), (32, 1, 1))
-    assert gains(machine, "k", (2048, 1, 1), (256, 1, 1))
+def test_numbers_decide_which_machine_begins() -> None:
+    machine = kernel(PLACE + "st.global.u32 [%rd1], %r0; // that nobody has launched")
+    assert patience(machine, "k", ((1, 1, 1), (32, 1, 1), None)) is None
+    assert patience(machine, "k", ((2048, 1, 1), (256, 1, 1), None)) == 0
+    few = patience(machine, "k", ((1, 1, 1), (128, 1, 1), None))
+    more = patience(machine, "k", ((1, 1, 1), (400, 1, 1), None))
+    assert few is not None and more is not None and 0 < more < few
+    machine.memory.allocate(1 << 30, "more than is copied in that time")
+    assert patience(machine, "k", ((1, 1, 1), (128, 1, 1), None)) == 0
+
+
+ROUNDS = """
+    atom.global.add.u32 %r4, [%rd0], 1;
+    mov.u32 %r5, 0;
+AGAIN:
+    add.u32 %r5, %r5, 1;
+    add.u32 %r3, %r3, %r0;
+    setp.lt.u32 %p1, %r5, 2000;
+    @%p1 bra AGAIN;
+    st.global.u32 [%rd1+4], %r3;"""
+
+
+def test_long_launches_begin_again_by_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was done thread by thread until then is undone: the counter counts each thread once."""
+    ran: list[int] = []
+    monkeypatch.setattr(by_arrays, "executed", lambda launch, *a: ran.append(launch.executed) or executed(launch, *a))
+    machine = kernel(PLACE + "mov.u32 %r3, 0;" + ROUNDS)
+    out = machine.memory.allocate(4 * 257, "out")
+    made = launch(machine, "k", (2, 1, 1), (128, 1, 1), [out])
+    values = struct.unpack("<257I", machine.memory.at(out).data)
+    assert values[0] == 256 and list(values[1:]) == [2000 * i for i in range(256)]
+    assert ran == [0] and made.executed > 256 * 8000
+    assert list(machine.memory.segments) == [out >> 32]
+
+
+def test_what_does_not_fit_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A register that nothing wrote, with which arrays do not compute."""
+    ran: list[str] = []
+    monkeypatch.setattr(by_arrays, "executed", lambda *a: ran.append(executed(*a)) or ran[-1])
+    machine = kernel(PLACE + ROUNDS.replace("%r3;", "%r5;").replace("2000", "20"))
+    out = machine.memory.allocate(4 * 257, "out")
+    for count in (1, 2):
+        launch(machine, "k", (2, 1, 1), (128, 1, 1), [out])
+        assert struct.unpack("<257I", machine.memory.at(out).data) == (256 * count, *[20] * 256)
+    assert len(ran) == 1 and ran[0]
 
 
 def test_small_launches_do_not_import_numpy() -> None:

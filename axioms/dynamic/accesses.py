@@ -81,27 +81,29 @@ def done(how: Use) -> str:
 
 def conflict(first: Party, second: Party, before: Access, access: Access, where: str, *, exact: bool) -> Race | Open:
     """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far (`exact`), and both
-    are weak and have an element in common."""
+    are weak and have bytes in common; a mixed-size one where these are no whole element of both (section 8.7.2)."""
     if before.strong or access.strong:
         return Open("order", second)
     maps = (
         first.op.use.form.mnemonic == second.op.use.form.mnemonic == _MAPS
     )  # each of the whole map (section 9.7.9.26)
-    if maps and (before.first, before.size) == (access.first, access.size):
-        common = {(access.first, access.size)}
-    else:
-        common = _elements(first.op, before) & _elements(second.op, access)
-    if not exact or not common:
+    same = (before.first, before.size) == (access.first, access.size)
+    if not exact:
         return Open("unordered", second)
-    at, size = min(common)
-    if (before.first, before.size) == (access.first, access.size):
-        at, size = access.first, access.size
-    return Race(first, second, where, at, at + size - 1)
+    if maps and same:
+        return Race(first, second, where, access.first, access.first + access.size - 1)
+    mine, others = _elements(second.op, access), _elements(first.op, before)
+    if common := mine & others:
+        at, size = (access.first, access.size) if same else min(common)
+        return Race(first, second, where, at, at + size - 1)
+    parts = ((max(a, b), min(a + m, b + n) - 1) for a, m in mine for b, n in others if a < b + n and b < a + m)
+    part = min(parts, default=None)
+    return Open("unordered", second) if part is None else Race(first, second, where, *part, "mixed-size")
 
 
 def _elements(op: Op, access: Access) -> set[tuple[int, int]]:
-    """The elements that an access consists of, each an access of its own (section 8.2.4), by their first bytes and their size;
-    none where that is not known."""
+    """The elements that an access consists of, each an access of its own (section 8.2.4), by their first bytes and their size:
+    of an instruction of a whole warp the piece of the thread. None where that is not known."""
     use = op.use
     if use.form.whole is not None:
         return {(access.first, access.size)}

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from axioms.dynamic.accesses import conflict
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Race
@@ -110,6 +111,8 @@ class Exact(OneOfSeveral):
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
         party = Party(thread.number, thread.instruction)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
+        if not before.strong and not access.strong:
+            return conflict(other, party, before, access, where, exact=True)
         same = (before.first, before.size) == (access.first, access.size)
         uses = other.op.use, party.op.use
         alike = {u.form.mnemonic for u in uses} <= _SCALARS and not any(u.words["vec"] for u in uses)

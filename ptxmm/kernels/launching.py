@@ -60,10 +60,11 @@ def launch(
     watcher: Watcher | None = None,
     single: Callable[[], Any] | None = None,
     placed: Callable[[Sequence[tuple[Any, int]]], None] | None = None,
+    zeroed: bool = False,
 ) -> Run:
     """As `ptxmm.run`, of a module that is loaded already; `watcher` is told what threads do together, and what `single`
     gives, what they do one by one where they have to; see `ptxcore.machine.vector.choice.launch`. `placed` is told before
-    that at which address each array is."""
+    that at which address each array is. `zeroed`: shared memory holds zeros at first."""
     from ptxcore.machine.run.launch import UsageError
     from ptxcore.machine.vector.choice import launch as launched
     from ptxmm.kernels.launch_arguments import LaunchArguments
@@ -78,7 +79,7 @@ def launch(
             placed(given.places)
         how: dict[str, Any] = {
             "cluster": None if cluster is None else _three(cluster), "dynamic_shared": dynamic_shared, "seed": seed,
-            "limit": limit, "progress": progress, "watcher": watcher, "single": single,
+            "limit": limit, "progress": progress, "watcher": watcher, "single": single, "zeroed": zeroed,
         }  # fmt: skip
         done = launched(device, entry, _three(grid), _three(block), given.values, **how)
         given.update()
@@ -107,6 +108,7 @@ def launch_together(
     progress: Callable[[int, int, int], None] | None = None,
     single: Callable[[], Any] | None = None,
     placed: Callable[[Sequence[tuple[Any, int]]], None] | None = None,
+    zeroed: bool = False,
 ) -> Run:
     """As `launch`, of several launches that run at the same time, thread by thread; an array that several of them take is the
     same memory. `single` is made once for all of them."""
@@ -129,6 +131,7 @@ def launch_together(
                 device.prepare(
                     part.entry, _three(part.grid), _three(part.block), [next(values) for _ in own],
                     dynamic_shared=part.dynamic_shared, seed=seed, limit=limit, progress=progress, watcher=watcher,
+                    zeroed=zeroed,
                 )
             )  # fmt: skip
         done = Concurrent(launches)

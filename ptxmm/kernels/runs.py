@@ -62,18 +62,19 @@ class Runs:
         progress: Callable[[int, int, int], None] | None = None,
         placed: Callable[[dict[int, str]], None] | None = None,
         fill: int = 0,
+        zeroed: bool = False,
     ) -> State:
         """One run of all launches, one after the other, or all at the same time: the final values of what the checks speak of.
         `limit` bounds the instructions of each launch; `watch` gives each launch, or all at the same time, its watchers;
         `progress` is told of it now and then, `placed` before each launch which segment of memory is which buffer. Buffers that
-        may hold anything have `fill` in every byte. Raises KernelError, UsageError."""
+        may hold anything have `fill` in every byte; `zeroed`: shared memory holds zeros. Raises KernelError, UsageError."""
         from ptxmm.kernels.launching import launch
 
         arrays = {p.name: _array(p, fill) for p in self.test.parameters if isinstance(p, Buffer)}
         for device in self.devices.values():
             device.reset()
         if all_beside(self.test):
-            self._run_beside(arrays, seed, limit, watch, progress, placed)
+            self._run_beside(arrays, seed, limit, watch, progress, placed, zeroed)
             return self._state(arrays)
         for number, one in enumerate(self.test.launches):
             given = [passed(p, arrays) for p in one.params]
@@ -85,12 +86,13 @@ class Runs:
                 dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
                 references=bound(one, arrays),
                 watcher=watchers.together, single=watchers.single, progress=progress, placed=_naming(placed, arrays),
+                zeroed=zeroed,
             )  # fmt: skip
         return self._state(arrays)
 
     def _run_beside(
         self, arrays: Mapping[str, Any], seed: int | None, limit: int | None,
-        watch: Callable[[Launch, ExecutableModule], Watchers] | None, progress: Any, placed: Any,
+        watch: Callable[[Launch, ExecutableModule], Watchers] | None, progress: Any, placed: Any, zeroed: bool,
     ) -> None:  # fmt: skip
         """All launches at the same time; who watches them takes them for one."""
         from ptxmm.kernels.launching import Part, launch_together
@@ -111,6 +113,7 @@ class Runs:
             progress=progress,
             single=watchers.single,
             placed=_naming(placed, arrays),
+            zeroed=zeroed,
         )
 
     def _state(self, arrays: Mapping[str, Any]) -> State:

@@ -31,6 +31,10 @@ _ORDERS: tuple[tuple[int | None, Late], ...] = ((None, ""), (None, "fence"), (No
 _MORE = 16
 
 
+#: The error of letting memory decide something that nobody has written yet.
+UNWRITTEN = "uninitialised"
+
+
 class Several(NamedTuple):
     """The final values of all executions, each once; how many runs there were, and how many accesses the last one had; and
     whether some of the values may be those of no execution. `changing`: CTAs may change places, and other runs are these
@@ -66,11 +70,14 @@ class RaceOf(NamedTuple):
     launch: int
     watcher: Exact
     steps: tuple[Name, ...] = ()
+    zeroed: bool = False  # whether shared memory held zeros at first, of which nobody knows what it holds
 
 
 def race_of(runs: Runs) -> RaceOf | None:
     """A race of some run, in one of a few orders; None where none was seen."""
-    for seed, late in _ORDERS:
+    orders, zeroed = list(_ORDERS), False
+    while orders:
+        seed, late = orders.pop(0)
         watchers: list[Exact] = []
 
         def watch(launch: Launch, _: ExecutableModule, watchers: list[Exact] = watchers, late: Late = late) -> Watchers:
@@ -81,13 +88,17 @@ def race_of(runs: Runs) -> RaceOf | None:
             return Watchers(None, single)
 
         try:
-            runs.run(seed, limit=LIMIT, watch=watch, progress=step)
+            runs.run(seed, limit=LIMIT, watch=watch, progress=step, zeroed=zeroed)
         except Stopped as stopped:
             if isinstance(stopped.why, Race):
-                return RaceOf(stopped.why, len(watchers) - 1, watchers[-1])
+                return RaceOf(stopped.why, len(watchers) - 1, watchers[-1], zeroed=zeroed)
             if stopped.why == Open("time"):
                 return None
-        except (KernelError, UsageError):
+        except KernelError as error:
+            if error.kind == UNWRITTEN and not zeroed:  # any values may be there: the run can go on with some
+                orders.insert(0, (seed, late))
+                zeroed = True
+        except UsageError:
             continue
     return None
 

@@ -49,6 +49,7 @@ class WatchedRun(NamedTuple):
     recorded: list[Ran]
     error: KernelError | None = None
     searched: frozenset[int] = frozenset()  # the instructions that were taken for look-backs
+    zeroed: bool = False  # whether shared memory held zeros at first, of which nobody knows what it holds
 
 
 def watched_run(
@@ -61,10 +62,12 @@ def watched_run(
     clusters: Any = None,
     searched: frozenset[int] = frozenset(),
     mixes: bool = False,
+    zeroed: bool = False,
 ) -> WatchedRun:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
     hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
-    instructions by which threads look back, by their identity; `mixes`: what strong writes leave may hang on their order."""
+    instructions by which threads look back, by their identity; `mixes`: what strong writes leave may hang on their order;
+    `zeroed`: shared memory holds zeros at first."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -95,13 +98,13 @@ def watched_run(
         recorded[-1] = recorded[-1]._replace(buffers=names)
 
     try:
-        state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill)
+        state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill, zeroed=zeroed)
         for watcher in watchers:
             if isinstance(watcher, Confluent):
                 watcher.settle()
         return WatchedRun(watchers, state, None, recorded, searched=searched)
     except Stopped as stopped:
-        return WatchedRun(watchers, None, stopped.why, recorded)
+        return WatchedRun(watchers, None, stopped.why, recorded, zeroed=zeroed)
     except KernelError as error:
         return WatchedRun(watchers, None, Open("limit" if error.kind == "limit" else "error"), recorded, error)
     except UsageError:  # who builds the launch tells what is wrong

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs, State, all_beside, truth
-from ptxmm.kernels.several import Failed, OpenIn, RaceOf, Several, hunt, race_of, run_several
+from ptxmm.kernels.several import UNWRITTEN, Failed, OpenIn, RaceOf, Several, hunt, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.ticketed import decide_by_tickets
 from ptxmm.kernels.watched_run import (
@@ -127,8 +127,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         ran = looking_back(run, run(None))
         run = partial(run, searched=ran.searched)
         if racing:
-            again = (run(seed, alone=True) for seed in _other_orders(ran))
-            ran = next((other for other in again if isinstance(other.why, Race)), ran)
+            ran = next((other for other in _again(run, ran) if isinstance(other.why, Race)), ran)
         certain = isinstance(ran.why, Race | Misuse)
         ones = run(None, FILLS[1]) if open_buffers(test) and not certain else None
         if ones is not None and isinstance(ones.why, Race | Misuse):
@@ -137,6 +136,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     if unsettled:
         return unsettled
     if shows(runs, result, ran, places, racing=racing):
+        result.notes += [told.ZEROED] * ran.zeroed
         if open_buffers(test):
             held = told.holding(open_buffers(test), FILLS[ran is ones])
             result.notes += [*held_at_first(open_buffers(test)), held]
@@ -217,6 +217,17 @@ def _whatever_order(
         for field in dataclasses.fields(result):
             setattr(result, field.name, getattr(told_so, field.name))
     return None
+
+
+def _again(run: Callable[..., WatchedRun], ran: WatchedRun) -> Iterator[WatchedRun]:
+    """More runs, in which a race may show that did not in a run."""
+    zeroed = ran.error is not None and ran.error.kind == UNWRITTEN
+    if (
+        zeroed
+    ):  # a thread let decide what nobody had written yet: any values may be there, and the run can go on with some
+        yield run(None, zeroed=True)
+    for seed in _other_orders(ran):
+        yield run(seed, alone=True, zeroed=zeroed)
 
 
 def _other_orders(ran: WatchedRun) -> tuple[int | None, ...]:
@@ -305,4 +316,5 @@ def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: RaceOf | Fail
     else:
         findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
         findings.race(wrong.race, synchronized=not wrong.watcher.exact)
-    return result.verdict == "no"
+        result.notes += [told.ZEROED] * wrong.zeroed
+    return result.verdict in ("no", "undefined")

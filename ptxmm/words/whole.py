@@ -257,6 +257,10 @@ def holding(buffers: list[str], byte: int) -> str:
     return f"at first {', '.join(buffers)} hold{'s' * (len(buffers) == 1)} {byte:#04x} in every byte"
 
 
+#: What shared memory holds at first in the run that is shown, of which nothing is known.
+ZEROED = "at first shared memory holds 0x00 in every byte"
+
+
 def of_contents(text: str, buffers: list[str]) -> str:
     """What is not known of a check whose values are computed from contents that may be any."""
     return f"{text}: not decided, since it is about values that depend on the contents of {', '.join(buffers)}"
@@ -324,14 +328,19 @@ def unordered(
         none = f" (--{reading} is the reading that asks for none)" if reading else ""
         return f"both access {columns} of {where}: {_MISSING[missing]}{none}"
     bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"
-    why = "nothing orders one before the other" if synchronized and kind == "data" else _UNORDERED[kind]
+    why = _NOTHING if synchronized and kind in ("data", "mixed-size") else _UNORDERED[kind]
     return f"both access {bytes_} of {where}; in a run of all threads {why}"
 
 
+_NOTHING = "nothing orders one before the other"
+_NO_BARRIER = (
+    "neither program order nor a barrier orders one before the other, and no fence, acquire or release operation was "
+    "executed"
+)
 #: What does not order two accesses, by the kind of their race.
 _UNORDERED = {
-    "data": "neither program order nor a barrier orders one before the other, and no fence, acquire or release operation was "
-    "executed",
+    "data": _NO_BARRIER,
+    "mixed-size": _NO_BARRIER,
     "async": "nothing orders one before the other: before an asynchronous operation comes what comes before its issue (of a "
     "bulk copy, with a fence between the proxies; of a product of a warpgroup, before the last wgmma.fence of its threads), "
     "and behind it what comes behind a wait for it",

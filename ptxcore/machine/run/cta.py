@@ -171,7 +171,7 @@ class Cta:
         self.shared = Segment(launch.shared_bytes, "shared memory", known=False)
         assert self.shared.known is not None
         # What system software has there is zeros at first.
-        self.shared.known[launch.kernel_shared :] = WRITTEN * (launch.shared_bytes - launch.kernel_shared)
+        self.shared.known[launch.unwritten :] = WRITTEN * (launch.shared_bytes - launch.unwritten)
         #: Shared memory as numbers, and for each whether it was written.
         self.words, self.known_words = words(self.shared.data), words(self.shared.known)
         self.special = Registers()

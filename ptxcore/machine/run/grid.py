@@ -84,6 +84,7 @@ class Launch:
         path: str = "<module>",
         progress: Callable[[int, int, int], None] | None = None,
         watcher: Any = None,
+        zeroed: bool = False,
     ) -> None:
         #: Who is told what threads do: see `ptxcore.machine.run.watched`.
         self.watcher = watcher
@@ -94,8 +95,9 @@ class Launch:
         self.dynamic_shared = dynamic_shared
         #: Where the shared memory begins whose size the launch gives.
         self.dynamic_start = program.layout.dynamic(entry)
-        #: What the kernel has of shared memory, and what there is with that of system software.
+        #: What the kernel has of shared memory, what of it nobody knows, and what there is with that of system software.
         self.kernel_shared = self.dynamic_start + dynamic_shared
+        self.unwritten = 0 if zeroed else self.kernel_shared
         reads_reserved = not OF_RESERVED.isdisjoint(program.special)
         self.shared_bytes = reserved_offset(self.kernel_shared) + RESERVED if reads_reserved else self.kernel_shared
         self.parameters = Segment(0, "kernel parameters", writable=False)

@@ -142,7 +142,7 @@ class GlobalMemory:
 
     def copied(self) -> Callable[[], None]:
         """Keeps what all buffers hold; gives what puts all of it back, and gives back what was allocated since."""
-        kept = [(number, s, bytes(s.data), s.known and bytes(s.known)) for number, s in self.segments.items()]
+        kept = [(number, s, bytes(s.data), bytes(s.known or b"")) for number, s in self.segments.items()]
         following = self._next
 
         def restore() -> None:

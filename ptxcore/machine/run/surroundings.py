@@ -24,7 +24,7 @@ class Launch(Protocol):
     parameters: Segment
     constants: Segment
     entry: str
-    kernel_shared: int
+    unwritten: int
     shared_bytes: int
     dynamic_start: int
     random: Random | None

@@ -65,7 +65,7 @@ def _groups(launch: Launch, blocks: Blocks, memory: LaunchMemory, watcher: Watch
     count = first = 0
     while ctas := list(islice(waiting, clusters * ranks)):
         row = np.repeat(np.arange(len(ctas)), threads)
-        own = GroupMemory(memory, row, ranks, launch.shared_bytes, launch.kernel_shared, blocks.code.frame)
+        own = GroupMemory(memory, row, ranks, launch.shared_bytes, launch.unwritten, blocks.code.frame)
         allowed = None if launch.limit is None else launch.limit - count
         group = Group(
             blocks, own, ctas, launch.shape, launch.places, launch.dynamic_start, first * threads, watcher, allowed

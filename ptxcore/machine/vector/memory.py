@@ -115,7 +115,7 @@ class LaunchMemory:
 class GroupMemory:
     """What a group of CTAs sees: shared memory in a row for each CTA, local memory in a row for each thread."""
 
-    def __init__(self, launch: LaunchMemory, row: Any, ranks: int, shared: int, reserved: int, frame: int) -> None:
+    def __init__(self, launch: LaunchMemory, row: Any, ranks: int, shared: int, unwritten: int, frame: int) -> None:
         self.launch = launch
         self.row = row  # the CTA of each thread
         self.ranks = ranks  # CTAs of a cluster
@@ -129,7 +129,7 @@ class GroupMemory:
             stride=self.stride, name="shared memory",
         )  # fmt: skip
         self.shared.ranks = ranks
-        self.shared.known[:, reserved:] = 0xFF
+        self.shared.known[:, unwritten:] = 0xFF
         self.base = row * self.stride
         #: Where the shared memory of a thread's own CTA begins.
         self.window: Any = SHARED

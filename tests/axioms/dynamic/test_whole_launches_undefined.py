@@ -3,8 +3,11 @@ than the formula does; each case is a few lines of two threads."""
 
 from __future__ import annotations
 
+import random
+
 import pytest
-from by_runs import by_runs
+from by_runs import by_runs, compare
+from campaigns import lengths, share
 
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
@@ -24,9 +27,13 @@ _HEAD = """.version 8.0
 
 #: What one run leaves to the formula (or `same`, where it may say what the formula says), and the lines.
 _CASES = {
-    "a vector and a wide store": ("unordered", "@%p1 st.global.v2.u32 [%rd1], {1, 2}; @%p2 st.global.u64 [%rd1], 7;"),
-    "vectors of other elements": ("unordered", "mov.u16 %h1, 1; @%p1 st.global.v2.u32 [%rd1], {1, 2};"
+    "a vector and a wide store": ("same", "@%p1 st.global.v2.u32 [%rd1], {1, 2}; @%p2 st.global.u64 [%rd1], 7;"),
+    "vectors of other elements": ("same", "mov.u16 %h1, 1; @%p1 st.global.v2.u32 [%rd1], {1, 2};"
                                                "@%p2 st.global.v4.u16 [%rd1], {%h1, %h1, %h1, %h1};"),
+    "a half word of what was stored": ("same", "@%p1 st.shared.u32 [%rd2+8], 1; @%p2 ld.shared.u16 %h1, [%rd2+10];"),
+    "a half word behind a fence": ("same", "@%p1 st.shared.u32 [%rd2+8], 1; fence.acq_rel.cta;"
+                                   "@%p2 ld.shared.u16 %h1, [%rd2+10];"),
+    "a half word behind a barrier": ("same", "@%p1 st.shared.u32 [%rd2+8], 1; bar.sync 0; @%p2 ld.shared.u16 %h1, [%rd2+10];"),
     "an element that nobody wants": ("unordered", "@%p1 ld.shared.v2.u32 {_, %r4}, [%rd2+8];"
                                      "@%p2 st.shared.u32 [%rd2+8], 1;"),
     "vectors": ("same", "@%p1 st.global.v2.u32 [%rd1], {1, 2}; @%p2 st.global.v2.u32 [%rd1], {3, 4};"),
@@ -72,6 +79,44 @@ def test_one_run_says_no_more_than_the_formula(case: str) -> None:
     expected = checking.check(test, model_named("ptx-9.0"))
     assert not open_ and found.verdict == expected.verdict
     assert not found.states or found.states == expected.states
+
+
+def _of_sizes(seed: int) -> KernelTest:
+    """Accesses of all sizes by two or three threads, with barriers between some of them, and fences."""
+    choose = random.Random(seed)
+    lines = ["mov.u16 %h1, 1; mov.u32 %r4, 1; mov.u64 %rd5, 1; mov.u64 %rd6, 2; mov.u32 %r5, 2; mov.u16 %h2, 3;"]
+    for _ in range(choose.randint(2, 6)):
+        kind, size, vec = choose.choice(("ld", "st")), choose.choice((2, 4, 4, 8)), choose.choice((1, 1, 1, 2))
+        at = size * vec * choose.randrange(16 // (size * vec))
+        held = {2: ("%h1", "%h2"), 4: ("%r4", "%r5"), 8: ("%rd5", "%rd6")}[size][:vec]
+        if vec == 2 and kind == "ld" and choose.random() < 0.3:
+            held = ("_", held[1])
+        value = f"{{{', '.join(held)}}}" if vec == 2 else held[0]
+        address, space = f"[%rd2+{at}]", "shared"
+        if choose.random() < 0.3:
+            address, space = f"[%rd1+{at}]", "global"
+        operands = f"{value}, {address}" if kind == "ld" else f"{address}, {value}"
+        guard = choose.choice(("@%p1 ", "@%p2 ", "@!%p1 "))
+        lines.append(f"{guard}{kind}.{space}{'.v2' * (vec == 2)}.u{8 * size} {operands};")
+        if choose.random() < 0.35:
+            lines.append(choose.choice(("bar.sync 0;", "bar.sync 0;", "fence.acq_rel.cta;")))
+    first = "@%p1 st.shared.v2.u64 [%rd2], {0, 0}; bar.sync 0;"
+    return _test("\n".join([_HEAD, first, *lines, "ret;\n}"]), threads=choose.choice((2, 3)))
+
+
+@pytest.mark.compares(0.5)
+@pytest.mark.parametrize("count", lengths(24, 80))
+def test_one_run_says_of_accesses_of_all_sizes_what_the_formula_says(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdicts = compare(_of_sizes, range(count), monkeypatch, may_be_undefined=True)
+    assert verdicts["undefined"] > count / 12 and verdicts["ok"] and verdicts["no"]
+
+
+@pytest.mark.campaign
+@pytest.mark.compares(0.5)
+def test_one_run_says_of_many_accesses_of_all_sizes_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(_of_sizes, range(1000, 1000 + share(3000)), monkeypatch, may_be_undefined=True)
 
 
 @pytest.mark.parametrize("model", ["ptx-6.0", "ptx-7.5"])

@@ -21,7 +21,7 @@ LEVELS = {"gl": "gpu"}
 #: Semantics by which an access may order others.
 ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
 #: Instructions that access memory by elements as wide as they say; those of whole warps do by pieces of one size.
-_BY_ELEMENTS = frozenset(("ld", "st"))
+_BY_ELEMENTS = frozenset(("ld", "st", "atom", "red"))
 #: Instructions that access tensor maps, word by word.
 _MAPS = "tensormap"
 
@@ -80,22 +80,25 @@ def done(how: Use) -> str:
 
 
 def conflict(first: Party, second: Party, before: Access, access: Access, where: str, *, exact: bool) -> Race | Open:
-    """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far (`exact`), and both
-    are weak and have bytes in common; a mixed-size one where these are no whole element of both (section 8.7.2)."""
-    if before.strong or access.strong:
+    """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far (`exact`), one of
+    them is weak, and both have bytes in common; a mixed-size one where both are weak and these are no whole element of both
+    (section 8.7.2). A strong write that comes first may have been observed, which orders it (section 8.9.6)."""
+    if (before.strong and (access.strong or not before.unseen)) or access.strong == CONSTANT:
         return Open("order", second)
     maps = (
         first.op.use.form.mnemonic == second.op.use.form.mnemonic == _MAPS
     )  # each of the whole map (section 9.7.9.26)
     same = (before.first, before.size) == (access.first, access.size)
     if not exact:
-        return Open("unordered", second)
+        return Open("order" if before.strong or access.strong else "unordered", second)
     if maps and same:
         return Race(first, second, where, access.first, access.first + access.size - 1)
     mine, others = _elements(second.op, access), _elements(first.op, before)
     if common := mine & others:
         at, size = (access.first, access.size) if same else min(common)
         return Race(first, second, where, at, at + size - 1)
+    if before.strong or access.strong:
+        return Open("order", second)
     parts = ((max(a, b), min(a + m, b + n) - 1) for a, m in mine for b, n in others if a < b + n and b < a + m)
     part = min(parts, default=None)
     return Open("unordered", second) if part is None else Race(first, second, where, *part, "mixed-size")
@@ -103,11 +106,12 @@ def conflict(first: Party, second: Party, before: Access, access: Access, where:
 
 def _elements(op: Op, access: Access) -> set[tuple[int, int]]:
     """The elements that an access consists of, each an access of its own (section 8.2.4), by their first bytes and their size:
-    of an instruction of a whole warp the piece of the thread. None where that is not known."""
+    of an instruction of a whole warp the piece of the thread. None where that is not known, nor whether it writes: a comparison
+    that fails does not."""
     use = op.use
     if use.form.whole is not None:
         return {(access.first, access.size)}
-    if use.form.mnemonic not in _BY_ELEMENTS:
+    if use.form.mnemonic not in _BY_ELEMENTS or use.op == "cas":
         return set()
     size = use.width // 8
     firsts = range(access.first, access.first + access.size, size)

@@ -38,9 +38,8 @@ _LOOK = 16
 
 
 class Determinate:
-    """Watches one launch (`ptxcore.machine.run.watched.Watcher`). `accesses` and `meetings` count what was checked. `exact`:
-    nothing so far could order accesses but program order and barriers, so that what is unordered here is so in the model; else
-    it may only seem so."""
+    """Watches one launch (`ptxcore.machine.run.watched.Watcher`). `accesses` and `meetings` count what was checked. `exact`: only
+    program order and barriers could order accesses so far, so that what is unordered here is so in the model."""
 
     #: Whether the run stands for all executions alone; of several runs, phases and asynchronous operations are not looked at.
     alone = True
@@ -164,7 +163,9 @@ class Determinate:
         access = Access(number, self.clocks.own[number], thread.op, kind, strong, first, size, commutes)
         before = (shadow.read if kind == "R" else shadow.write if kind == "W" else shadow.update)(access)
         if before is not None:
-            raise self._unordered(thread, before, access, shadow.name)
+            if not (self.exact and self.alone and shadow.observed(access)):
+                raise self._unordered(thread, before, access, shadow.name)
+            self.doubts(thread, "order")  # a race that comes later is one all the same
         if shadow.takes_mixed():
             self.sums.hangs(thread.instruction)
         return access
@@ -419,8 +420,7 @@ class Determinate:
         return Stopped(self._conflict(thread, before, access, where))
 
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
-        """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far, and both are
-        weak and of one size, element by element."""
+        """What an unordered conflict is (`axioms.dynamic.accesses.conflict`)."""
         if self.copies.is_agent(before.thread):
             follows = self.tensor_memories.follows(thread.number, before)
             return self.copies.conflict(before, access, where, thread.launch.compiled.ops, follows=follows)

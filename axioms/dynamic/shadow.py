@@ -36,6 +36,8 @@ class Access(NamedTuple):
     size: int
     #: Of an atomic operation: what it does, where any order of such operations has one result; empty where not.
     commutes: str = ""
+    #: Of a strong write that was found: no strong access has come since, so that none has observed it (section 8.9.2).
+    unseen: bool = False
 
 
 #: What accesses have in common of which a later one stands for an earlier one that is ordered before it: it is as strong, of
@@ -53,9 +55,9 @@ _WIDE = frozenset(("gpu", "sys"))
 class Cell:
     """The accesses to some bytes that can matter, by their classes: `atomics` has all strong writes that may come in any order;
     `constant`: a read by the texture proxy; `over`: reads of asynchronous operations with the writes that come before them;
-    `group`: what all of `atomics` are, if they are alike."""
+    `group`: what all of `atomics` are, if they are alike; `unseen`: the last strong write, if no strong access came since."""
 
-    __slots__ = ("atomics", "constant", "group", "last", "over", "reads", "writes")
+    __slots__ = ("atomics", "constant", "group", "last", "over", "reads", "unseen", "writes")
 
     def __init__(self) -> None:
         self.writes: dict[Class, Access] = {}
@@ -64,6 +66,7 @@ class Cell:
         self.atomics: dict[Class, Access] = {}
         self.group: Group | None = None
         self.last: Access | None = None
+        self.unseen: Access | None = None
         self.over: dict[Class, tuple[Access, tuple[Access, ...]]] = {}
 
 
@@ -119,6 +122,10 @@ class Shadow:
             for a in cell.atomics.values():
                 if not (ordered(thread, a.thread, a.time) or self._contend(a, access)):
                     found = a
+            if access.strong:
+                cell.unseen = None
+            else:
+                found = self._unseen(cell, thread) or found
             reads = cell.reads
             if len(reads) == 1:
                 ((other, r),) = reads.items()
@@ -145,6 +152,8 @@ class Shadow:
                     del cell.reads[kind]
                 elif not self._contend(r, access):
                     found = r if found is None or found.kind == "R" else found
+            found = found if access.strong else self._unseen(cell, thread) or found
+            cell.unseen = access if access.strong else None
             if not access.strong:
                 cell.writes.clear()
                 cell.atomics.clear()
@@ -192,7 +201,7 @@ class Shadow:
             cell.group = (_ANYTHING, *group[1:]) if self._mixed and cell.group[1:] == group[1:] else None
         elif cell.group is not None and cell.group[1:] != group[1:]:
             cell.group = None
-        cell.last = access
+        cell.last = cell.unseen = access
         cell.atomics[access.thread, prefix + access.strong, access.first, access.size] = access
 
     def _commute(self, a: Access, b: Access) -> bool:
@@ -231,10 +240,22 @@ class Shadow:
                         found = other if found is None or found.kind == "R" else found
             if over:
                 cell.over[kind] = access, tuple(cell.writes.values())
-            cell.group = None
+            cell.group = cell.unseen = None
             kept = cell.reads if access.kind == "R" else cell.writes if access.kind == "W" else cell.atomics
             kept[kind] = access
         return found
+
+    def _unseen(self, cell: Cell, thread: int) -> Access | None:
+        """The last strong write of a cell, where nobody observed it and it is not ordered before what a thread does."""
+        last = cell.unseen
+        if last is None or self.clocks.ordered(thread, last.thread, last.time):
+            return None
+        return last._replace(unseen=True)
+
+    def observed(self, access: Access) -> bool:
+        """Whether what a thread accesses weakly it has itself updated last, so that it has observed what others did there."""
+        last = [cell.unseen for cell in self._of(access)]
+        return not access.strong and all(w is not None and w.kind == "A" and w.thread == access.thread for w in last)
 
     @staticmethod
     def _through(cell: Cell, write: Access, ordered: Callable[[Access], bool]) -> bool:

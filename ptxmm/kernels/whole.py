@@ -237,7 +237,7 @@ def _other_orders(ran: WatchedRun) -> tuple[int | None, ...]:
         return _OTHER_ORDERS
     if ran.why is None and any(w.unknown is not None and w.unknown.what == "instance" for w in ran.watchers):
         return _OTHER_ORDERS
-    hidden = ran.why is None and any(isinstance(w, Together) and w.unknown for w in ran.watchers)
+    hidden = any(isinstance(w, Together) and w.unknown for w in ran.watchers)  # where each thread goes as far as it can
     return (None,) if hidden else ()
 
 

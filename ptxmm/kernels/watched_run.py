@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from axioms.dynamic.confluent import Confluent, open_reads
 from axioms.dynamic.depends import Ran
 from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.emulated import Emulating, emulating
 from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
 from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.together import Together
@@ -50,6 +51,7 @@ class WatchedRun(NamedTuple):
     error: KernelError | None = None
     searched: frozenset[int] = frozenset()  # the instructions that were taken for look-backs
     zeroed: bool = False  # whether shared memory held zeros at first, of which nobody knows what it holds
+    emulated: frozenset[int] = frozenset()  # and those of emulations
 
 
 def watched_run(
@@ -61,23 +63,26 @@ def watched_run(
     readings: frozenset[str] = frozenset(),
     clusters: Any = None,
     searched: frozenset[int] = frozenset(),
+    emulated: frozenset[int] = frozenset(),
     mixes: bool = False,
     zeroed: bool = False,
 ) -> WatchedRun:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
     hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
-    instructions by which threads look back, by their identity; `mixes`: what strong writes leave may hang on their order;
-    `zeroed`: shared memory holds zeros at first."""
+    instructions by which threads look back, by their identity; `emulated`: those by which they emulate atomic operations;
+    `mixes`: what strong writes leave may hang on their order; `zeroed`: shared memory holds zeros at first."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
     def watch(launch: Launch, program: ExecutableModule) -> Watchers:
         size, number = prod(launch.block), len(watchers)
-        recorded.append(Ran(Recording(None), program, {}, searched))
+        recorded.append(Ran(Recording(None), program, {}, searched | emulated))
 
         def single() -> Recording:
             watcher = Confluent(size, searched) if searched else Determinate(size)
-            watcher.readings, watcher.mixes, watcher.open_values.allowed = readings, mixes, not searched
+            watcher = Emulating(size, emulated) if emulated else watcher
+            watcher.readings, watcher.mixes = readings, mixes and not emulated
+            watcher.open_values.allowed = not (searched or emulated)
             watchers[number:] = [watcher]
             recording = Recording(watcher)
             watcher.sums.noted = recording.products
@@ -85,7 +90,7 @@ def watched_run(
             recorded[number] = recorded[number]._replace(recording=recording)
             return recording
 
-        if alone or searched or mixes or launch.entry not in program.functions:
+        if alone or searched or emulated or mixes or launch.entry not in program.functions:
             return Watchers(None, single)
         together = Together(program, launch.entry, size)
         watchers.append(together)
@@ -100,7 +105,7 @@ def watched_run(
     try:
         state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill, zeroed=zeroed)
         for watcher in watchers:
-            if isinstance(watcher, Confluent):
+            if isinstance(watcher, Confluent | Emulating):
                 watcher.settle()
         return WatchedRun(watchers, state, None, recorded, searched=searched)
     except Stopped as stopped:
@@ -122,6 +127,20 @@ def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
         if not more:
             return ran
         again = run(None, searched=again.searched | more)._replace(searched=again.searched | more)
+    return ran if isinstance(again.why, Open) else again
+
+
+def emulates(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
+    """The run again, with loops of compare-and-swap taken for atomic operations; as it is where that decides nothing."""
+    again, found = ran, frozenset[int]()
+    while isinstance(again.why, Open) and again.why.what == "order":
+        last = again.watchers[-1]
+        functions = again.recorded[-1].program.functions.values()
+        more = emulating(last, again.why, functions) - found if isinstance(last, Determinate) else set()
+        if not more:
+            return ran
+        found |= more
+        again = run(None, emulated=found)._replace(emulated=found)
     return ran if isinstance(again.why, Open) else again
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from axioms.dynamic.confluent import Confluent
 from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.emulated import Emulating
 from axioms.dynamic.findings import Misuse, Open, Race
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
@@ -37,6 +38,7 @@ from ptxmm.kernels.watched_run import (
     TELLING,
     WatchedRun,
     by_runs_alone,
+    emulates,
     looking_back,
     open_buffers,
     shows,
@@ -124,8 +126,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         with limited(None if deadline is None else max(0.0, deadline - time.monotonic())):
             return decide_by_choices(runs, result, places, run, racing=racing)
     with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-        ran = looking_back(run, run(None))
-        run = partial(run, searched=ran.searched)
+        ran = emulates(run, looking_back(run, run(None)))
+        run = partial(run, searched=ran.searched, emulated=ran.emulated)
         if racing:
             ran = next((other for other in _again(run, ran) if isinstance(other.why, Race)), ran)
         certain = isinstance(ran.why, Race | Misuse)
@@ -198,6 +200,11 @@ def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRu
     looking = [w for w in ran.watchers if isinstance(w, Confluent) and w.found]
     if looking:
         result.notes.append(told.looked_back(sum(len(w.found) for w in looking), sum(w.ways for w in looking)))
+    emulations = [w for w in ran.watchers if isinstance(w, Emulating) and w.groups]
+    if emulations:
+        number, asks = sum(w.emulations for w in emulations), emulations[0].groups[0].asks
+        place = str(places.of(ran.watchers.index(emulations[0]), asks, ran.recorded[0].program))
+        result.notes.append(told.emulated(number, place))
     result.notes += [contents.said(), *held_at_first(open_buffers(test))]
     return ""
 

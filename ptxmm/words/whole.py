@@ -76,6 +76,15 @@ def carried(places: list[str]) -> str:
     return f"values that nothing determines are put into memory of the CTA or read there, and decide nothing: {places[0]}{more}"
 
 
+def emulated(number: int, place: str) -> str:
+    """The note of a test in which loops of compare-and-swap do what atomic operations would."""
+    loops = "the loop" if number == 1 else f"each of {number:,} loops"
+    return (
+        f"{loops} of compare-and-swap ({place}) does what one atomic operation would, whatever it finds, and these leave the "
+        "same in any order"
+    )
+
+
 def looked_back(number: int, ways: int) -> str:
     """The note of a test in which threads look back."""
     backs = "the look-back" if number == 1 else f"each of {number:,} look-backs"

@@ -1,0 +1,393 @@
+"""Loops of compare-and-swap that do what one atomic operation would: `do old = CAS(p, seen, f(seen)) while (old != seen)`.
+
+An *emulation* is all that a thread does from its first look at some bytes, a strong read or a compare-and-swap, to its write,
+or to the next thing that others see. Whatever it finds on the way, it comes to the same, and writes f of what it found last, or
+nothing where that is what stands there. So it is one atomic operation with f, and emulations of which the functions commute
+leave the same in any order: docs/whole-launches.md has the argument. All this is tried with each value that the bytes may have.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, NamedTuple, NoReturn
+
+from axioms.dynamic.accesses import scope_of
+from axioms.dynamic.confluent import open_reads
+from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.findings import Open, Party, Stopped, step
+from axioms.dynamic.live import Live
+from axioms.dynamic.shadow import CONSTANT
+from axioms.dynamic.waiting import Copying, Ended, Look, plain, stopped_at
+from ptxcore.isa.effect_kinds import UPDATES
+from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.lower.ops import Code, Op
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.values.terms import mask
+
+_WINDOWS = 1 << GLOBAL_BITS
+_SHARED_OFFSET = (1 << SHARED_BITS) - 1
+#: Scopes that have all threads of a launch.
+_WIDE = ("gpu", "sys")
+#: What an emulation is among accesses that commute.
+_COMMUTES = "emulation"
+#: Blocks that are executed between two looks; steps that are looked at for all emulations of some bytes; pairs of functions,
+#: with values, that are held against each other. (263,000 steps, of 512 equal sums, took 11 seconds.)
+_MOST_BLOCKS, _MOST_STEPS, _MOST_PAIRS = 64, 400_000, 2_000_000
+
+
+class NoEmulation(Exception):
+    """Nothing says that what threads do is one atomic operation, or that these commute."""
+
+
+@dataclass
+class _Emulation:
+    """`look`: where it begins; `found`: the instructions by which the thread looked, and what it found."""
+
+    look: Look
+    group: _Group
+    found: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass
+class _Group:
+    """Emulations on the same bytes between two writes by anything else: what stood there first, and stands there now."""
+
+    segment: Segment
+    place: tuple[int, int]
+    address: int
+    begins: int
+    now: int
+    asks: Op
+    members: list[_Emulation] = field(default_factory=list)
+
+
+class Emulating(Determinate):
+    """Watches one launch. `searched`: the instructions of emulations, by their identity."""
+
+    def __init__(self, size: int, searched: frozenset[int]) -> None:
+        super().__init__(size)
+        self.searched = searched
+        self.groups: list[_Group] = []
+        self._last: dict[tuple[int, int, int], _Group] = {}
+        self._active: dict[int, _Emulation] = {}
+
+    @property
+    def emulations(self) -> int:
+        """How many there were."""
+        return sum(len(group.members) for group in self.groups)
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
+        if id(thread.instruction.instruction) not in self.searched:
+            self._active.pop(thread.number, None)
+            return super().reads(thread, address, size)
+        self._looks_at(thread, address, size, None)
+        return None
+
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
+        if id(thread.instruction.instruction) not in self.searched:
+            self._active.pop(thread.number, None)
+            return super().updates(thread, how, address, size, write)
+        self._looks_at(thread, address, size, write)
+        return None
+
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        self._active.pop(thread.number, None)
+        super().writes(thread, address, size, value)
+
+    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
+        self._active.pop(thread.number, None)
+        super().arrives(thread, level, identity, waits, count)
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+        self._active.pop(thread.number, None)
+        super().other(thread, what, how, address)
+
+    def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
+        for thread in threads:
+            self._active.pop(thread.number, None)
+        super().met(how, threads, masked)
+
+    def _looks_at(self, thread: WatchedThread, address: int, size: int, write: Write | None) -> None:
+        number, wide = thread.number, self._scope_of(thread) in _WIDE
+        inside = address & ~_SHARED_OFFSET == thread.shared
+        if thread.frames or thread.instruction.use.words["vec"] or not (inside or (address >= _WINDOWS and wide)):
+            raise self.leaves(thread, "order")
+        segment, first = thread.segment(address)
+        value = segment.read(first, size)
+        if type(value) is not int or self.phases.objects:
+            raise self.leaves(thread, "order")
+        of = self._active.get(number)
+        if of is None or of.group.address != address or of.group.place != (first, size):
+            of = self._active[number] = self._begin(thread, segment, (first, size), address, value)
+        elif of.group.now != value:  # somebody else wrote
+            raise self.leaves(thread, "order")
+        of.found.append((thread.op, value))
+        if write is not None:
+            written, writes = write(value)
+            if writes:
+                of.group.now = written & mask(8 * size)
+                del self._active[number]
+
+    def _begin(
+        self, thread: WatchedThread, segment: Segment, place: tuple[int, int], address: int, value: int
+    ) -> _Emulation:
+        """An emulation begins. It may write, whether it does in this run or not."""
+        key = id(segment), *place
+        access = self.shade(thread, "A", segment, *place, _COMMUTES)
+        of_place = self._place(thread, access, segment)
+        if of_place is None or not of_place.write(self._written(thread, access, None), self.clocks):
+            raise self.leaves(thread, "order")
+        group = self._last.get(key)
+        if group is None or group.segment is not segment or group.now != value:
+            group = self._last[key] = _Group(segment, place, address, value, value, thread.instruction)
+            self.groups.append(group)
+        member = _Emulation(self.looked[thread.number], group)
+        group.members.append(member)
+        return member
+
+    def settle(self) -> None:
+        """The launch is over. Raises Stopped where what was taken for emulations leaves something open."""
+        for group in self.groups:
+            try:
+                _Checked(group, self.live_of(group.members[0].look.thread), self.searched).check()
+            except NoEmulation:
+                thread = group.members[0].look.thread.number
+                raise Stopped(Open("order", Party(thread, group.asks))) from None
+
+
+def emulating(watcher: Determinate, why: Open, functions: Iterable[Code]) -> set[int]:
+    """The instructions that may be of emulations, where one of them ended a run: each compare-and-swap, and the strong reads
+    that led on in several ways, or met one."""
+    swaps = [op for code in functions for op in code.ops if op.use.form.mnemonic == "atom" and op.use.op == "cas"]
+    reads = open_reads(watcher)
+    if (
+        why.party is not None
+        and why.party.op.use.form.mnemonic == "ld"
+        and scope_of(why.party.op.use) not in ("", CONSTANT)
+    ):
+        reads.append(why.party.op)
+    return {id(op.instruction) for op in (*swaps, *reads)} if swaps else set()
+
+
+class _Asks(BaseException):
+    """A copy is about to look, and has not been told what it finds."""
+
+
+class _Teller:
+    """Watches a copy: looks at the bytes find what they are told; whatever else others would see ends it."""
+
+    def __init__(self, searched: frozenset[int], address: int, size: int) -> None:
+        self.searched, self.place = searched, (address, size)
+        self.told: int | None = None
+        self.wrote: int | None = None
+
+    def reads(self, thread: Any, address: int, size: int) -> int:
+        if id(thread.instruction.instruction) not in self.searched or (address, size) != self.place:
+            raise Ended
+        if address >= _WINDOWS and scope_of(thread.instruction.use) not in _WIDE:
+            raise NoEmulation  # it might race with the others
+        if self.told is None:
+            raise _Asks
+        value, self.told = self.told, None
+        return value
+
+    def updates(self, thread: Any, how: Use, address: int, size: int, write: Write) -> int:
+        value = self.reads(thread, address, size)
+        written, writes = write(value)
+        if writes:
+            self.wrote = written & mask(8 * size)
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        return _ended
+
+
+def _ended(*_: Any, **__: Any) -> NoReturn:
+    raise Ended
+
+
+class _Copy(Copying):
+    """A copy of a thread in an emulation."""
+
+    __slots__ = ()
+
+    def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
+        if kind not in UPDATES:
+            raise Ended
+        watcher: Any = self.watcher
+        return watcher.updates(self, how, address, how.width // 8, write)
+
+    effect = _ended
+
+
+class _At(NamedTuple):
+    """Where a copy is: about to execute a block, in which it looks."""
+
+    key: Hashable
+    block: int
+    registers: list[Any]
+    carry: Any
+
+
+class _Step(NamedTuple):
+    """What comes of a look that finds something: what was written, if anything; and where the thread looks again (`at`), or all
+    that it goes on with behind the emulation (`goes_on`)."""
+
+    wrote: int | None
+    at: _At | None
+    goes_on: Hashable = None
+
+
+class _Function:
+    """Emulations that begin alike: one function of what stands there."""
+
+    def __init__(self, checked: _Checked, look: Look) -> None:
+        self._checked, self.count = checked, 0
+        self._live = checked.live
+        self._copy: Any = copy.copy(look.thread)
+        self._copy.__class__ = _Copy
+        self._copy.frames = []
+        group = checked.group
+        self._teller = self._copy.watcher = _Teller(checked.searched, group.address, group.place[1])
+        self._compiled, self._parameters = look.thread.launch.compiled, look.thread.launch.read_parameters  # type: ignore[attr-defined]
+        self.begins = self._at(look.block, look.registers, look.thread.carry)
+        self._steps: dict[tuple[Hashable, int], _Step] = {}
+        self._values: dict[int, int] = {}
+
+    def _at(self, block: int, registers: list[Any], carry: Any) -> _At:
+        return _At((block, self._live.of(block, registers), plain(carry)), block, registers, carry)
+
+    def step(self, at: _At, value: int) -> _Step:
+        """What comes of a look that finds a value. Raises NoEmulation where that cannot be told."""
+        found = self._steps.get((at.key, value))
+        if found is None:
+            self._checked.count()
+            found = self._steps[at.key, value] = self._goes(at, value)
+        return found
+
+    def _goes(self, at: _At, value: int) -> _Step:
+        thread, teller = self._copy, self._teller
+        thread.R, thread.carry, thread.op = list(at.registers), at.carry, -1
+        teller.told, teller.wrote = value, None
+        block = at.block
+        for _ in range(_MOST_BLOCKS):
+            before = self._at(block, list(thread.R), thread.carry)
+            try:
+                block = self._compiled.blocks[block](thread, thread.R, self._parameters)
+            except _Asks:
+                if teller.wrote is not None:
+                    return _Step(teller.wrote, None, ("looks", before.key))
+                return _Step(None, before)
+            except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
+                stopped = stopped_at(self._compiled, error)
+                if stopped is None or not isinstance(error, Ended) or teller.told is not None:
+                    raise NoEmulation from None
+                return _Step(teller.wrote, None, (self._live.before(stopped, thread.R), plain(thread.carry)))
+            if block < 0:
+                return _Step(teller.wrote, None, "ends")
+        raise NoEmulation
+
+    def of(self, value: int) -> int:
+        """What stands there behind the operation, where a value stood before it and nobody else writes."""
+        found = self._values.get(value)
+        if found is None:
+            last = self._alone(self.begins, value)
+            found = self._values[value] = value if last.wrote is None else last.wrote
+        return found
+
+    def _alone(self, at: _At, value: int) -> _Step:
+        """The last step of a thread that finds one value whenever it looks. Raises NoEmulation where there is none."""
+        seen = set()
+        while at.key not in seen:
+            seen.add(at.key)
+            found = self.step(at, value)
+            if found.at is None:
+                return found
+            at = found.at
+        raise NoEmulation
+
+    def check(self, values: Sequence[int]) -> None:
+        """Raises NoEmulation where the thread may go on in several ways, write something else, or look for ever, whichever of
+        the values it finds at each look."""
+        goes_on: set[Hashable] = set()
+        seen, waiting = {self.begins.key}, [self.begins]
+        while waiting:
+            at = waiting.pop()
+            for value in values:
+                found = self.step(at, value)
+                if found.at is None:
+                    goes_on.add(found.goes_on)
+                    if self.of(value) != (value if found.wrote is None else found.wrote) or len(goes_on) > 1:
+                        raise NoEmulation
+                    continue
+                self._alone(found.at, value)
+                if found.at.key not in seen:
+                    seen.add(found.at.key)
+                    waiting.append(found.at)
+
+    def follow(self, found: Sequence[tuple[int, int]], values: set[int]) -> None:
+        """Raises NoEmulation where the run went another way."""
+        at: _At | None = self.begins
+        for _, value in found:
+            if at is None or value not in values:
+                raise NoEmulation
+            at = self.step(at, value).at
+        if at is not None:
+            raise NoEmulation
+
+
+class _Checked:
+    """Emulations on the same bytes, held against each other."""
+
+    def __init__(self, group: _Group, live: Live, searched: frozenset[int]) -> None:
+        self.group, self.live, self.searched = group, live, searched
+        self._left = _MOST_STEPS
+
+    def count(self) -> None:
+        """One more step is looked at. Raises NoEmulation where there are too many."""
+        step()
+        self._left -= 1
+        if self._left < 0:
+            raise NoEmulation
+
+    def check(self) -> None:
+        """Raises NoEmulation where they are no atomic operations that commute."""
+        functions: dict[Hashable, _Function] = {}
+        of: list[_Function] = []
+        for member in self.group.members:
+            made = _Function(self, member.look)
+            one = functions.setdefault(made.begins.key, made)
+            one.count += 1
+            of.append(one)
+        values = self._values(list(functions.values()))
+        pairs = list(combinations(functions.values(), 2)) if len(functions) ** 2 * len(values) < _MOST_PAIRS else None
+        if pairs is None:
+            raise NoEmulation
+        for one, other in pairs:
+            if any(one.of(other.of(value)) != other.of(one.of(value)) for value in values):
+                raise NoEmulation
+        for function in functions.values():
+            function.check(sorted(values))
+        for member, function in zip(self.group.members, of, strict=True):
+            function.follow(member.found, values)
+
+    def _values(self, functions: Sequence[_Function]) -> set[int]:
+        """All that may stand there, if the functions commute: what each of them makes, as often as it is there, of what those
+        before it leave."""
+        values = {self.group.begins}
+        for function in functions:
+            fresh = values
+            for _ in range(function.count):
+                fresh = {function.of(value) for value in fresh} - values
+                if not fresh:
+                    break
+                values = values | fresh
+        return values
+
+
+__all__ = ["Emulating", "emulating"]

@@ -1,0 +1,183 @@
+"""Loops of compare-and-swap that do what one atomic operation would: one run decides those that commute, as the formula."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from functools import partial
+from random import Random
+
+import pytest
+from agreement import note
+from by_runs import by_formula, by_runs
+from campaigns import lengths
+
+from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+from ptxmm.kernels.watched_run import emulates, watched_run
+
+_HEAD = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 m, .param .u64 o)
+{
+ .reg .pred %p<4>; .reg .b32 %r<12>; .reg .f32 %f<4>; .reg .b64 %rd<8>; .reg .f64 %d<4>; .shared .align 8 .b8 s[8];
+ ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [m]; ld.param.u64 %rd3, [o];
+ mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r3, %r0, %r1, %r2;
+ mul.wide.u32 %rd4, %r3, 4; add.u64 %rd5, %rd1, %rd4; add.u64 %rd6, %rd3, %rd4; ld.global.u32 %r4, [%rd5];
+"""
+#: The value that is tried, in `%r6`, from what was found, in `%r5`, and what the thread has, in `%r4`.
+FUNCTIONS = {
+    "maximum": "max.u32 %r6, %r5, %r4;",
+    "float": "mov.b32 %f1, %r5; mov.b32 %f2, %r4; max.f32 %f1, %f1, %f2; mov.b32 %r6, %f1;",
+    "sum": "add.u32 %r6, %r5, %r4;",
+    "product": "mul.lo.u32 %r6, %r5, %r4;",
+    "bits": "or.b32 %r6, %r5, %r4;",
+    "saturated": "add.u32 %r6, %r5, %r4; min.u32 %r6, %r6, 3;",
+    "shifted": "shl.b32 %r6, %r5, 1; add.u32 %r6, %r6, %r4;",  # does not commute
+    "exchanged": "mov.u32 %r6, %r4;",  # nor does this
+}
+FIRST = "ld.{first}.global.u32 %r5, [%rd2];"
+LOOP = """
+L: {function}
+ atom.{cas}.global.cas.b32 %r7, [%rd2], %r5, %r6; setp.ne.u32 %p1, %r7, %r5; mov.u32 %r5, %r7; @%p1 bra L;
+"""
+#: Leaves where what stands there is no less.
+EARLY = """
+L: setp.ge.u32 %p2, %r5, %r4; @%p2 bra E;
+ atom.{cas}.global.cas.b32 %r7, [%rd2], %r5, %r4; setp.ne.u32 %p1, %r7, %r5; mov.u32 %r5, %r7; @%p1 bra L;
+E:
+"""
+#: Looks anew each time.
+ANEW = """
+L: ld.{first}.global.u32 %r5, [%rd2]; {function}
+ atom.{cas}.global.cas.b32 %r7, [%rd2], %r5, %r6; setp.ne.u32 %p1, %r7, %r5; @%p1 bra L;
+"""
+#: Somebody uses what it found; tries once; forgets what it found.
+USED = FIRST + LOOP + " st.global.u32 [%rd6], %r7;"
+ONCE = FIRST + " {function} atom.{cas}.global.cas.b32 %r7, [%rd2], %r5, %r6;"
+STUCK = FIRST + LOOP.replace("mov.u32 %r5, %r7;", "")
+CHECKS = "race_free = true\nterminates = true\n"
+
+
+def emulated(test: KernelTest) -> dict[str, int] | None:
+    """What one run leaves in which loops are taken for atomic operations; None where there is no such run."""
+    run = partial(watched_run, Runs(test, watched=True))
+    ran = emulates(run, run(None))
+    return ran.state if ran.emulated and ran.why is None and all(w.unknown is None for w in ran.watchers) else None
+
+
+def launch(
+    body: str, function: str, values: list[int], grid: int, block: int, checks: str = CHECKS, begins: int = 0,
+    first: str = "relaxed.gpu", cas: str = "relaxed.gpu",
+) -> KernelTest:  # fmt: skip
+    text = _HEAD + body.format(function=FUNCTIONS[function], first=first, cas=cas) + "\n ret;\n}\n"
+    toml = f"""grid = {grid}
+block = {block}
+ptx = "k.ptx"
+[params]
+x = {{type = "u32", elements = {grid * block}, init = {values}}}
+m = {{type = "u32", elements = 2, init = [{begins}, 0]}}
+o = {{type = "u32", elements = {grid * block}}}
+[check]
+{checks}
+"""
+    return KernelFile.of(tomllib.loads(toml), "k.toml", {"k.ptx": text}).test()
+
+
+SMALL = [i % 5 for i in range(512)]
+ONES = [1] * 512
+FLOATS = [0x3F800000 + 0x400000 * (i % 4) for i in range(512)]
+
+
+@pytest.mark.parametrize(
+    ("body", "function", "values", "outcome"),
+    [
+        (FIRST + LOOP, "maximum", SMALL, 4),
+        (FIRST + LOOP, "float", FLOATS, FLOATS[3]),
+        (FIRST + LOOP, "saturated", ONES, 3),
+        ("mov.u32 %r5, 0;" + LOOP, "maximum", SMALL, 4),  # a guess
+        ("mov.u32 %r5, 77;" + LOOP, "bits", SMALL, 7),  # one that is never right
+        (FIRST + EARLY, "maximum", SMALL, 4),
+        (ANEW, "maximum", SMALL, 4),
+        (
+            FIRST + LOOP + " setp.eq.u32 %p3, %r2, 0; @%p3 red.relaxed.gpu.global.add.u32 [%rd2+4], 1;",
+            "maximum",
+            SMALL,
+            4,
+        ),
+    ],
+)
+def test_one_run_decides_loops_that_commute_at_512_threads(
+    body: str, function: str, values: list[int], outcome: int
+) -> None:
+    open_, found = by_runs(launch(body, function, values, 4, 128, CHECKS + f'forall = "m[0] == {outcome}"'))
+    assert (open_, found.verdict) == ("", "ok")
+    assert any("of compare-and-swap" in note and "any order" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("body", "function", "values", "more"),
+    [
+        (FIRST + LOOP, "shifted", SMALL, {}),
+        (FIRST + LOOP, "exchanged", SMALL, {}),
+        (USED, "maximum", SMALL, {}),
+        (ONCE, "maximum", SMALL, {}),  # whoever finds something else leaves without having written
+        (STUCK, "maximum", SMALL, {}),  # and waits for ever
+        (FIRST + LOOP, "maximum", SMALL, {"cas": "relaxed.cta"}),
+        (FIRST + EARLY, "maximum", [5] + [0] * 511, {"cas": "relaxed.cta"}),
+        (FIRST + LOOP, "maximum", SMALL, {"first": "relaxed.cta"}),
+        # A store, another operation, and a reader beside them.
+        (" setp.eq.u32 %p3, %r3, 0; @%p3 st.relaxed.gpu.global.u32 [%rd2], 9;" + FIRST + LOOP, "maximum", SMALL, {}),
+        (FIRST + LOOP + " red.relaxed.gpu.global.add.u32 [%rd2], 1;", "maximum", SMALL, {}),
+        (FIRST + LOOP + " ld.relaxed.gpu.global.u32 %r8, [%rd2]; st.global.u32 [%rd6], %r8;", "maximum", SMALL, {}),
+    ],
+)  # fmt: skip
+def test_what_is_no_atomic_operation_or_does_not_commute_is_not_taken_for_one(
+    body: str, function: str, values: list[int], more: dict[str, str]
+) -> None:
+    assert emulated(launch(body, function, values[:64], 2, 32, **more)) is None
+
+
+def test_a_weak_first_look_beside_the_others_is_no_emulation() -> None:
+    assert emulated(launch(FIRST.replace("ld.{first}", "ld") + LOOP, "maximum", SMALL[:64], 2, 32)) is None
+
+
+def generated(seed: int) -> KernelTest:
+    draw = Random(seed)
+    grid, block = draw.choice(((1, 2), (2, 1), (3, 1), (1, 3), (2, 2)))
+    function = draw.choice(list(FUNCTIONS))
+    body = draw.choice((FIRST + LOOP, "mov.u32 %r5, 0;" + LOOP, FIRST + EARLY, ANEW, USED, ONCE))
+    if draw.random() < 0.3:
+        body = (
+            " setp.eq.u32 %p3, %r3, 0; @%p3"
+            + draw.choice((" st.relaxed.gpu.global.u32 [%rd2], 2;", " red.relaxed.gpu.global.add.u32 [%rd2], 1;"))
+            + draw.choice(("", " bar.sync 0;"))
+            + body
+        )
+    if draw.random() < 0.3:
+        body += " bar.sync 0; ld.{first}.global.u32 %r8, [%rd2]; st.global.u32 [%rd6], %r8;"
+    sems = ("relaxed.gpu", "relaxed.gpu", "relaxed.cta")
+    more = {"first": draw.choice((*sems, "acquire.gpu")), "cas": draw.choice((*sems, "acq_rel.gpu"))}
+    values = [draw.randint(0, 3) for _ in range(grid * block)]
+    values = [0x3F800000 * v for v in values] if function == "float" else values
+    checks = CHECKS + f'forall = "m[0] == {draw.choice((max(values), sum(values) & 0xFFFFFFFF))}"'
+    return launch(body, function, values, grid, block, checks, draw.choice((0, 1)), **more)
+
+
+@pytest.mark.parametrize("seeds", lengths(range(20), range(20, 36)))
+def test_one_run_says_of_loops_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+    for seed in seeds:
+        test = generated(seed)
+        state = emulated(test)
+        if state is None:
+            continue
+        found = by_formula(test, monkeypatch)
+        assert found.verdict in ("ok", "bounded", "no"), (seed, found.verdict)
+        assert all(c.holds is not False for c in found.checks if c.kind != "forall"), seed
+        assert all(of["m[0]"] == state["m[0]"] for of in found.states) and found.states, seed
+        compared += 1
+    note(compared, Counter({"open": len(seeds) - compared}))
+    assert compared >= len(seeds) // 5

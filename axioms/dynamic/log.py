@@ -227,8 +227,9 @@ class Log:
         open_ = self._open(a, heads)
         return (heads, open_) if np.logical_or.reduce(open_) else None
 
-    def _open(self, a: Accessed, heads: Any) -> Any:
-        """For each thread and word whether an entry of its chain is not ordered before what the thread does now."""
+    def _open(self, a: Accessed, heads: Any, commutes: str = "") -> Any:
+        """For each thread and word whether an entry of its chain is not ordered before what the thread does now; what does the same
+        as that, where it commutes with it, is passed over."""
         threads, words, heads = a.threads(), a.spread(a.words), a.spread(heads)
         found = np.zeros(heads.size, np.bool_)
         at = np.flatnonzero(heads)
@@ -240,7 +241,11 @@ class Log:
             bad = np.zeros(at.size, np.bool_)
             for batch, mine in self._by_batch(entries):
                 lanes, some = at[mine], entries[mine]
-                bad[mine] = ~self._ordered(a.crowd, batch, threads[lanes], words[lanes], some)
+                alike = commutes != "" and batch.commutes == commutes
+                if not (alike and self.commuted):
+                    unordered = ~self._ordered(a.crowd, batch, threads[lanes], words[lanes], some)
+                    self.commuted = self.commuted or (alike and bool(unordered.any()))
+                    bad[mine] = unordered & (not alike)
                 if batch.previous is not None:
                     following[mine] = batch.previous[some - batch.start]
             found[at[bad]] = True
@@ -263,23 +268,33 @@ class Log:
             return same if same.all() else self.clocks.ordered(threads, others, crowd.times[index])
         if self.clocks.know(threads, crowd):
             return np.ones(threads.size, np.bool_)
-        lanes, others, times = self._members(batch, words, np.arange(threads.size), entries)
-        known = self.clocks.ordered(threads[lanes], others, times)
-        return np.bincount(lanes[~known], minlength=threads.size) == 0
+        ordered = self.clocks.cta[threads] == self._cta_of(batch, words)
+        at = np.flatnonzero(ordered)
+        lanes, others, times = self._members(batch, words, at, entries[at])
+        ordered[lanes[~self.clocks.ordered(threads[lanes], others, times)]] = False
+        return ordered
+
+    def _cta_of(self, batch: Batch, words: Any) -> Any:
+        """For each word the CTA of those threads of a batch that access it, -1 where they are of several: nobody knows all of
+        these, and there may be too many to look at each with each."""
+        ctas = self.clocks.cta[batch.crowd.threads]
+        if batch.uniform:
+            return ctas[0] if (ctas == ctas[0]).all() else np.int32(-1)
+        order, by_word = batch.sorted()
+        ctas = ctas[order // batch.units]
+        starts = np.flatnonzero(np.diff(by_word, prepend=-1))
+        least, most = np.minimum.reduceat(ctas, starts), np.maximum.reduceat(ctas, starts)
+        return np.where(least == most, least, -1)[np.searchsorted(by_word[starts], words)]
 
     def _chain(self, a: Accessed, last: Any, commutes: str) -> bool:
         """Accesses that stand beside others come into the chains that begin at `last`; whether threads share words."""
         words = a.words
         batch = Batch(a.crowd, a.op, a.units, commutes, a.uniform)
-        standing = self._standing(a, last[words])
-        if standing is not None:
-            heads, open_ = standing
-            if a.uniform:  # an entry that is ordered before one of the threads need not be looked at again
-                open_ = open_.reshape(-1, words.size).all(axis=0)
-            if open_.any():
-                batch.previous = np.where(open_, heads, 0)
-                before = batch.previous[open_]
-                batch.depth = 1 + max(other.depth for other, _ in self._by_batch(before))
+        heads, open_ = self._beside(a, last[words], commutes)
+        if open_.any():
+            batch.previous = np.where(open_, heads, 0)
+            before = batch.previous[open_]
+            batch.depth = 1 + max(other.depth for other, _ in self._by_batch(before))
         numbers = self._numbered(batch, words.size)
         last[words] = numbers
         shares = a.uniform and a.crowd.threads.size > 1
@@ -288,8 +303,21 @@ class Log:
             if batch.previous is not None:  # the threads of a word have one chain before them
                 batch.previous = self._least(words, batch.previous)
         if batch.depth > _DEPTH:
-            self._anew(words, last, commutes)
+            self._anew(words, last)
         return shares
+
+    def _beside(self, a: Accessed, heads: Any, commutes: str) -> tuple[Any, Any]:
+        """The entries behind which an access of each word comes into its chain, and whether it does not stand for them. Of
+        atomic operations it stands only for such as do the same: what commutes with it need not commute with those."""
+        if commutes and len(a.region.kinds) > 1:
+            return heads, heads >= (a.crowd.floor if a.region.shared else 1)
+        standing = self._standing(a, heads)
+        if standing is None:
+            return heads, np.zeros(heads.size, np.bool_)
+        heads, open_ = standing
+        if a.uniform:  # an entry that is ordered before one of the threads need not be looked at again
+            open_ = open_.reshape(-1, heads.size).all(axis=0)
+        return heads, open_
 
     @staticmethod
     def _least(words: Any, previous: Any) -> Any:
@@ -300,28 +328,32 @@ class Log:
         np.minimum.at(least, which, previous)
         return least[which]
 
-    def _anew(self, words: Any, last: Any, commutes: str) -> None:
-        """Makes the chains of words anew: of each thread, its last entry is enough."""
+    def _anew(self, words: Any, last: Any) -> None:
+        """Makes the chains of words anew: of each thread, its last entry of a kind is enough."""
         words = np.unique(words)
         at, entries = np.arange(words.size), last[words]
-        parts: list[tuple[Any, Any, Any, Any]] = []
+        parts: list[tuple[Any, ...]] = []
+        done: dict[int, str] = {}  # by instructions
+        kinds: dict[str, int] = {}
         while at.size:
             following = np.zeros(at.size, np.int32)
             for batch, mine in self._by_batch(entries):
                 some, which = entries[mine], at[mine]
                 which, threads, times = self._members(batch, words, which, some)
-                parts.append((which, threads, times, np.full(which.size, batch.op)))
+                done[batch.op], kind = batch.commutes, kinds.setdefault(batch.commutes, len(kinds))
+                parts.append((which, threads, times, np.full(which.size, batch.op), np.full(which.size, kind)))
                 if batch.previous is not None:
                     following[mine] = batch.previous[some - batch.start]
             goes = following != 0
             at, entries = at[goes], following[goes]
-        which, threads, times, ops = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        latest = np.unique(which * np.int64(len(self.clocks.own)) + threads, return_index=True)[1]
+        which, threads, times, ops, of_kind = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        each = (of_kind * np.int64(len(words)) + which) * np.int64(len(self.clocks.own)) + threads
+        latest = np.unique(each, return_index=True)[1]
         which, threads, times, ops = which[latest], threads[latest], times[latest], ops[latest]
         heads = np.zeros(words.size, np.int32)
         for op in np.unique(ops):
             mine = ops == op
-            batch = Batch(Crowd(threads[mine], times[mine], 0), int(op), 1, commutes, False)
+            batch = Batch(Crowd(threads[mine], times[mine], 0), int(op), 1, done[int(op)], False)
             batch.words, batch.previous = words[which[mine]], heads[which[mine]]
             heads[which[mine]] = self._numbered(batch, batch.words.size)
         last[words] = heads
@@ -347,7 +379,7 @@ class Log:
     def _pair(self, a: Accessed, last: Any, commutes: str = "", *, everything: bool = False) -> Conflict | None:
         """The first pair of accesses that conflict: of which nothing orders one before the other, or `everything`."""
         heads = last[a.words]
-        open_ = a.spread(heads) > 0 if everything else self._open(a, heads)
+        open_ = a.spread(heads) > 0 if everything else self._open(a, heads, commutes)
         threads, words = a.threads(), a.spread(a.words)
         for lane in np.flatnonzero(open_).tolist():
             thread, word = int(threads[lane]), int(words[lane])
@@ -358,9 +390,7 @@ class Log:
                 bad = np.ones(others.size, np.bool_)
                 if not everything:
                     bad = ~self.clocks.ordered(np.full(others.size, thread), others, times)
-                if bad.any():
-                    if not commutes or batch.commutes != commutes:
-                        return Conflict(word, thread, int(others[bad.argmax()]), batch)
-                    self.commuted = True
+                if bad.any() and not (commutes and batch.commutes == commutes):
+                    return Conflict(word, thread, int(others[bad.argmax()]), batch)
                 entry = 0 if batch.previous is None else int(batch.previous[entry - batch.start])
         return None

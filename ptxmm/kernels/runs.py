@@ -143,7 +143,10 @@ def _array(buffer: Buffer, fill: int) -> Any:
         found.view(numpy.uint8).fill(fill)
         return found
     if isinstance(buffer.init, BufferContents):
-        found[: len(buffer.init)] = numpy.resize(numpy.frombuffer(buffer.init.data, found.dtype), len(buffer.init))
+        again, size = numpy.frombuffer(buffer.init.data, found.dtype), len(buffer.init)
+        whole = size - size % len(again) if len(again) else 0
+        found[:whole].reshape(-1, max(1, len(again)))[:] = again
+        found[whole:size] = again[: size - whole]
     else:
         found[: len(buffer.init)] = buffer.init
     return found

@@ -3,6 +3,7 @@ conflicts as pairs."""
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ _THREADS = _SIZE * _CTAS
 @st.composite
 def _batch(draw: st.DrawFn) -> tuple[str, int, list[tuple[int, int]]]:
     """What threads do together: the kind, the words of each access, and the threads with their first words."""
-    kind, units = draw(st.sampled_from("RRWWAC")), draw(st.sampled_from((1, 1, 2)))
+    kind, units = draw(st.sampled_from("RRWWAAMC")), draw(st.sampled_from((1, 1, 2)))
     threads = sorted(draw(st.sets(st.integers(0, _THREADS - 1), min_size=1)))
     first = units * draw(st.integers(0, 2))
     same = draw(st.booleans())
@@ -51,7 +52,7 @@ def _by_definition(history: list[Any]) -> list[bool]:
         for thread, first in lanes:
             for j, (other, what, start, length, _) in enumerate(accesses):
                 apart = start + length <= first or first + units <= start
-                if apart or {what, kind} <= {"R", "C"} or (what == kind == "A" and (start, length) == (first, units)):
+                if apart or {what, kind} <= {"R", "C"} or (what == kind in "AM" and (start, length) == (first, units)):
                     continue
                 conflicts |= "C" in (what, kind) or (other != thread and j not in last[thread])
             accesses.append((thread, kind, first, units, len(accesses)))
@@ -79,9 +80,11 @@ def _by_log(history: list[Any]) -> list[bool]:
         firsts = np.array([first for _, first in lanes])
         uniform = firsts.size > 1 and bool((firsts == firsts[0]).all())
         firsts = firsts[:1] if uniform else firsts
-        a = Accessed(crowd, 0, region, (firsts[:, None] + np.arange(units)).ravel(), units, uniform)
-        if kind == "A":
-            conflict = log.update(a, f"add.u{32 * units}")
+        a = Accessed(
+            crowd, 2 * "RWAMC".index(kind) + units, region, (firsts[:, None] + np.arange(units)).ravel(), units, uniform
+        )
+        if kind in "AM":
+            conflict = log.update(a, f"{'add' if kind == 'A' else 'max'}.u{32 * units}")
         else:
             conflict = {"R": log.read, "W": log.write, "C": log.constant}[kind](a)
         found.append(conflict is not None)
@@ -104,6 +107,22 @@ def test_chains_that_are_made_anew_say_the_same(history: list[Any]) -> None:
         assert _by_log(history) == _by_definition(history)
     finally:
         logs._DEPTH = before
+
+
+def test_what_threads_of_many_ctas_do_to_one_word_is_not_looked_at_each_with_each() -> None:
+    """Additions to one word, beside maxima of another one: memory is less than a byte for each pair of threads."""
+    size, ctas, groups = 64, 64, 6
+    clocks = Rows(size)
+    log, region = Log(clocks), Region(None, 64, 2, "x", 0)
+    tracemalloc.start()
+    for group in range(groups):
+        clocks.enter(ctas)
+        threads = np.arange(group * size * ctas, (group + 1) * size * ctas)
+        for word, done in ((0, "add.u32"), (1, "max.u32")):
+            assert log.update(Accessed(clocks.crowd(threads), 0, region, np.array([word]), 1, True), done) is None
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert log.commuted and most < (size * ctas) ** 2
 
 
 def test_rows_are_used_again() -> None:

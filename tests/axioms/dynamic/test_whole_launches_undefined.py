@@ -38,6 +38,11 @@ _CASES = {
                                      "@%p2 st.shared.u32 [%rd2+8], 1;"),
     "vectors": ("same", "@%p1 st.global.v2.u32 [%rd1], {1, 2}; @%p2 st.global.v2.u32 [%rd1], {3, 4};"),
     "an addition behind which a maximum comes": ("same", "@%p1 red.global.add.u32 [%rd1], 1; red.global.max.u32 [%rd1], 7;"),
+    "an addition and a maximum of a thread, and a maximum": ("same", "@%p1 red.global.add.u32 [%rd1], 5;"
+                                                             "@%p1 red.global.max.u32 [%rd1], 3;"
+                                                             "@%p2 red.global.max.u32 [%rd1], 40;"),
+    "an addition and a maximum, behind a barrier": ("same", "@%p1 red.global.add.u32 [%rd1], 5; bar.sync 0;"
+                                                    "@%p1 red.global.max.u32 [%rd1], 3; @%p2 red.global.max.u32 [%rd1], 40;"),
     "an addition of other bytes before": ("unordered", "@%p1 red.global.add.u64 [%rd1], 1; red.global.add.u32 [%rd1], 9;"),
     "an addition in another scope": ("same", "@%p1 red.relaxed.cta.global.add.u32 [%rd1], 1; red.global.add.u32 [%rd1], 9;"),
     "ldu of what was written": ("order", "@%p1 st.global.u32 [%rd1], 7; bar.sync 0; @%p2 ldu.global.u32 %r4, [%rd1];"),

@@ -228,8 +228,8 @@ class Log:
         return (heads, open_) if np.logical_or.reduce(open_) else None
 
     def _open(self, a: Accessed, heads: Any, commutes: str = "") -> Any:
-        """For each thread and word whether an entry of its chain is not ordered before what the thread does now; what does the same
-        as that, where it commutes with it, is passed over."""
+        """For each thread and word whether an entry of its chain is not ordered before what the thread does now; what does the
+        same as that, where it commutes with it, is passed over."""
         threads, words, heads = a.threads(), a.spread(a.words), a.spread(heads)
         found = np.zeros(heads.size, np.bool_)
         at = np.flatnonzero(heads)

@@ -21,7 +21,7 @@ _PARAMETER = re.compile(
 _DIMENSIONS = r"\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?"
 _MOST_THREADS, _MOST_CLUSTER = 1024, 16
 #: More threads than anybody waits for.
-_MOST_EXPLORED = 1 << 16
+_MOST_EXPLORED = 1 << 20
 
 
 class Formal(NamedTuple):

@@ -34,6 +34,8 @@ _MISUSED = frozenset((
 STUCK = "deadlock"
 #: Errors that leave a launch without a meaning, which the formula tells where it can be asked.
 _UNDEFINED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
+#: Threads of which, if they access memory, no formula is made: it would have too many events.
+_MANY = 20_000
 #: Instructions that runs follow and the formula does not.
 BY_RUNS_ALONE = frozenset(("wgmma", "tcgen05", "clusterlaunchcontrol"))
 #: What releases tensor maps in memory, by which the formula has no copies.
@@ -157,7 +159,7 @@ def shows(runs: Runs, result: Result, ran: WatchedRun, places: Places, *, racing
         if racing:
             findings.misuse(ran.why)
     elif ran.error is not None and (
-        ran.error.kind in _MISUSED or (ran.error.kind in _UNDEFINED and by_runs_alone(runs))
+        ran.error.kind in _MISUSED or (ran.error.kind in _UNDEFINED and _without_formula(runs))
     ):
         findings.fault(ran.error)
     elif ran.error is not None and ran.error.kind == STUCK:
@@ -188,6 +190,12 @@ def by_runs_alone(runs: Runs) -> list[str]:
     uses = [op.use for code in codes for op in code.ops]
     maps = {OF_MAPS for use in uses if use.words.get("between") == OF_MAPS}
     return sorted({use.form.mnemonic for use in uses} & BY_RUNS_ALONE | maps)
+
+
+def _without_formula(runs: Runs) -> bool:
+    """Whether the formula cannot be asked."""
+    threads = sum(prod(launch.grid) * prod(launch.block) for launch in runs.test.launches)
+    return threads > _MANY or bool(by_runs_alone(runs))
 
 
 def open_buffers(test: KernelTest) -> list[str]:

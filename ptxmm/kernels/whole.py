@@ -66,6 +66,8 @@ _EXPLORED = frozenset(("order", "unordered", "error"))
 _HIDDEN = frozenset(("unknown",))
 #: What is open, and in which launch; None where nothing is.
 _Left = tuple[int, Open] | None
+#: Threads of launches that are run many times: with more of them that takes longer than anybody waits for.
+_MOST_AGAIN = 1 << 16
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
 #: Seconds that many runs may take to find something wrong where nothing is proven.
@@ -149,6 +151,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
     what = left[0][1].what if left else ""
     spoken_of = racing and not (open_buffers(test) or by_runs_alone(runs))  # of other models the theorem does not speak
+    spoken_of = spoken_of and threads_of(test) <= _MOST_AGAIN
     if what in _EXPLORED | _HIDDEN and spoken_of:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             if what in _HIDDEN:

@@ -135,7 +135,7 @@ def _said(path: Path, variant: str | None = None) -> str:
         ('entry = "k"', 'entyr = "k"', "2:1", "has no 'entyr'\n    entyr = \"k\"\n    ^^^^^\n    hint: did you mean 'entry'?"),
         ("grid = [2, 1, 1]", "grid = [2, 0, 1]", "3:8", "one to three whole numbers from 1 on"),
         ("grid = [2, 1, 1]\n", "", "1:1", "'grid' is missing"),
-        ("grid = [2, 1, 1]", "grid = 65537", "3:8", "a launch of 65537 threads: at most 65536 are explored"),
+        ("grid = [2, 1, 1]", "grid = 1048577", "3:8", "a launch of 1048577 threads: at most 1048576 are explored"),
         ("block = [1, 1, 1]", "block = [1025]", "4:9", "at most 1024 threads, not 1025"),
         ("block = [1, 1, 1]", "block = 1\ncluster = 4", "5:11", "the grid [2, 1, 1] is no multiple of the cluster [4, 1, 1]"),
         ("block = [1, 1, 1]", "block = true", "4:9", "not true or false"),

@@ -135,6 +135,26 @@ def test_a_model_that_tells_no_races_has_none(model: str) -> None:
     assert checking.check(small, chosen).verdict == "ok"
 
 
+_EACH = (
+    _HEAD
+    + """
+ mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 128, %r1; mul.wide.u32 %rd3, %r3, 4; add.u64 %rd4, %rd1, %rd3;
+ st.global.u32 [%rd4], %r3; ret;
+}"""
+)
+
+
+def test_a_launch_that_is_too_large_for_a_formula_is_told_to_access_what_is_not_there() -> None:
+    open_, found = by_runs(_test(_EACH, threads=128, grid=160, elements=128 * 160 - 1))
+    assert not open_ and found.verdict == "undefined"
+    assert found.undefined is not None and found.undefined.rule.startswith("out of bounds: 4 bytes at offset 81916")
+
+
+def test_a_launch_of_a_quarter_million_threads_is_decided() -> None:
+    open_, found = by_runs(_test(_EACH, threads=128, grid=2048, elements=128 * 2048))
+    assert not open_ and found.verdict == "ok"
+
+
 _SHARED = """.version 8.0
 .target sm_80
 .address_size 64

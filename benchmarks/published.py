@@ -5,7 +5,7 @@
     python benchmarks/published.py ../shared --limit 120      seconds for each, 60 otherwise
 
 A GEMM with a producer warpgroup, tensor copies, mbarrier objects and `wgmma`; Triton's products and attention; CUB's reduction,
-scan with decoupled look-back, radix sort of a tile, and its collectives of a block.
+scan with decoupled look-back, radix sort of a tile and a pass of its one-sweep sort, and its collectives of a block.
 Columns: the threads of all launches; the verdict, and the lines of PTX that it names; seconds of processor time of reading,
 compiling and deciding in a process of its own; the most memory, in MB.
 """
@@ -169,6 +169,23 @@ def tile_sort(text: str) -> Tree:
     )
 
 
+def onesweep(text: str) -> Tree:
+    """One pass over eight tiles of 5,760 pairs by eight blocks, which take them by tickets and look back for each digit."""
+    tiles, digits = 8, 256
+    n = tiles * 5760 - 100
+    keys = [(7919 * i) % 5003 for i in range(n)]
+    counts = [0] * digits
+    for key in keys:
+        counts[key % digits] += 1
+    first = [sum(counts[:digit]) for digit in range(digits)]
+    params = [_buffer("u32", tiles * digits), _buffer("u32", 1), _buffer("s32", digits), _buffer("s32", digits, first),
+              _buffer("u64", n), _buffer("u64", n, keys), _buffer("s32", n), _buffer("s32", n, list(range(n))),
+              _word(n), _word(0), _word(8), _EMPTY]  # fmt: skip
+    ordered = sorted(keys, key=lambda key: key % digits)  # stable, as a pass is
+    wanted = f"p4[1] == {ordered[1]} && p4[{n - 1}] == {ordered[-1]}"
+    return _once(text, "RadixSortOnesweepKernel", tiles, 384, params, check={"forall": wanted})
+
+
 _CUB = "real/cub_sort.sm_90.ptx"
 #: By name. Mistakes are in the kernel itself, which is all that `_alone` leaves of its module.
 KERNELS = {
@@ -184,6 +201,7 @@ KERNELS = {
     "block": Published("real/cub_reduce.sm_90.ptx", block, r"bar\.sync[^;]*;", ""),
     "reduction": Published(_CUB, reduction, r"bar\.sync[^;]*;", "", True),
     "scan": Published(_CUB, scan, r"bar\.sync[^;]*;", ""),
+    "onesweep": Published(_CUB, onesweep, r"bar\.sync[^;]*;", ""),
     # The first two barriers come before any access to shared memory.
     "tile_sort": Published(_CUB, tile_sort, r"(%r475;\s+)bar\.sync[^;]*;", r"\1"),
 }

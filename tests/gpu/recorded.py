@@ -17,7 +17,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-import test_mma
+import rounded_once
 from gpu.whole import Argument, Image, Map, Number, Pointer, Whole
 from gpu.whole_matrices import exact
 
@@ -187,4 +187,4 @@ def exact_sums(*modules: str) -> Iterator[None]:
 def _drawn(drawn: Callable[..., Any], chance: Any, kind: str, shape: tuple[int, ...]) -> Any:
     """Elements as a test draws them, but small integers where they are floating-point."""
     own = drawn(chance, kind, shape)
-    return exact(kind, -2, 2, shape, chance).astype(own.dtype) if kind in test_mma.FLOATS else own
+    return exact(kind, -2, 2, shape, chance).astype(own.dtype) if kind in rounded_once.FLOATS else own

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import reference
+import rounded_once
 import test_matrix_moves as moves
 import test_mma
 import test_wmma
@@ -31,13 +32,13 @@ def exact(kind: str, low: int, high: int, shape: tuple[int, ...], chance: np.ran
 
 def encoded(kind: str, value: int) -> int:
     """The bits of an integer that a type has exactly."""
-    bits = test_mma.rounded(Fraction(value), kind, "rn")
+    bits = rounded_once.rounded(Fraction(value), kind, "rn")
     return bits << 13 if kind == "tf32" else bits
 
 
 def elements(kind: str, added: bool, shape: tuple[int, ...], chance: np.random.Generator) -> Any:
     """Bits of factors, or of what is added."""
-    if kind not in test_mma.FLOATS:
+    if kind not in rounded_once.FLOATS:
         width = {"s32": 32, "b1": 1}.get(kind) or int(kind[1:])
         return chance.integers(0, 1 << width, shape, np.uint64)
     return exact(kind, *(ADDENDS[kind] if added else (-2, 2)), shape, chance)

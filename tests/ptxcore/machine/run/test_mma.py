@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ import ptxas
 import pytest
 from campaigns import share
 from matrices import Kernel
+from rounded_once import FLOATS, numbers, sums, whole_sums
 
 import ptxmm
 from ptxcore.isa import mma
@@ -100,93 +100,6 @@ METADATA: dict[tuple[str, int], Callable[[bool, int, int], tuple[int, int]]] = {
     ("m16n8k64", 4): lambda low, j, s: (2 * s + (0 if low else 1), 4 * j),
     ("m16n8k128", 4): lambda low, j, s: (j // 8 * 2 + (0 if low else 1), 4 * (j % 8)),
 }
-
-#: Exponent and fraction bits of floating-point types.
-FLOATS = {
-    "f64": (11, 52), "f32": (8, 23), "tf32": (8, 10), "f16": (5, 10), "bf16": (8, 7), "e5m2": (5, 2), "e4m3": (4, 3),
-    "e3m2": (3, 2), "e2m3": (2, 3), "e2m1": (2, 1), "ue4m3": (4, 3), "ue8m0": (8, 0),
-}  # fmt: skip
-
-
-class Element(NamedTuple):
-    """A number as a fraction; or what is none."""
-
-    value: Fraction
-    special: float = 0.0
-    negative: bool = False
-
-
-def element(kind: str, bits: int) -> Element:
-    """What bits stand for."""
-    if kind not in FLOATS:
-        width = {"s32": 32, "b1": 1}.get(kind) or int(kind[1:])
-        return Element(Fraction(bits - (1 << width) if kind[0] == "s" and bits >= 1 << (width - 1) else bits))
-    exponents, fractions = FLOATS[kind]
-    if kind == "ue8m0":
-        return Element(Fraction(0), np.nan) if bits == 255 else Element(Fraction(2) ** (bits - 127))
-    if kind == "tf32":
-        bits >>= 13
-    bias = (1 << exponents - 1) - 1
-    fraction, field = bits % (1 << fractions), bits >> fractions & (1 << exponents) - 1
-    negative = kind != "ue4m3" and bool(bits >> (exponents + fractions) & 1)
-    sign = -1 if negative else 1
-    if field == (1 << exponents) - 1:
-        if kind in ("f64", "f32", "tf32", "f16", "bf16", "e5m2"):
-            return Element(Fraction(0), np.nan if fraction else sign * np.inf)
-        if kind in ("e4m3", "ue4m3") and fraction == 7:
-            return Element(Fraction(0), np.nan)
-    if field == 0:
-        return Element(sign * Fraction(fraction) * Fraction(2) ** (1 - bias - fractions), negative=negative)
-    return Element(sign * (Fraction(fraction, 1 << fractions) + 1) * Fraction(2) ** (field - bias), negative=negative)
-
-
-def rounded(value: Fraction, kind: str, mode: str) -> int:
-    """The bits of the number nearest to a fraction that is not 0."""
-    exponents, fractions = FLOATS[kind]
-    bias = (1 << exponents - 1) - 1
-    size = abs(value)
-    power = size.numerator.bit_length() - size.denominator.bit_length()
-    power -= Fraction(2) ** power > size
-    last = max(power, 1 - bias) - fractions
-    places = size / Fraction(2) ** last
-    up = {"rn": None, "rz": False, "rm": value < 0, "rp": value > 0}[mode]
-    whole = round(places) if up is None else places.__ceil__() if up else places.__floor__()
-    top = 1 << exponents + fractions if value < 0 else 0
-    if whole >> fractions + 1:
-        whole, last = whole >> 1, last + 1
-    field = last + fractions + bias if whole >> fractions else 0
-    if field >= (1 << exponents) - 1:
-        infinite = ((1 << exponents) - 1) << fractions
-        return top | (infinite if up is None or up else infinite - 1)
-    return top | field << fractions | whole % (1 << fractions)
-
-
-def sign_of(x: Element) -> float:
-    """What is none; of a number its sign."""
-    return x.special or float((x.value > 0) - (x.value < 0))
-
-
-def summed(a: list[Element], b: list[Element], c: Element, kind: str, mode: str) -> int:
-    """The bits of the sum of a[i] * b[i] and c."""
-    terms: list[float] = [c.special] if c.special else []
-    for x, y in zip(a, b, strict=True):
-        if x.special or y.special:
-            terms.append(sign_of(x) * sign_of(y))
-    exponents, fractions = FLOATS[kind]
-    infinite = ((1 << exponents) - 1) << fractions
-    if terms:
-        with np.errstate(invalid="ignore"):
-            total = float(np.sum(np.array(terms)))
-        if np.isnan(total):
-            return 0x7FF8 << 48 if kind == "f64" else (1 << exponents + fractions) - 1
-        return infinite | (1 << exponents + fractions if total < 0 else 0)
-    value = sum((x.value * y.value for x, y in zip(a, b, strict=True)), c.value)
-    if value:
-        return rounded(value, kind, mode)
-    parts = [(x.negative != y.negative, x.value * y.value) for x, y in zip(a, b, strict=True)] + [(c.negative, c.value)]
-    if all(not v for _, v in parts) and len({n for n, _ in parts}) == 1:
-        return 1 << exponents + fractions if parts[0][0] else 0
-    return 1 << exponents + fractions if mode == "rm" else 0
 
 
 class Case(NamedTuple):
@@ -336,9 +249,8 @@ def compare(case: Case, count: int, seed: int) -> int:
                 scales = chance.integers(120, 135, (count, 1, 32, 4)).astype(np.uint8)
             given[name] = scales.view(np.uint32)[..., 0]
     found = built(**given)["d"]
-    for w in range(count):
-        wanted = reference(case, (m, n, k), {x: e[w] for x, e in elements.items()}, {x: v[w] for x, v in given.items()})
-        assert (found[w] == wanted).all(), (case.modifiers, case.constants)
+    wanted = reference(case, (m, n, k), elements, given)
+    assert (found == wanted).all(), (case.modifiers, case.constants)
     return count * m * n
 
 
@@ -353,38 +265,49 @@ def metadata(case: Case, k: int, count: int, chance: np.random.Generator) -> Any
 
 
 def reference(case: Case, sizes: tuple[int, int, int], elements: dict[str, Any], given: dict[str, Any]) -> Any:
+    """Registers of D of many products: (product, register, lane)."""
     m, n, k = sizes
     at_once = 4 if case.shape == "m8n8k4" and case.kind("a") == "f16" else 1
-    zero = Element(Fraction(0))
-    matrices = {
-        "a": [[zero] * k for _ in range(m * at_once)],
-        "b": [[zero] * (n * at_once) for _ in range(k)],
-        "c": [[zero] * n for _ in range(m * at_once)],
-    }
+    count = len(elements["c"])
+    shapes = {"a": (m * at_once, k), "b": (k, n * at_once), "c": (m * at_once, n)}
+    matrices = {x: np.zeros((count, *shape)) for x, shape in shapes.items()}
+    product = np.arange(count)[:, None, None]
     for x, raw in elements.items():
-        kind = case.kind(x)
-        for lane in range(32):
-            for i in range(raw.shape[1]):
-                value = element(kind, int(raw[lane, i]))
-                if x == "a" and "E" in given:
-                    row, column = sparse_place(case, lane, i, given["E"][0])
-                else:
-                    row, column = place(case, x, lane, i)
-                matrices[x][row][column] = value
+        rows, columns = places(case, x, raw.shape[2])
+        if x == "a" and "E" in given:
+            columns = sparse_columns(case, columns, rows, given["E"][:, 0])
+        matrices[x][product, rows, columns] = numbers(case.kind(x), raw)
     if "U" in given:
         scale(case, k, matrices, given)
+    # Of four products at once each has its own rows of A, and columns of B.
+    parts = [(slice(m * i, m * i + m), slice(n * i, n * i + n)) for i in range(at_once)]
+    sums_ = np.concatenate(
+        [total(case, matrices["a"][:, r], matrices["b"][:, :, c], matrices["c"][:, r]) for r, c in parts], 1
+    )
     registers, width = kernel_out(case)
-    found = np.zeros((registers, 32), np.uint64)
     bits = 32 if case.kind("d") == "s32" else case.container("d")
-    for lane in range(32):
-        for i in range(registers * width // bits):
-            row, column = place(case, "d", lane, i)
-            beside = row // m * n + column
-            a, b = matrices["a"][row], [matrices["b"][x][beside] for x in range(k)]
-            found[i * bits // width, lane] |= np.uint64(
-                total(case, a, b, matrices["c"][row][column]) << i * bits % width
-            )
+    held = sums_[product, *places(case, "d", registers * width // bits)]
+    found = np.zeros((count, registers, 32), np.uint64)
+    for i in range(held.shape[2]):
+        found[:, i * bits // width] |= held[:, :, i] << np.uint64(i * bits % width)
     return found
+
+
+def places(case: Case, matrix: str, count: int) -> tuple[Any, Any]:
+    """Rows and columns of the elements of all lanes (lane, element); of a sparse A the first columns of their chunks."""
+    sparse = matrix == "a" and any(e.parameter.name == "e" for e in case.use.wanted)
+    found = np.array(
+        [
+            [
+                SPARSE[case.shape, case.container("a")](lane >> 2, lane % 4, i)
+                if sparse
+                else place(case, matrix, lane, i)
+                for i in range(count)
+            ]
+            for lane in range(32)
+        ]
+    )
+    return found[..., 0], found[..., 1]
 
 
 def kernel_out(case: Case) -> tuple[int, int]:
@@ -392,69 +315,56 @@ def kernel_out(case: Case) -> tuple[int, int]:
     return length, 64 if case.kind("d") == "f64" else 32
 
 
-def total(case: Case, a: list[Element], b: list[Element], c: Element) -> int:
+def total(case: Case, a: Any, b: Any, c: Any) -> Any:
     if case.kind("a") in FLOATS:
-        return summed(a, b, c, case.kind("d"), case.use.words["rnd"] or "rn")
-    if case.kind("a") == "b1":
-        both = [
-            int(x.value) & int(y.value) if case.use.has("and") else int(x.value) ^ int(y.value)
-            for x, y in zip(a, b, strict=True)
-        ]
-        return (sum(both) + int(c.value)) % (1 << 32)
-    value = int(sum((x.value * y.value for x, y in zip(a, b, strict=True)), c.value))
-    if case.use.words["satfinite"]:
-        value = min(max(value, -(1 << 31)), (1 << 31) - 1)
-    return value % (1 << 32)
+        return sums(a, b, c, case.kind("d"), case.use.words["rnd"] or "rn")
+    operation = "" if case.kind("a") != "b1" else "and" if case.use.has("and") else "xor"
+    return whole_sums(a, b, c, operation, saturates=bool(case.use.words["satfinite"]))
 
 
-def sparse_place(case: Case, lane: int, i: int, words: Any) -> tuple[int, int]:
-    """Where a stored element of a sparse A belongs."""
+def sparse_columns(case: Case, first: Any, rows: Any, words: Any) -> Any:
+    """Where stored elements of a sparse A belong: columns (product, lane, element); `words` is the metadata (product, lane)."""
     shape, bits = case.shape, case.container("a")
-    row, first = SPARSE[shape, bits](lane >> 2, lane % 4, i)
     wide = {32: 2, 16: 4, 8: 4, 4: 8}[bits]
-    in_register = i % (32 // bits) if bits != 32 else 0
-    chunk = first // wide + in_register // (wide // 2)
-    thread, bit = METADATA[shape, bits](row < 8, chunk, case.constants["f"])
-    nibble = int(words[4 * (row % 8) + thread]) >> bit & 15
+    in_register = np.arange(rows.shape[1]) % (32 // bits)
+    chunks = first // wide + in_register // (wide // 2)
+    selector = case.constants["f"]
+    told = np.array(
+        [
+            [METADATA[shape, bits](row < 8, chunk, selector) for row, chunk in zip(*both, strict=True)]
+            for both in zip(rows.tolist(), chunks.tolist(), strict=True)
+        ]
+    )
+    nibbles = words[:, 4 * (rows % 8) + told[..., 0]] >> told[..., 1].astype(np.uint32) & 15
     if bits == 32:
-        return row, wide * chunk + {0b0100: 0, 0b1110: 1}[nibble]
+        assert np.isin(nibbles, (0b0100, 0b1110)).all()
+        return wide * chunks + (nibbles == 0b1110)
     nth = in_register % (wide // 2)
     if bits == 4:
-        return row, wide * chunk + 2 * (nibble >> 2 * (nth // 2) & 3) + nth % 2
-    return row, wide * chunk + (nibble >> 2 * nth & 3)
+        return wide * chunks + 2 * (nibbles >> (2 * (nth // 2)).astype(np.uint32) & 3) + nth % 2
+    return wide * chunks + (nibbles >> (2 * nth).astype(np.uint32) & 3)
 
 
-def scale(case: Case, k: int, matrices: dict[str, list[list[Element]]], given: dict[str, Any]) -> None:
+def scale(case: Case, k: int, matrices: dict[str, Any], given: dict[str, Any]) -> None:
     """Section 9.7.14.3."""
     size = int((case.use.words["scale_vec_size"] or ("scale_vec::2X" if case.tight else "scale_vec::1X"))[-2])
     n, kind = case.constants, case.use.words["stype"]
 
-    def byte(word: int, first: int, chunk: int) -> Element:
-        return element(kind, word >> 8 * (first + chunk) & 255)
+    def factors(words: Any, first: int) -> Any:
+        """Of each row that a word is of, one for each element along K."""
+        chunks = (8 * (first + np.arange(k) * size // k)).astype(np.uint32)
+        return numbers(kind, words[..., None] >> chunks & 255)
 
-    def times(x: Element, y: Element) -> Element:
-        if x.special or y.special:
-            return Element(
-                Fraction(0),
-                (x.special or float(np.sign(float(x.value)))) * (y.special or float(np.sign(float(y.value)))),
-            )
-        return Element(x.value * y.value, negative=x.negative)
-
-    for row in range(16):  # the lower one of the pair has the upper row
-        word = int(given["U"][0][4 * (row % 8) + 2 * n["thread_id_a"] + row // 8])
-        matrices["a"][row] = [
-            times(x, byte(word, n["byte_id_a"], j * size // k)) for j, x in enumerate(matrices["a"][row])
-        ]
-    for column in range(8):
-        word = int(given["V"][0][4 * column + n["thread_id_b"]])
-        for j in range(k):
-            matrices["b"][j][column] = times(matrices["b"][j][column], byte(word, n["byte_id_b"], j * size // k))
+    rows, columns = np.arange(16), np.arange(8)  # the lower one of the pair has the upper row
+    with np.errstate(invalid="ignore"):
+        matrices["a"] *= factors(given["U"][:, 0, 4 * (rows % 8) + 2 * n["thread_id_a"] + rows // 8], n["byte_id_a"])
+        of_b = factors(given["V"][:, 0, 4 * columns + n["thread_id_b"]], n["byte_id_b"])
+        matrices["b"] *= of_b.swapaxes(1, 2)
 
 
 FORMS = [form for form in mma.FORMS if form.run is not None]
 
 
-@pytest.mark.part(8)
 @pytest.mark.parametrize("number", range(len(FORMS)))
 def test_products_are_those_of_the_manual(number: int) -> None:
     chance = random.Random(number)

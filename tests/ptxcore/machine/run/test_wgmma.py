@@ -3,7 +3,6 @@ registers, said once more; sums of doubles, which are exact here."""
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 import ptxas
 import pytest
 from campaigns import share
+from rounded_once import numbers, sums, whole_sums
 from warpgroups import SHARED, THREADS, Kernel
 
 from ptxcore.isa.warpgroup_product import Bad, addresses
@@ -132,14 +132,15 @@ def of_a(lane: int, i: int, bits: int) -> tuple[int, int]:
     return lane // 4 + 8 * (i // per % 2), lane % 4 * per + i % per + 4 * per * (i // per // 2)
 
 
-def held(matrix: Any, place: Any, bits: int) -> Any:
-    """The registers of 128 threads: (register, thread)."""
-    count = matrix.size * bits // (32 * THREADS)
-    found = np.zeros((count, THREADS), np.uint32)
-    for t in range(THREADS):
-        for i in range(count * 32 // bits):
-            row, column = place(t % 32, i)
-            found[i * bits // 32, t] |= np.uint32(int(matrix[t // 32 * 16 + row, column]) << i * bits % 32)
+def held(matrices: Any, place: Any, bits: int) -> Any:
+    """The registers of 128 threads: (product, register, thread)."""
+    count = matrices[0].size * bits // (32 * THREADS)
+    found = np.zeros((len(matrices), count, THREADS), np.uint32)
+    threads = np.arange(THREADS)
+    for i in range(count * 32 // bits):
+        rows, columns = np.array([place(t % 32, i) for t in range(THREADS)]).T
+        element = matrices[:, threads // 32 * 16 + rows, columns].astype(np.uint32)
+        found[:, i * bits // 32] |= element << np.uint32(i * bits % 32)
     return found
 
 
@@ -147,20 +148,6 @@ def held(matrix: Any, place: Any, bits: int) -> Any:
 
 FLOATS: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "tf32": np.float32}
 BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "b1": 1}
-
-
-def number(kind: str, raw: int) -> float:
-    """What the bits of an element stand for."""
-    if kind in ("bf16", "tf32"):
-        return float(np.uint32(raw << 16 if kind == "bf16" else raw & ~0x1FFF).view(np.float32))
-    if kind == "f16":
-        return float(np.uint16(raw).view(np.float16))
-    if kind in ("e4m3", "e5m2"):
-        mantissa, bias = (3, 7) if kind == "e4m3" else (2, 15)
-        exponent, fraction = raw >> mantissa & (0x7F >> mantissa), raw & ((1 << mantissa) - 1)
-        size = math.ldexp(fraction + (exponent > 0) * 2**mantissa, max(exponent, 1) - bias - mantissa)
-        return -size if raw >> 7 else size
-    return raw - 256 if kind == "s8" and raw > 127 else raw
 
 
 def drawn(rng: Any, kind: str, shape: tuple[int, int]) -> Any:
@@ -176,23 +163,13 @@ def drawn(rng: Any, kind: str, shape: tuple[int, int]) -> Any:
     return (rng.integers(0, top, shape) | rng.integers(0, 2, shape) << 7).astype(np.uint8)
 
 
-def valued(kind: str, raw: Any) -> Any:
-    return np.array([[number(kind, int(x)) for x in row] for row in raw])
-
-
-def expected(a: Any, b: Any, c: Any, kind: str, saturates: bool) -> Any:
-    """The bits of D: each sum by itself."""
-    found = np.zeros((64, len(b)), {"f16": np.uint16}.get(kind, np.uint32))
-    for i in range(64):
-        for j in range(len(b)):
-            total = math.fsum([*(a[i] * b[j]), c[i, j]])
-            if kind == "s32":
-                whole = min(max(int(total), -(1 << 31)), (1 << 31) - 1) if saturates else int(total)
-                found[i, j] = whole & 0xFFFF_FFFF
-            else:
-                value = FLOATS[kind](total if total else abs(total))
-                found[i, j] = value.view(f"u{value.itemsize}")
-    return found
+def expected(case: Case, a: Any, b: Any, c: Any) -> Any:
+    """The bits of D of many products, each sum rounded once."""
+    a, b = (numbers(kind, raw) * sign for kind, raw, sign in zip((case.a, case.b), (a, b), case.signs, strict=True))
+    c = c.astype(np.float64) if case.adds else np.zeros(c.shape)
+    if case.d != "s32":
+        return sums(a, b.swapaxes(1, 2), c, case.d)
+    return whole_sums(a, b.swapaxes(1, 2), c, "and" if case.a == "b1" else "", saturates=case.saturates)
 
 
 class Case(NamedTuple):
@@ -270,33 +247,27 @@ INPUTS = 3
 
 
 def thinned(rng: Any, case: Case, stored: Any) -> tuple[Any, Any]:
-    """A sparse A with its zeros, and the metadata of each thread (figures 176, 178, 180 and 181)."""
-    wide = 2 if case.a == "tf32" else 4
-    full, metadata = np.zeros((64, case.k), stored.dtype), np.zeros(THREADS, np.uint32)
+    """A sparse A with its zeros, and the metadata of each thread (figures 176, 178, 180 and 181), of many products."""
     assert case.sparse is not None
-    for row in range(64):
-        for chunk in range(case.k // wide):
-            warp, r = divmod(row, 16)
-            if BITS[case.a] == 8:
-                lane, bit = 4 * (r % 8) + r // 8 + 2 * (chunk // 8), 4 * (chunk % 8)
-            else:
-                lane, bit = 4 * (r % 8) + 2 * case.sparse + chunk // 4, 4 * (chunk % 4) + 16 * (r // 8)
-            if wide == 2:
-                where = int(rng.integers(0, 2))
-                full[row, 2 * chunk + where] = stored[row, chunk]
-                code = (0b0100, 0b1110)[where]
-            else:
-                one, two = sorted(rng.choice(4, 2, replace=False).tolist())
-                full[row, 4 * chunk + one], full[row, 4 * chunk + two] = (
-                    stored[row, 2 * chunk],
-                    stored[row, 2 * chunk + 1],
-                )
-                code = one | two << 2
-            metadata[32 * warp + lane] |= np.uint32(code << bit)
+    wide = 2 if case.a == "tf32" else 4
+    products, rows, chunks = np.ogrid[: len(stored), :64, : case.k // wide]
+    full, metadata = np.zeros((len(stored), 64, case.k), stored.dtype), np.zeros((len(stored), THREADS), np.uint32)
+    warps, r = rows // 16, rows % 16
+    if BITS[case.a] == 8:
+        lanes, bits = 4 * (r % 8) + r // 8 + 2 * (chunks // 8), 4 * (chunks % 8)
+    else:
+        lanes, bits = 4 * (r % 8) + 2 * case.sparse + chunks // 4, 4 * (chunks % 4) + 16 * (r // 8)
+    #: What a chunk may keep, and what its metadata says then.
+    kept = [[0], [1]] if wide == 2 else [[i, j] for j in range(4) for i in range(j)]
+    codes = np.array([0b0100, 0b1110] if wide == 2 else [i | j << 2 for i, j in kept], np.uint32)
+    chosen = rng.integers(0, len(kept), (len(stored), 64, case.k // wide))
+    for i, columns in enumerate(np.array(kept).T):
+        full[products, rows, wide * chunks + columns[chosen]] = stored[:, :, i :: wide // 2]
+    said = codes[chosen] << np.broadcast_to(bits, chosen.shape).astype(np.uint32)
+    np.bitwise_or.at(metadata, (products, 32 * warps + lanes), said)
     return full, metadata
 
 
-@pytest.mark.part(4)
 @pytest.mark.parametrize("name", CASES)
 def test_products_are_what_numpy_computes(name: str) -> None:
     products(name, INPUTS, 0)
@@ -314,27 +285,26 @@ def products(name: str, inputs: int, seed: int) -> None:
     rng = np.random.default_rng(len(name) * 1000 + case.n + 1_000_000 * seed)
     bits = 16 if case.d == "f16" else 32
     kernel = Kernel(body(case), case.n * bits // 64, 0 if case.a_laid is not None else 4)
-    images, given_a, given_d, metadata, results = [], [], [], [], []
-    for _ in range(inputs):
-        stored = drawn(rng, case.a, (64, case.k if case.sparse is None else case.k // 2))
-        b = drawn(rng, case.b, (case.n, case.k))
-        c = rng.normal(size=(64, case.n)).astype(FLOATS[case.d]) if case.d != "s32" else rng.integers(
-            -(1 << 31), 1 << 31, (64, case.n)).astype(np.int32)  # fmt: skip
-        image = np.zeros(SHARED, np.uint8)
-        first = 0 if case.a_laid is None else laid(stored, case.a_laid, image, 0)
-        second = laid(b, case.b_laid, image, 16384 if case.n < 256 else 8192)
-        full, told = (stored, np.zeros(THREADS, np.uint32)) if case.sparse is None else thinned(rng, case, stored)
-        if case.a_laid is None:
-            given_a.append(held(stored, lambda lane, i: of_a(lane, i, BITS[case.a]), BITS[case.a]))
-        given_d.append(held(c.view(f"u{bits // 8}"), of_d, bits))
-        d = expected(valued(case.a, full) * case.signs[0], valued(case.b, b) * case.signs[1],
-                     c.astype(np.float64) * case.adds, case.d, case.saturates)  # fmt: skip
-        images.append(image)
-        metadata.append(told)
-        results.append(held(d, of_d, bits))
-    found = kernel(np.stack(images), (first, second), np.stack(given_a) if given_a else None, np.stack(given_d),
-                   np.stack(metadata))  # fmt: skip
-    assert (found == np.stack(results)).all(), int((found != np.stack(results)).sum())
+    stored = drawn_many(rng, case.a, inputs, (64, case.k if case.sparse is None else case.k // 2))
+    b = drawn_many(rng, case.b, inputs, (case.n, case.k))
+    c = rng.normal(size=(inputs, 64, case.n)).astype(FLOATS[case.d]) if case.d != "s32" else rng.integers(
+        -(1 << 31), 1 << 31, (inputs, 64, case.n)).astype(np.int32)  # fmt: skip
+    full, metadata = (
+        (stored, np.zeros((inputs, THREADS), np.uint32)) if case.sparse is None else thinned(rng, case, stored)
+    )
+    images = np.zeros((inputs, SHARED), np.uint8)
+    first = second = 0
+    for image, one, other in zip(images, stored, b, strict=True):
+        first = 0 if case.a_laid is None else laid(one, case.a_laid, image, 0)
+        second = laid(other, case.b_laid, image, 16384 if case.n < 256 else 8192)
+    of_a_ = held(stored, lambda lane, i: of_a(lane, i, BITS[case.a]), BITS[case.a]) if case.a_laid is None else None
+    wanted = held(expected(case, full, b, c), of_d, bits)
+    found = kernel(images, (first, second), of_a_, held(c.view(f"u{bits // 8}"), of_d, bits), metadata)
+    assert (found == wanted).all(), int((found != wanted).sum())
+
+
+def drawn_many(rng: Any, kind: str, count: int, shape: tuple[int, int]) -> Any:
+    return np.stack([drawn(rng, kind, shape) for _ in range(count)])
 
 
 @needs_ptxas

@@ -15,7 +15,8 @@ import ptxas
 import pytest
 from campaigns import share
 from matrices import Kernel
-from test_mma import FLOATS, drawn, element, summed
+from rounded_once import FLOATS, element, numbers, summed, sums, whole_sums
+from test_mma import drawn
 
 import ptxmm
 from ptxcore.isa import wmma
@@ -202,33 +203,21 @@ def from_memory(case: Case, memory: Any) -> Any:
     return found if layout(case, "d") == "row" else found.T
 
 
-def made_finite(kind: str, bits: int) -> int:
+def made_finite(kind: str, bits: Any) -> Any:
     """The largest number of its sign for an infinite one, and 0 for NaN."""
-    sign = 1 << BITS[kind] - 1
     infinity = {"f16": 0x7C00, "f32": 0x7F80_0000}[kind]
-    size = bits & (sign - 1)
-    return 0 if size > infinity else bits - 1 if size == infinity else bits
+    size = bits & np.uint64((1 << BITS[kind] - 1) - 1)
+    return np.where(size > infinity, np.uint64(0), np.where(size == infinity, bits - np.uint64(1), bits))
 
 
 def product(case: Case, a: Any, b: Any, c: Any) -> Any:
-    kind = case.multiplied
-    rows = [[element(kind, int(x)) for x in row] for row in a]
-    columns = [[element(kind, int(x)) for x in column] for column in b.T]
-    found = np.zeros(c.shape, np.uint64)
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            last = element(case.c, int(c[i, j]))
-            if kind in FLOATS:
-                total = int(summed(row, column, last, case.d, case.words if case.words.startswith("r") else "rn"))
-                found[i, j] = made_finite(case.d, total) if case.words == "satfinite" else total
-                continue
-            pairs = [(int(x.value), int(y.value)) for x, y in zip(row, column, strict=True)]
-            each = {"xor": lambda x, y: x ^ y, "and": lambda x, y: x & y}.get(case.words, lambda x, y: x * y)
-            total = int(last.value) + sum(each(x, y) for x, y in pairs)
-            if case.words == "satfinite":
-                total = min(max(total, -(1 << 31)), (1 << 31) - 1)
-            found[i, j] = total % (1 << 32)
-    return found
+    """The bits of many products: (product, row, column)."""
+    given = (numbers(case.multiplied, a), numbers(case.multiplied, b), numbers(case.c, c))
+    if case.multiplied not in FLOATS:
+        operation = case.words if case.multiplied == "b1" else ""
+        return whole_sums(*given, operation, saturates=case.words == "satfinite")
+    found = sums(*given, case.d, case.words if case.words.startswith("r") else "rn")
+    return made_finite(case.d, found) if case.words == "satfinite" else found
 
 
 def compare(case: Case, count: int, seed: int, early: bool = False) -> None:
@@ -238,11 +227,10 @@ def compare(case: Case, count: int, seed: int, early: bool = False) -> None:
     memory = np.stack([np.concatenate([in_memory(case, x, e[x]) for x in "abc"]) for e in drawn_])
     found = built.run(memory, arrays=True)
     assert (found[:1] == built.run(memory[:1], arrays=False)).all(), "the machines differ"
-    for e, out in zip(drawn_, found, strict=True):
-        assert (from_memory(case, out) == product(case, e["a"], e["b"], e["c"])).all(), case
+    wanted = product(case, *(np.stack([e[x] for e in drawn_]) for x in "abc"))
+    assert all((from_memory(case, out) == one).all() for out, one in zip(found, wanted, strict=True)), case
 
 
-@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.shape}-{case.multiplied}-{case.d}-{case.layouts}-{case.words}"
 )
@@ -268,7 +256,7 @@ def test_saturated_sums_of_halves_are_finite(case: Case) -> None:
     found["a"][:2, 0], found["b"][0] = (0x7BFF, 0xFBFF), 0x7BFF  # of opposite signs, too large for halves
     found["a"][2, :2] = 0x7C00, 0xFC00  # an infinite sum, or none
     found["a"][3:] = found["c"][3:] = 0
-    plain, limited = (product(one, *found.values()) for one in (case._replace(words=""), case))
+    plain, limited = (product(one, *(found[x][None] for x in "abc"))[0] for one in (case._replace(words=""), case))
     assert (plain != limited).any() and (plain == limited).any()
     built = Product(case)
     memory = np.concatenate([in_memory(case, x, found[x]) for x in "abc"])[None]
@@ -287,7 +275,7 @@ def test_explored_products_are_those_of_runs(number: int) -> None:
         given = {x: chance.integers(-9, 10, sizes(case)[x]).astype(np.float64).view(np.uint64) for x in "abc"}
     memory = np.concatenate([in_memory(case, x, given[x]) for x in "abc"])
     found = built.explored_memory(memory, 0x5555_5555)[: built.out_size]
-    assert (from_memory(case, found) == product(case, given["a"], given["b"], given["c"])).all()
+    assert (from_memory(case, found) == product(case, *(given[x][None] for x in "abc"))[0]).all()
 
 
 @pytest.mark.campaign

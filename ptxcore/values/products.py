@@ -6,7 +6,7 @@ subnormal inputs. `summed` is what a run gives. `settled` says where every order
 
 On arrays sums are computed in doubles, and it is shown of each that it is rounded as the exact one: either all that is added
 are multiples of one number, and so few of it that doubles hold every sum; or what doubles err at most does not change the
-rounding. Where neither is so, the sum is computed in integers.
+rounding; or no addition loses anything. Where none is so, the sum is computed in integers.
 """
 
 from __future__ import annotations
@@ -237,11 +237,35 @@ def summed(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
         zero = found == 0
         if zero.any():
             doubt |= zero & np.signbit(c)
+    if kind != "f64" and mode == "rn" and doubt.any():
+        _take_exact(a, b, c, result, doubt)
     for place in zip(*np.nonzero(doubt), strict=True):
         *where, row, column = place
         at = tuple(where)
         result[place] = rounded(a[at][row].tolist(), b[at][:, column].tolist(), float(c[place]), kind, mode)
     return result
+
+
+def _take_exact(a: Any, b: Any, c: Any, result: Any, doubt: Any) -> None:
+    """Sums in doubt of which no step loses anything, as those half way between two numbers mostly are, are rounded from what they
+    are in doubles, and in doubt no longer; but for those that are 0, whose sign is that of their terms. Products are exact."""
+    import numpy as np
+
+    *where, row, column = at = np.nonzero(doubt)
+    rows, columns = a[*where, row], b[*where, :, column]
+    total = c[at]
+    exact = np.ones(total.shape, np.bool_)
+    for k in range(a.shape[-1]):
+        term = rows[:, k] * columns[:, k]
+        longer = total + term
+        added = longer - total
+        exact &= (total - (longer - added)) + (term - added) == 0
+        total = longer
+    exact &= total != 0
+    narrow = np.dtype(f"f{result.itemsize}")
+    with np.errstate(all="ignore"):
+        result[at] = np.where(exact, total.astype(narrow).view(result.dtype), result[at])
+    doubt[at] = ~exact
 
 
 def any_subnormal(kind: str, x: Any) -> bool:

@@ -242,8 +242,8 @@ CASES = {
     "sparse u8, A in registers": Case("s32", "u8", "s8", 8, None, Laid(64), sparse=0, saturates=True),
     "sparse e4m3, A in registers": Case("f16", "e4m3", "e4m3", 8, None, Laid(128), sparse=0),
 }
-#: Random inputs of each.
-INPUTS = 3
+#: Random inputs of each, and how many of a campaign are one launch.
+INPUTS, TOGETHER = 3, 125
 
 
 def thinned(rng: Any, case: Case, stored: Any) -> tuple[Any, Any]:
@@ -276,8 +276,9 @@ def test_products_are_what_numpy_computes(name: str) -> None:
 @pytest.mark.campaign
 @pytest.mark.parametrize("name", CASES)
 def test_a_thousand_products_are_what_numpy_computes(name: str) -> None:
-    for start in range(0, share(1000), 20):
-        products(name, 20, start + 1)
+    count = share(1000)
+    for start in range(0, count, TOGETHER):
+        products(name, min(TOGETHER, count - start), start + 1)
 
 
 def products(name: str, inputs: int, seed: int) -> None:

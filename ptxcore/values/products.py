@@ -247,7 +247,7 @@ def summed(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
 
 
 def _take_exact(a: Any, b: Any, c: Any, result: Any, doubt: Any) -> None:
-    """Sums in doubt of which no step loses anything, as those half way between two numbers mostly are, are rounded from what they
+    """Sums in doubt of which no step loses anything, as of most half way between two numbers, are rounded from what they
     are in doubles, and in doubt no longer; but for those that are 0, whose sign is that of their terms. Products are exact."""
     import numpy as np
 

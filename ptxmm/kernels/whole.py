@@ -47,6 +47,7 @@ from ptxmm.kernels.watched_run import (
 from ptxmm.kernels.whole_answers import all_hold, tell, tell_all, tell_failed
 from ptxmm.kernels.whole_contents import FILLS, ContentsOfRuns
 from ptxmm.kernels.whole_findings import Findings
+from ptxmm.kernels.zeroed import fails_with_zeros
 from ptxmm.result import Result
 from ptxmm.words import whole as told
 from ptxmm.words.notes import held_at_first
@@ -166,6 +167,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         if several is None:
             return ""
         left = [several]
+    if left and racing and fails_with_zeros(runs, result, places, run, ran):
+        return ""
     if left:
         number, open_ = left[0]
         party = open_.party

@@ -234,6 +234,14 @@ def left_open(what: str, place: str, more: str = "") -> LeftOpen:
     return found
 
 
+def with_zeros(place: str, said: str) -> str:
+    """The note of a test that fails where shared memory that nothing wrote holds zeros; `place`: where that decides something,
+    `said`: what is read."""
+    read = ", ".join(filter(None, (said, f"at {place}" if place else "")))
+    more = f" ({read})" if read else ""
+    return f"shared memory that nothing wrote may hold anything{more}: this is an execution in which it holds zeros"
+
+
 def contents(free: list[str], deciding: dict[str, list[str]]) -> str:
     """Whose contents decide what threads do: those that do not, and those that do, with the places where they are read."""
     told = [f"no address, branch or count depends on the contents of {', '.join(free)}"] * bool(free)

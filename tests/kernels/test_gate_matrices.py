@@ -172,8 +172,8 @@ def _signed(bits: int) -> int:
 
 #: Whose matrices lie beside those of another stage, which a copy may be writing, or beside nothing.
 _RINGS = ("umma_multicast", "umma_pair", "umma_ring", "umma_ring_bytes")
-#: Where memory that nobody wrote is copied on, which is left open.
-UNWRITTEN = {"umma_epilogue_store", "wgmma_store", "wgmma_store_unfenced"}
+#: Where memory that nobody wrote is multiplied, and rounding decides what comes of the zeros that it may hold.
+OPEN = ("wgmma_store", "swizzle of 128 bytes")
 
 
 @pytest.mark.long
@@ -185,8 +185,6 @@ def test_a_wrong_descriptor_is_another_product(name: str, turned: str, tmp_path:
     verdict = mistaken(name, TURNED[turned], tmp_path)
     if (name, turned) == ("wgmma_registers", "stride"):
         assert verdict == "ok", "B has 8 columns, which need no second group of them"
-    elif name in UNWRITTEN and turned not in ("stride", "strides exchanged"):
-        assert verdict == "undecided"
     else:
-        assert verdict in ("no", "undefined") or (verdict == "undecided" and name in UNWRITTEN)
+        assert verdict in ("no", "undefined") or (verdict == "undecided" and (name, turned) == OPEN)
     assert verdict == "no" or turned != "stride" or name in ("wgmma_registers", *_RINGS)

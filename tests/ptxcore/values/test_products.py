@@ -1,4 +1,4 @@
-"""Sums of products of arrays are those of one sum in integers: half way between two numbers, next to that, 0, infinite or none."""
+"""Sums of products of arrays are those of one sum in integers: half way between two numbers, beside that, 0, infinite, none."""
 
 from __future__ import annotations
 

@@ -1,0 +1,50 @@
+"""Tests that fail where shared memory that nothing wrote holds zeros. It may hold anything at first: a run with zeros is an
+execution, so that a check of all executions that is false there fails. That the checks hold there says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from axioms.dynamic.findings import Misuse, Open, Race
+from ptxmm.kernels.places import Places
+from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.several import UNWRITTEN
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.watched_run import WatchedRun, open_buffers, shows
+from ptxmm.kernels.whole_answers import tell_failed
+from ptxmm.kernels.whole_contents import OPEN_KINDS, ContentsOfRuns
+from ptxmm.result import Result
+from ptxmm.words import whole as told
+
+
+def fails_with_zeros(
+    runs: Runs, result: Result, places: Places, run: Callable[..., WatchedRun], ran: WatchedRun
+) -> bool:
+    """Whether a test of which a run was left open fails so, or is undefined; then it is told. `run` makes watched runs."""
+    error = ran.error if ran.error is not None and ran.error.kind == UNWRITTEN else None
+    last = len(ran.watchers) - 1
+    left = [(last, ran.why), *((i, w.unknown) for i, w in enumerate(ran.watchers))]
+    unknown = [(i, o) for i, o in left if isinstance(o, Open) and o.what == "unknown"]
+    if open_buffers(runs.test) or (error is None and not unknown):
+        return False
+    again = run(None, alone=True, zeroed=True)
+    wrong = isinstance(again.why, Race | Misuse) and shows(runs, result, again, places, racing=True)
+    if not wrong and not _fails(runs.test, result, places, again):
+        return False
+    ops = [(last, error.instruction)] if error is not None else []
+    ops += [(i, o.party.op.instruction) for i, o in unknown if o.party is not None]
+    at = [str(places.look(i, instruction.span.line, None)) for i, instruction in ops if instruction is not None]
+    result.notes.append(told.with_zeros(at[0] if at else "", "" if error is None else error.message))
+    return True
+
+
+def _fails(test: KernelTest, result: Result, places: Places, ran: WatchedRun) -> bool:
+    """Whether the outcome of a run that leaves nothing open is against a check; then it is told."""
+    if ran.state is None or ran.why is not None or any(w.unknown is not None for w in ran.watchers):
+        return False
+    contents = ContentsOfRuns(test, ran.recorded, [ran.state], places)
+    safe = [check for check in test.checks if check.kind in ("forall", "never")]
+    if contents.open_product() or any(contents.open_sources(check, kind) for check in safe for kind in OPEN_KINDS):
+        return False
+    tell_failed(test, result, ran.state)
+    return result.verdict == "no"

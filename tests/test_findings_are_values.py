@@ -45,7 +45,8 @@ READERS = {
         ptxmm/kernels/cuda_source.py ptxmm/kernels/takes.py ptxmm/kernels/skeleton.py
     """,
     "statements of CUDA C++ that a repair changes, and of the PTX that they become": """
-        ptxmm/repair/cuda/accesses.py ptxmm/repair/cuda/candidates.py ptxmm/repair/cuda/code.py ptxmm/repair/cuda/proof.py
+        ptxmm/repair/arrivals.py ptxmm/repair/cuda/accesses.py ptxmm/repair/cuda/candidates.py ptxmm/repair/cuda/code.py
+        ptxmm/repair/cuda/proof.py
         ptxmm/repair/cuda/spellings.py
     """,
     "what a compiler says that it has read": "ptxmm/kernels/compiled.py",

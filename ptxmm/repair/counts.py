@@ -88,7 +88,7 @@ def _others(statement: Instruction, number: int, body: Sequence[AnyStatement], t
     if "parity" in words:
         return [1 - number] if number in (0, 1) else []
     if "expect_tx" in words:
-        sizes = [size for s in body if (size := _copied(s, body)) is not None]
+        sizes = [size for s in body if (size := copied(s, body)) is not None]
         meant = [*sizes, sum(sizes), number // 2, number * 2]
     elif statement.opcode == "mbarrier":
         meant = [1, number - 1, number + 1, threads, threads // _WARP, threads + 1, threads // _WARP + 1]
@@ -99,7 +99,7 @@ def _others(statement: Instruction, number: int, body: Sequence[AnyStatement], t
     return there[:_MOST]
 
 
-def _copied(statement: AnyStatement, body: Sequence[AnyStatement]) -> int | None:
+def copied(statement: AnyStatement, body: Sequence[AnyStatement]) -> int | None:
     """The bytes of a bulk copy, where they are a number."""
     if not isinstance(statement, Instruction) or statement.opcode != "cp" or len(statement.operands) < 3:
         return None

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: How long a text is looked at that is only tried to rule out more: seconds of computing, or so many times what the first
 #: check took.
 _SOON, _TIMES = 0.3, 3
+#: Whether threads wait in a text that is wrong is asked no more after so many times without an answer.
+_VAIN = 3
 #: And one that is as strong as can be, which may be the first that holds, and so takes longer than the text as it is: a share
 #: of the time that is left.
 _AMPLE = 1 / 16
@@ -137,10 +139,27 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     answer = Answer(mode=mode, subject=subject, base=base, most=most, asked=1)
     if base.holds is None or base.holds == (mode == REPAIR):
         return answer
-    sites = subject.sites(mode)
+    sites, once = subject.sites(mode), pace.computed
+    if not _among_sites(answer, sites, pace, once, every=every, told=told) or answer.found or answer.stopped:
+        return answer
+    with_arrivals = subject.sites(mode, True)  # some thread waits for what nobody does
+    if len(with_arrivals) > len(sites):
+        if base.endless:  # it does not lack a barrier, too: what has more of them does not end either
+            with_arrivals = [s for s in with_arrivals if not any(o.meets for o in s.options)]
+        again = replace(answer, reasons=[])
+        _among_sites(again, with_arrivals, pace, once, every=every, told=told)
+        return again
+    return answer
 
-    limit, patience = most if mode == REPAIR else None, max(_SOON, _TIMES * pace.computed)
 
+def _among_sites(
+    answer: Answer, sites: list[Site], pace: Pace, once: float, *, every: bool, told: Callable[[str], None]
+) -> bool:
+    """Searches solutions among the changes of these sites, into the answer. Gives whether in some text threads wait for ever,
+    or no execution ends."""
+    subject, mode, base, most = answer.subject, answer.mode, answer.base, answer.most
+    limit = most if mode == REPAIR else None
+    patience = max(_SOON, _TIMES * once)
     start = base if mode == REPAIR else None  # what a weakening begins with changes everything
 
     def searching(sites: list[Site]) -> Search:
@@ -158,13 +177,14 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         if mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
             alone.look_from_above()
         known = _among(alone.best, alone.sites, sites) if alone.best else None
-        sites = met(subject, sites, known, every=every, patience=pace.wait(patience))
+        if not base.endless:  # else what is stronger does not end either, and takes long to try
+            sites = met(subject, sites, known, every=every, patience=pace.wait(patience))
     except OutOfTime:
         answer.stopped = "out of time"
         answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
         if alone.best is not None:
             answer.found.append(_found(subject, list(alone.sites), alone.best, mode, cheapest=False))
-        return answer
+        return alone.stuck
     answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
     search = searching(sites)
     if alone.best is not None:
@@ -196,7 +216,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     answer.asked += alone.asked + search.asked
     answer.complete, answer.undecided = search.exhausted, search.undecided
     answer.upside_down, answer.reasons = search.upside_down, search.reasons
-    return answer
+    return alone.stuck or search.stuck
 
 
 def _among(solution: Solution, few: Sequence[Site], sites: Sequence[Site]) -> Solution:
@@ -232,7 +252,7 @@ def met(
     may come by, in a text that is right but for them. `known` is a solution without barriers. Unless `every` one is wanted,
     those that cost as much as it, or as one that holds by itself, are not looked at. `patience`: so many seconds for the
     question whether threads wait in a text that is wrong."""
-    kept, lost = [], 0
+    kept, lost, vain = [], 0, 0
     least = None if known is None or every else known.cost
     for number, site in enumerate(sites):
         good = [0]
@@ -240,7 +260,10 @@ def met(
             if site.options[option].meets and (least is None or site.options[option].cost < least):
                 alone = tuple(option if s == number else 0 for s in range(len(sites)))
                 judged = judging(subject, sites, alone)
-                waits = judged.wrong and site.options[option].alters and _spoils(subject, sites, alone, known, patience)
+                waits: bool | None = False
+                if judged.wrong and site.options[option].alters and vain < _VAIN:
+                    waits = _spoils(subject, sites, alone, known, patience)
+                    vain += waits is None
                 if waits or (judged.holds is False and not judged.wrong):
                     lost += 1
                     continue
@@ -256,14 +279,14 @@ def met(
 
 def _spoils(
     subject: Subject, sites: list[Site], barrier: Vector, known: Solution | None, patience: float | None
-) -> bool:
-    """Whether threads wait for ever at a barrier in a text that is wrong for another reason, as far as that can be told: in one
-    that is right without it, where one is `known`, it is no longer. Raises OutOfTime."""
+) -> bool | None:
+    """Whether threads wait for ever at a barrier in a text that is wrong for another reason: in one that is right without it,
+    where one is `known`, it is no longer. None where that cannot be told in time. Raises OutOfTime."""
     try:
         if known is not None:
             both = tuple(one or other for one, other in zip(barrier, known.vector, strict=True))
             return judging(subject, sites, both).holds is False
-        return subject.waits(edited(subject.text, edits_of(sites, barrier)), patience) is True
+        return subject.waits(edited(subject.text, edits_of(sites, barrier)), patience)
     except (EngineDefect, UnsupportedProgram, InputError):
         return False
 
@@ -274,8 +297,9 @@ def _chosen(sites: list[Site], solution: Solution) -> Iterator[Option]:
 
 def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, cheapest: bool = True) -> Found:
     changes = tuple(
-        Change(site.where, site.line, option.words, option.source_words, subject.place(site.line))
+        Change(who, line, option.words, option.source_words, subject.place(line))
         for site, option in zip(sites, _chosen(sites, solution), strict=True)
+        for who, line in [option.spot or (site.where, site.line)]
         if option.words
     )
     text = edited(subject.text, edits_of(sites, solution.vector))

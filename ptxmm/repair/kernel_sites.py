@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import prod
 
 from ptxcore.places import SCOPES
@@ -12,6 +12,7 @@ from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instru
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.plain_names import plain
 from ptxmm.repair import costs
+from ptxmm.repair.arrivals import Spot, arrival_site, arrivals, written_before
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
@@ -27,13 +28,15 @@ _MEETINGS = (
     ("bar.sync 0", costs.CTA_BARRIER, "cta", "cta"),
     ("barrier.cluster.arrive;\n\tbarrier.cluster.wait", costs.CLUSTER_BARRIER, "cluster", "cluster"),
 )
+#: Where a thread ends. And so many arrivals at one place are considered.
+_ENDS, _NEAREST = ("ret", "exit"), 4
 #: What waits for copies, and costs as much.
 _WAIT = 4
 
 
-def sites(launches: Sequence[Launch], mode: str) -> list[Site]:
+def sites(launches: Sequence[Launch], mode: str, with_arrivals: bool = False) -> list[Site]:
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
-    the checker of PTX refuses is not there."""
+    the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are."""
     text = launches[0].text
     lines = Lines(text)
     source = Source(text)
@@ -42,6 +45,8 @@ def sites(launches: Sequence[Launch], mode: str) -> list[Site]:
     entries = {launch.entry for launch in launches}
     for name, body in bodies(text, entries):
         found += _of_body(body, lines, _place(name, launches), mode, source, threads, called=name not in entries)
+        if with_arrivals:
+            found += arrival_site(list(_arrivals(body, lines, plain(name), source)))
     return accepted(text, found, errors(text))
 
 
@@ -138,6 +143,27 @@ def _alone(body: Sequence[AnyStatement]) -> Iterator[tuple[str, int]]:
         yield "cp.async.wait_all", _WAIT
     if any(s.opcode == "cp" and "commit_group" in s.modifiers and "bulk" in s.modifiers for s in done):
         yield "cp.async.bulk.wait_group 0", _WAIT
+
+
+def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Source) -> Iterator[Spot]:
+    """Each arrival that may be missing, at each place where it matters: where its barrier is known there."""
+    layout = Layout(lines, table=False)
+    every = [(k, arrival) for k, s in enumerate(body) for arrival in arrivals([s], body)]
+    for i, statement in enumerate(body):
+        if not (start_of(statement)[0] and (matters(statement) or getattr(statement, "opcode", "") in _ENDS)):
+            continue
+        known = [(abs(k - i), a) for k, a in every if written_before(a.register, body, i)]
+        near = dict.fromkeys(a for _, a in sorted(known, key=lambda pair: pair[0]))
+        start = start_of(statement)
+        behind = next((s.span.line for s in body[i:] if isinstance(s, Instruction)), 0)
+        before = next((s.span.line for s in reversed(body[:i]) if isinstance(s, Instruction) and matters(s)), 0)
+        for arrival in islice(near, _NEAREST):
+            offset, new = layout.put(start, arrival.statement)
+            words = f"{arrival.statement} is put in before this"
+            wanted = Wanted("put", behind, before, "", arrival.statement)
+            said = source.of_new(start[0], arrival.statement)
+            loops = loops_around(body, i)
+            yield Spot(arrival, TextEdit(offset, offset, new), who, start[0], words, loops, said, wanted)
 
 
 def _waits(statement: Instruction, lines: Lines, place: Place, source: Source) -> Iterator[Site]:

@@ -42,6 +42,7 @@ class KernelSubject:
             raise InputError([Diagnostic(Span(0, 0, 0), message, "repair and weaken change one")], test.path, test.text)
         self.notes: list[str] = []
         self.left_out: list[str] = []
+        self.beyond = _of_the_grid(test)
         if any(not check.wanted for check in test.checks):
             self.notes.append("what the test says does not hold is taken as what must hold")
         self.test = replace(test, checks=tuple(replace(check, wanted=True) for check in test.checks), expect=("ok",))
@@ -57,7 +58,6 @@ class KernelSubject:
         if launch.source:
             kept = f"it is kept in {launch.kept}" if launch.kept else "that is in no file"
             self.notes.append(f"nvcc made the PTX of {launch.source} just now: {kept}")
-        self._rule = ""  # that the test as it is breaks
         self._deadlocks: bool | None = None
 
     @property
@@ -65,17 +65,16 @@ class KernelSubject:
         """The share of the time that is for the search."""
         return _BEFORE_SOURCE if self._source_path else _BEFORE_LARGER
 
-    def sites(self, mode: str) -> list[Site]:
-        """What may be changed."""
+    def sites(self, mode: str, arrivals: bool = False) -> list[Site]:
+        """What may be changed; `arrivals`: those that may be missing, too."""
         from ptxmm.repair.kernel_sites import sites
 
-        return sites(self.test.launches, mode)
+        self.left_out = []
+        return sites(self.test.launches, mode, arrivals)
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime."""
         judged = self._judged(self.test, text, patience)
-        if text == self.text:
-            self._rule = judged.reason
         if judged.holds and text != self.text and _meets(text):
             return met(judged, self.waits(text, patience), ("no_deadlock", "terminates"))
         return judged
@@ -168,7 +167,7 @@ class KernelSubject:
             if text == self.text:
                 raise
             return Judgement(False, reason=error.diagnostics[0].message)
-        return of_result(result, rule=self._rule)
+        return of_result(result)
 
     def _checked(self, test: KernelTest, text: str, checks: tuple[str, ...], patience: float | None = None) -> Result:
         from ptxmm.api import check
@@ -192,6 +191,13 @@ class KernelSubject:
         asking = replace(self.test, checks=tuple(Check(kind) for kind in waits))
         result = self._checked(asking, text, (), patience)
         return known_to_wait(result, waits)
+
+
+def _of_the_grid(test: KernelTest) -> tuple[str, ...]:
+    """A barrier of all blocks, where there are several that no cluster takes in."""
+    several = any(launch.grid != (launch.cluster or (1, 1, 1)) for launch in test.launches)
+    told = "a barrier of the whole grid: that is code (cooperative_groups::this_grid().sync()), and no instruction to put in"
+    return (told,) if several else ()
 
 
 def _all_hold(several: Sequence[Judgement]) -> bool | None:

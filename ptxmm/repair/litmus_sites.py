@@ -11,6 +11,7 @@ from ptxcore.diagnostics import InputError
 from ptxcore.places import SCOPES, includes
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction
 from ptxmm.repair import costs
+from ptxmm.repair.arrivals import Spot, arrival_site, arrivals, written_before
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import BARRIERS, alters, gaps, loops_around, matters, start_of
@@ -20,14 +21,17 @@ from ptxmm.repair.sites import Option, Site, TextEdit, edited
 MOSTBARRIERS = 64
 
 
-def sites(test: Test, mode: str, left_out: list[str]) -> list[Site]:
+def sites(test: Test, mode: str, left_out: list[str], with_arrivals: bool = False) -> list[Site]:
     """What may be changed in a test: `mode` says whether to repair or to weaken it. Options that make no test of it are not
-    there; `left_out` takes in words what is not among them though it could be."""
+    there; `left_out` takes in words what is not among them though it could be. `with_arrivals`: those that may
+    be missing are."""
     lines = Lines(test.text)
     found: list[Site] = []
     for thread in test.threads:
         found += _of_thread(test, thread, lines, mode)
     found += _barriers(test, lines, left_out) if mode == REPAIR else _barriers_gone(test, lines)
+    if with_arrivals:
+        found += arrival_site(list(_arrivals(test, lines)))
     return [kept for s in found if (kept := _readable(test, s)) is not None]
 
 
@@ -157,6 +161,25 @@ def _everywhere(
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
         yield Site(",".join(t.name for t in threads), threads[0].span.line, tuple(options), below)
+
+
+def _arrivals(test: Test, lines: Lines) -> Iterator[Spot]:
+    """Each arrival that some thread may lack, at each place where it matters."""
+    every = [s for t in test.threads for s in t.statements]
+    for thread in test.threads:
+        if thread.place.host:
+            continue
+        layout = layout_of(thread, lines)
+        here = arrivals(thread.statements, every)
+        there = [a for a in arrivals(every, every) if a not in here and not a.register]
+        for i in _meetings(thread):
+            for arrival in (*here, *there):
+                if written_before(arrival.register, thread.statements, i):
+                    offset, new = _at(layout, thread, i, arrival.statement)
+                    words = f"{arrival.statement} is put in {_told(thread, i)}"
+                    line = start_of(thread.statements[min(i, len(thread.statements) - 1)])[0]
+                    loops = loops_around(thread.statements, i)
+                    yield Spot(arrival, TextEdit(offset, offset, new), thread.name, line, words, loops)
 
 
 def _meetings(thread: Thread) -> list[int]:

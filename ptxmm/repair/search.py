@@ -33,9 +33,9 @@ _PATIENT = 4
 
 class Judgement(NamedTuple):
     """What became of the checks: all `hold`, or not, or (None) nobody knows. `wrong`: some execution shows it, or two accesses
-    race; `waits`: in some execution threads wait for ever, or where they must not; `endless`: none ends, and no bound is the
-    reason. `failed` names the checks that fail, `undecided` those of which nobody knows beside them. `bounded`: what holds
-    rests on bounds of loops."""
+    race; `waits`: in some execution threads wait for ever, or where they must not; `endless`: none ends; where nothing is known
+    to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided` those of which
+    nobody knows beside them. `bounded`: what holds rests on bounds of loops."""
 
     holds: bool | None
     wrong: bool = False
@@ -93,6 +93,8 @@ class Search:
     reasons: list[str] = field(default_factory=list)
     #: A weaker vector held where a stronger one failed: nothing is concluded from failures then.
     upside_down: bool = False
+    #: In some text threads wait for ever, or no execution ends.
+    stuck: bool = False
     told: Callable[[str], None] = lambda _: None
     pace: Pace = field(default_factory=Pace)
     #: What is known of the vector that changes nothing.
@@ -104,6 +106,7 @@ class Search:
     def __post_init__(self) -> None:
         if self.base is not None:
             self._known[(0,) * len(self.sites)] = self.base
+            self.stuck = self.base.waits or self.base.endless
 
     def judge(self, vector: Vector, patience: float | None = None) -> Judgement:
         """The judgement of a vector, once; None where it takes more than `patience` seconds of computing. Raises OutOfTime."""
@@ -112,6 +115,7 @@ class Search:
             self.asked += 1
             with self.pace.measured():
                 known = self.check(vector, None if patience is None else self.pace.wait(patience))
+            self.stuck = self.stuck or known.waits or known.endless
             self.told(f"{self.asked} texts checked")
             if known.holds is not None or patience is None:
                 self.undecided += known.holds is None

@@ -13,6 +13,7 @@ from axioms.program import UnsupportedProgram
 from litmus.test import Literal
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
+from ptxmm.answers import REASONS, Coverage
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import Site, Vector, Wanted, edited, edits_of
 
@@ -66,8 +67,9 @@ class Larger:
 
 class Subject(Protocol):
     """`path` is the file whose `text` is changed, `claims` what must hold, `notes` how that was understood. `applies`: there is
-    such a file, and it may be written; `file` is there in any case. `how` may be replaced by one with another deadline.
-    `search_share`: of the time, for the search; the rest is for what follows from its solutions."""
+    such a file, and it may be written; `beyond` are changes that are never among those considered; `file` is there in any case.
+    `how` may be replaced by one with another deadline. `search_share`: of the time, for the search; the rest is for what
+    follows from its solutions."""
 
     name: str
     path: str
@@ -77,13 +79,14 @@ class Subject(Protocol):
     applies: bool
     notes: list[str]
     left_out: list[str]
+    beyond: tuple[str, ...]
     how: How
 
     @property
     def search_share(self) -> float: ...
 
-    def sites(self, mode: str) -> list[Site]:
-        """What may be changed."""
+    def sites(self, mode: str, arrivals: bool = False) -> list[Site]:
+        """What may be changed; `arrivals`: those that may be missing, too."""
         ...
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
@@ -147,8 +150,9 @@ class LitmusSubject:
         self.applies = not test.instance and os.path.isfile(test.path)  # a template is the text of many
         self.notes: list[str] = []
         self.left_out: list[str] = []
+        self.beyond: tuple[str, ...] = ()
         self.claims = tuple(self._claims(test))
-        self._rule = ""  # that the test as it is breaks
+        self._ends = True  # whether some execution of the test as it is does
         self._deadlocks: bool | None = None  # whether the test as it is may; asked where it matters
 
     def _claims(self, test: Test) -> Iterable[str]:
@@ -162,12 +166,12 @@ class LitmusSubject:
             self.notes.append("what the test asks for by exists is taken as what must not happen")
         yield from dict.fromkeys((*test.checks, *self.how.checks))
 
-    def sites(self, mode: str) -> list[Site]:
-        """What may be changed."""
+    def sites(self, mode: str, arrivals: bool = False) -> list[Site]:
+        """What may be changed; `arrivals`: those that may be missing, too."""
         from ptxmm.repair.litmus_sites import sites
 
         self.left_out = []
-        return sites(self.test, mode, self.left_out)
+        return sites(self.test, mode, self.left_out, arrivals)
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text, and some execution still ends. Raises OutOfTime."""
@@ -196,11 +200,11 @@ class LitmusSubject:
             if text == self.text:
                 raise
             return Judgement(False, reason=error.diagnostics[0].message)
-        judged = of_result(result, asking.condition.asked, self._rule)
+        judged = of_result(result, asking.condition.asked)
         if text == self.text:
-            self._rule = judged.reason
+            self._ends = not judged.endless
         if judged.holds and text != self.text and _meets(test):
-            return met(judged, self.waits(text, patience), ("no_deadlock",))
+            return met(judged, self.waits(text, patience), _waits(test))
         return judged
 
     def larger(self, text: str) -> Larger:
@@ -229,15 +233,15 @@ class LitmusSubject:
         return self._deadlocks
 
     def waits(self, text: str, patience: float | None = None) -> bool | None:
-        """Whether a changed text leaves threads waiting that do not wait in the text as it is; None where that takes more than
-        `patience` seconds. Raises InputError, OutOfTime."""
+        """Whether a changed text leaves threads waiting that do not wait in the text as it is, or any where no
+        execution of that ends; None where that takes more than `patience` seconds. Raises InputError, OutOfTime."""
         from litmus.formats import read
 
         stuck = self._stuck(read(text, self.path, self.test.instance), patience)
-        return only_now(stuck, self._stuck_at_first)
+        return only_now(stuck, self._stuck_at_first) if self._ends else stuck
 
     def _stuck(self, test: Test, patience: float | None = None) -> bool | None:
-        """Whether threads may wait for ever at a barrier; None where that takes too long. Raises OutOfTime."""
+        """Whether threads may wait for ever at a barrier, or for an mbarrier; None where that takes long. Raises OutOfTime."""
         from ptxmm.api import check
 
         how = self.how
@@ -249,11 +253,11 @@ class LitmusSubject:
             how.model,
             unroll=how.unroll,
             timeout=how.left(patience),
-            checks=["no_deadlock"],
+            checks=_waits(test),
             witnesses=False,
             options=how.options,
         )
-        return known_to_wait(result, ("no_deadlock",))
+        return known_to_wait(result, _waits(test))
 
 
 def known_to_wait(result: Result, kinds: Sequence[str]) -> bool | None:
@@ -280,8 +284,17 @@ def met(judged: Judgement, waits: bool | None, kinds: tuple[str, ...]) -> Judgem
 
 
 def _meets(test: Test) -> bool:
-    """Whether there is a barrier."""
-    return any(getattr(s, "opcode", "") in ("bar", "barrier") for t in test.threads for s in t.statements)
+    """Whether there is a barrier, or an mbarrier."""
+    return bool({"bar", "barrier", "mbarrier"} & _opcodes(test))
+
+
+def _opcodes(test: Test) -> set[str]:
+    return {getattr(s, "opcode", "") for t in test.threads for s in t.statements}
+
+
+def _waits(test: Test) -> tuple[str, ...]:
+    """The checks that fail where threads wait for ever at what a test has of barriers."""
+    return ("no_deadlock", "terminates") if "mbarrier" in _opcodes(test) else ("no_deadlock",)
 
 
 def _forbidden(condition: Condition) -> Condition:
@@ -297,12 +310,12 @@ _BY_EXECUTION = frozenset({"not exists", "~exists", "never", "forall", "race_fre
 _MEETING = ("bar.", "barrier.")
 
 
-def _in_an_execution(undefined: Undefined | None, as_before: bool) -> bool:
-    """Whether what has no meaning has none in an execution that weaker texts have, too: by a race, or because an instruction of
-    the text as it is, which is no barrier, still does there what it must not."""
+def _in_an_execution(undefined: Undefined | None) -> bool:
+    """Whether what has no meaning has none in an execution that weaker texts have, too: by a race, or because an instruction
+    that is no barrier does there what it must not."""
     if undefined is None:
         return False
-    return bool(undefined.flag) or (as_before and bool(undefined.culprits) and not _at_barriers(undefined, any))
+    return bool(undefined.flag) or (bool(undefined.culprits) and not _at_barriers(undefined, any))
 
 
 def _at_barriers(undefined: Undefined, how: Callable[[Iterable[bool]], bool]) -> bool:
@@ -310,8 +323,8 @@ def _at_barriers(undefined: Undefined, how: Callable[[Iterable[bool]], bool]) ->
     return how(site.instruction.startswith(_MEETING) for site in undefined.culprits)
 
 
-def of_result(result: Result, asked: bool = True, rule: str = "") -> Judgement:
-    """What a result says of a changed text. `rule`: the one that was broken by the text as it is; empty for none."""
+def of_result(result: Result, asked: bool = True) -> Judgement:
+    """What a result says of a changed text."""
     checks = [c for c in result.checks if asked or c.kind in ("race_free", "no_deadlock", "terminates", "no_trap")]
     failed = tuple(dict.fromkeys(c.text for c in checks if c.holds is False))
     wrong = any(c.holds is False and not c.hangs and c.kind in _BY_EXECUTION for c in checks)
@@ -322,11 +335,12 @@ def of_result(result: Result, asked: bool = True, rule: str = "") -> Judgement:
         return Judgement(False, wrong, failed, waits=waits, undecided=undecided, endless=endless)
     if result.verdict == "undefined":
         reason = result.error or "undefined"
-        wrong = _in_an_execution(result.undefined, reason == rule)
+        wrong = _in_an_execution(result.undefined)
         met = result.undefined is not None and bool(result.undefined.culprits) and _at_barriers(result.undefined, all)
         return Judgement(False, wrong, ("undefined",), reason=reason, waits=met and not wrong)
     if result.stopped or result.verdict in ("undecided", "error") or any(c.holds is None for c in checks):
-        return Judgement(None, reason=result.error or "undecided")
+        cut = REASONS[Coverage.ALL_CUT] in (result.error, *(c.message for c in checks if c.holds is None))
+        return Judgement(None, reason=result.error or "undecided", endless=cut and not result.stopped)
     if not result.of_kernel and not result.positive + result.negative:
         return Judgement(False, False, ("no execution ends",), endless=result.verdict != "bounded")
     return Judgement(True, bounded=result.verdict == "bounded" or any(c.bounded for c in checks))

@@ -155,8 +155,14 @@ def _end(answer: Answer) -> Iterator[str]:
         yield f"nothing can be weaker {looked}"
     for reason in answer.reasons:
         yield f"undecided: {reason}"
-    for left in answer.subject.left_out:
+    for left in _not_considered(answer):
         yield f"not considered: {left}"
+
+
+def _not_considered(answer: Answer) -> list[str]:
+    """What is not among the changes; of a repair that was not found, also what never is."""
+    beyond = answer.subject.beyond if answer.mode == REPAIR and not answer.found else ()
+    return [*answer.subject.left_out, *beyond]
 
 
 def _counted(number: int, noun: str) -> str:
@@ -181,7 +187,7 @@ def document(answer: Answer) -> dict[str, Any]:
         "places": answer.sites,
         "changes_considered": answer.options,
         "notes": subject.notes,
-        "not_considered": subject.left_out,
+        "not_considered": _not_considered(answer),
         f"{answer.mode}s": [_found(answer, found) for found in answer.found],
         **needs,
     }

@@ -1,0 +1,130 @@
+"""Arrivals that may be missing: at an mbarrier, at a barrier that others wait at, at the barrier of a cluster.
+
+They are tried where threads were seen waiting for ever and nothing else mends that. One more arrival is neither stronger nor
+weaker: a phase ends earlier, and another one begins. So nothing is concluded from a text with one for a text without it; and
+one is put in at most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ptxcore.syntax.tree import AnyStatement, Instruction, Name
+from ptxmm.repair import costs
+from ptxmm.repair.counts import copied
+from ptxmm.repair.sites import Option, Site, TextEdit, Wanted
+
+_ADDRESS = re.compile(r"\[\s*([^\]\s]+)\s*\]")
+_REGISTER = re.compile(r"%[\w$]+")
+_GUARD = re.compile(r"^@\s*!?\s*\S+\s+")
+#: So many places with an arrival are considered.
+MOST = 96
+
+
+class Arrival(NamedTuple):
+    """A statement that arrives, what it costs, and the register that holds where its barrier is (or nothing)."""
+
+    statement: str
+    price: int
+    register: str = ""
+
+
+class Spot(NamedTuple):
+    """An arrival with the edit that puts it in: whose statement, at which line, in words, and for who writes the source."""
+
+    arrival: Arrival
+    edit: TextEdit
+    who: str
+    line: int
+    words: str
+    loops: int
+    said: str = ""
+    wanted: Wanted | None = None
+
+
+def arrivals(statements: Iterable[AnyStatement], body: Sequence[AnyStatement]) -> list[Arrival]:
+    """The arrivals that may be missing: at each barrier that some of these statements are about. `body`: where numbers in
+    registers are looked up."""
+    done = [s for s in statements if isinstance(s, Instruction)]
+    sizes = [size for s in done if (size := copied(s, body)) is not None]
+    found: dict[Arrival, None] = {}
+    for statement in done:
+        words = set(statement.modifiers)
+        made: Iterator[Arrival] = iter(())
+        if statement.opcode == "mbarrier" or "mbarrier" in words:
+            made = _of_mbarrier(statement, [*sizes, sum(sizes)] if sizes else [])
+        elif statement.opcode in ("bar", "barrier") and "cluster" in words:
+            made = iter([Arrival("barrier.cluster.arrive", costs.CLUSTER_BARRIER)] if "wait" in words else [])
+        elif statement.opcode in ("bar", "barrier") and {"sync", "arrive"} & words and "warp" not in words:
+            made = _of_barrier(statement)
+        found |= dict.fromkeys(made)
+    return list(found)
+
+
+def _of_mbarrier(statement: Instruction, sizes: Sequence[int]) -> Iterator[Arrival]:
+    """At the object that a statement is about: as it arrives there itself, else by one that may be told bytes."""
+    words, match = set(statement.modifiers), _ADDRESS.search(_bare(statement))
+    if match is None or {"inval", "pending_count"} & words:
+        return
+    register = next(iter(_REGISTER.findall(match[1])), "")
+    if {"arrive", "expect_tx"} & words and len(_REGISTER.findall(_bare(statement))) <= bool(register):
+        yield Arrival(_bare(statement), costs.CTA_BARRIER, register)
+    if "shared::cluster" in words or statement.opcode != "mbarrier":
+        return
+    space = ".shared" if any(word.startswith("shared") for word in words) else ""
+    yield Arrival(f"mbarrier.arrive{space}.b64 _, [{match[1]}]", costs.CTA_BARRIER, register)
+    for size in dict.fromkeys(sizes):
+        told = f"mbarrier.arrive.expect_tx{space}.b64 _, [{match[1]}], {size}"
+        yield Arrival(told, costs.CTA_BARRIER, register)
+        if space:
+            alone = f"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [{match[1]}], {size}"
+            yield Arrival(alone, costs.CTA_BARRIER, register)
+
+
+def _of_barrier(statement: Instruction) -> Iterator[Arrival]:
+    """At a barrier of the CTA that has a number: as others do, or without waiting where the threads are counted."""
+    parts = _bare(statement).split(None, 1)
+    if len(parts) < 2 or _REGISTER.search(parts[1]):
+        return
+    yield Arrival(_bare(statement), costs.CTA_BARRIER)
+    if "," in parts[1]:
+        name = "barrier.cta.arrive" if statement.opcode == "barrier" else "bar.arrive"
+        yield Arrival(f"{name} {parts[1].strip()}", costs.CTA_BARRIER)
+
+
+def _bare(statement: Instruction) -> str:
+    """A statement without its guard and its end."""
+    return " ".join(_GUARD.sub("", statement.text.strip()).rstrip("; \t\n").split())
+
+
+def written_before(register: str, body: Sequence[AnyStatement], i: int) -> bool:
+    """Whether a register is written in the text before a statement, as far as that can be seen there."""
+    if not register:
+        return True
+    return any(
+        isinstance(s, Instruction) and s.operands and isinstance(s.operands[0], Name) and s.operands[0].name == register
+        for s in body[:i]
+    )
+
+
+def arrival_site(spots: Sequence[Spot]) -> Iterator[Site]:
+    """One site, with all places where one arrival may be put in; none for no place."""
+    options = [Option((), 0, (0,))]
+    for k, spot in enumerate(spots[:MOST], 1):
+        price = spot.arrival.price + costs.EDIT + spot.loops * costs.IN_A_LOOP
+        there = Option(
+            (spot.edit,),
+            price,
+            (k,),
+            spot.words,
+            spot.said,
+            alters=True,
+            wanted=spot.wanted,
+            spot=(spot.who, spot.line),
+        )
+        options.append(there)
+    if spots:
+        below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
+        yield Site(spots[0].who, spots[0].line, tuple(options), below)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _SOON, _TIMES = 0.3, 3
 #: Whether threads wait in a text that is wrong is asked no more after so many times without an answer.
 _VAIN = 3
+#: The share of the time for what is no arrival, where no execution ends.
+_BEFORE_ARRIVALS = 0.4
 #: And one that is as strong as can be, which may be the first that holds, and so takes longer than the text as it is: a share
 #: of the time that is left.
 _AMPLE = 1 / 16
@@ -140,14 +142,29 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     if base.holds is None or base.holds == (mode == REPAIR):
         return answer
     sites, once = subject.sites(mode), pace.computed
-    if not _among_sites(answer, sites, pace, once, every=every, told=told) or answer.found or answer.stopped:
+    how = subject.how
+    if base.endless and mode == REPAIR:  # what is missing may well be an arrival: time is kept for that
+        subject.how = how.hurried(_BEFORE_ARRIVALS)
+    try:
+        stuck = _among_sites(answer, sites, pace, once, every=every, told=told)
+    finally:
+        subject.how = how
+    if not stuck or answer.found or answer.stopped == "interrupted" or (answer.stopped and not base.endless):
         return answer
     with_arrivals = subject.sites(mode, True)  # some thread waits for what nobody does
     if len(with_arrivals) > len(sites):
         if base.endless:  # it does not lack a barrier, too: what has more of them does not end either
             with_arrivals = [s for s in with_arrivals if not any(o.meets for o in s.options)]
-        again = replace(answer, reasons=[])
-        _among_sites(again, with_arrivals, pace, once, every=every, told=told)
+        again = replace(answer, stopped="", reasons=[])
+        try:
+            _among_sites(again, with_arrivals, pace, once, every=every, told=told)
+        except OutOfTime:
+            again.stopped = "out of time"
+        # that there are none is known of all only where it is of both
+        again.complete = again.complete and answer.complete
+        again.undecided, again.upside_down = again.undecided + answer.undecided, again.upside_down or answer.upside_down
+        again.reasons = list(dict.fromkeys((*answer.reasons, *again.reasons)))
+        again.stopped = again.stopped or ("" if again.found else answer.stopped)
         return again
     return answer
 

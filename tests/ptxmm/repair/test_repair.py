@@ -19,7 +19,7 @@ from litmus.relaxations import relaxations
 from litmus.test import Test
 from ptxcore.clock import OutOfTime
 from ptxmm.cli.main import main
-from ptxmm.repair import pace
+from ptxmm.repair import finding, pace
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.search import Judgement, Search
 from ptxmm.repair.sites import Vector, edited, edits_of
@@ -391,6 +391,26 @@ def test_where_what_is_missing_is_no_order_there_is_no_repair() -> None:
     assert subject.judge(subject.text).endless
     found = answered(subject, "repair", every=False, most=None)
     assert found.complete and found.status == 1 and found.asked < 40
+
+
+def test_that_there_is_none_is_said_only_where_the_search_without_an_arrival_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    test = ptxmm.parse(TWICE)
+    assert isinstance(test, Test)
+    among, rounds = finding._among_sites, []
+
+    def cut(answer: Answer, *args: object, **named: object) -> bool:
+        stuck = among(answer, *args, **named)
+        if not rounds:
+            answer.stopped, answer.complete = "out of time", False
+        rounds.append(answer.complete)
+        return stuck
+
+    monkeypatch.setattr(finding, "_among_sites", cut)
+    found = answered(LitmusSubject(test, How()), "repair", every=False, most=None)
+    assert rounds == [False, True]
+    assert found.stopped == "out of time" and not found.complete and found.status == 3
 
 
 def test_apply_keeps_the_ends_of_lines(tmp_path: Path) -> None:

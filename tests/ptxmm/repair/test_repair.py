@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from campaigns import lengths, some
@@ -398,9 +399,9 @@ def test_that_there_is_none_is_said_only_where_the_search_without_an_arrival_end
 ) -> None:
     test = ptxmm.parse(TWICE)
     assert isinstance(test, Test)
-    among, rounds = finding._among_sites, []
+    among, rounds = finding._among_sites, list[bool]()
 
-    def cut(answer: Answer, *args: object, **named: object) -> bool:
+    def cut(answer: Answer, *args: Any, **named: Any) -> bool:
         stuck = among(answer, *args, **named)
         if not rounds:
             answer.stopped, answer.complete = "out of time", False

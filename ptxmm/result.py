@@ -22,7 +22,7 @@ ASSERTIONS = "assertions"
 KINDS = {"exists": "exists", "~exists": "not exists", "forall": "forall"}
 
 
-class How(NamedTuple):
+class HowDecided(NamedTuple):
     """How a litmus test is decided, as `ptxmm.check` was asked; `checks` are all that is asked besides what the test asks,
     `options` all readings, `model_name` is what results call the model."""
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from axioms.cat.compile import NOWHERE, ExpressionCompiler, Include, known_function
+from axioms.cat.compile import NOWHERE, ExpressionCompiler, FindModel, known_function
 from axioms.cat.compiled import Axiom, Model
 from axioms.cat.expand import matching, parameters, placed
 from axioms.cat.library import FILES, FUNCTIONS
@@ -17,25 +17,25 @@ from axioms.cat.nodes import RELATION, SET, Node, signed
 from axioms.cat.reader import read
 from axioms.cat.residual import Residual, Unit
 from axioms.cat.syntax import (
-    Axiom as Test,
+    AxiomStatement as Test,
 )
 from axioms.cat.syntax import (
     Binding,
-    Call,
+    CallStatement,
     Debug,
     Enum,
     Expression,
     Forall,
     If,
-    Item,
     Let,
     Match,
+    ModelStatement,
     Procedure,
     Show,
     With,
 )
 from axioms.cat.syntax import (
-    Include as Included,
+    IncludeStatement as Included,
 )
 from axioms.cat.values import (
     EMPTY,
@@ -45,7 +45,7 @@ from axioms.cat.values import (
     Closure,
     Collection,
     Env,
-    Failed,
+    FailedDefinition,
     Known,
     Later,
     NeedsExecution,
@@ -96,7 +96,7 @@ class CallFrame:
 class ModelCompiler(ExpressionCompiler):
     """Compiles one model, with what it includes."""
 
-    def __init__(self, name: str, options: frozenset[str], include: Include) -> None:
+    def __init__(self, name: str, options: frozenset[str], include: FindModel) -> None:
         super().__init__(name, options)
         self.include = include
         self.including: list[str] = []
@@ -145,19 +145,19 @@ class ModelCompiler(ExpressionCompiler):
             self.model.residual = Residual(self, self.units)
         return self.model
 
-    def execute(self, item: Item, frame: CallFrame) -> None:
+    def execute(self, item: ModelStatement, frame: CallFrame) -> None:
         """Compiles a statement."""
         try:
             _STATEMENTS[type(item)](self, item, frame)
         except InputError as error:
             raise placed(error, frame.env) from None
 
-    def run(self, items: Sequence[Item], frame: CallFrame) -> None:
+    def run(self, items: Sequence[ModelStatement], frame: CallFrame) -> None:
         """Compiles statements one after another."""
         for item in items:
             self.execute(item, frame)
 
-    def keep(self, item: Item, frame: CallFrame, number: int = 0) -> None:
+    def keep(self, item: ModelStatement, frame: CallFrame, number: int = 0) -> None:
         """Leaves a statement to be asked of each execution."""
         self.note_orders(item, frame.env)
         self.units.append(Unit(item, frame.env, number))
@@ -202,7 +202,7 @@ class ModelCompiler(ExpressionCompiler):
             if not frame.included:
                 raise
             placed(error, env)
-            return [(n, Failed(error)) for n in (b.name, *b.parts) if n]
+            return [(n, FailedDefinition(error)) for n in (b.name, *b.parts) if n]
 
     def let_rec(self, item: Let, frame: CallFrame) -> None:
         env = frame.env
@@ -237,9 +237,9 @@ class ModelCompiler(ExpressionCompiler):
 
     # Statements.
 
-    def call(self, item: Call, frame: CallFrame) -> None:
+    def call(self, item: CallStatement, frame: CallFrame) -> None:
         routine = self.meaning(item.name, frame.env)
-        if isinstance(routine, Failed):
+        if isinstance(routine, FailedDefinition):
             raise routine.error
         if not isinstance(routine, Routine):
             raise fail(item.span, f"'{item.name}' is no procedure")
@@ -439,7 +439,7 @@ _STATEMENTS: dict[type, Any] = {
     Show: ModelCompiler.show,
     Enum: ModelCompiler.enum,
     Procedure: ModelCompiler.procedure,
-    Call: ModelCompiler.call,
+    CallStatement: ModelCompiler.call,
     Forall: ModelCompiler.forall,
     With: ModelCompiler.with_,
     Match: ModelCompiler.match,

@@ -36,7 +36,7 @@ class Clause(NamedTuple):
     kind: str
     names: Binders
     body: Expression | None
-    items: tuple[Item, ...] = ()
+    items: tuple[ModelStatement, ...] = ()
 
 
 class Binding(NamedTuple):
@@ -50,7 +50,7 @@ class Binding(NamedTuple):
     parts: Binders = ()
 
 
-class Axiom(NamedTuple):
+class AxiomStatement(NamedTuple):
     """`kind` is acyclic, irreflexive or empty. A `flag` forbids nothing: it tells of executions; `demanded` ones
     (`undefined_unless`) tell of executions that break them."""
 
@@ -67,10 +67,10 @@ class Axiom(NamedTuple):
 class Let(NamedTuple):
     bindings: tuple[Binding, ...]
     recursive: bool
-    when: Axiom | None = None
+    when: AxiomStatement | None = None
 
 
-class Include(NamedTuple):
+class IncludeStatement(NamedTuple):
     path: str
     span: Span
 
@@ -92,12 +92,12 @@ class Enum(NamedTuple):
 class Procedure(NamedTuple):
     name: str
     parameters: Binders
-    items: tuple[Item, ...]
+    items: tuple[ModelStatement, ...]
     recursive: bool
     span: Span
 
 
-class Call(NamedTuple):
+class CallStatement(NamedTuple):
     name: str
     argument: Expression
     span: Span
@@ -106,7 +106,7 @@ class Call(NamedTuple):
 class Forall(NamedTuple):
     name: str
     over: Expression
-    items: tuple[Item, ...]
+    items: tuple[ModelStatement, ...]
     span: Span
 
 
@@ -124,8 +124,8 @@ class Match(NamedTuple):
 
 class If(NamedTuple):
     option: str
-    then: tuple[Item, ...]
-    otherwise: tuple[Item, ...]
+    then: tuple[ModelStatement, ...]
+    otherwise: tuple[ModelStatement, ...]
     span: Span
 
 
@@ -135,23 +135,36 @@ class Debug(NamedTuple):
     span: Span
 
 
-Item = Let | Axiom | Include | Show | Enum | Procedure | Call | Forall | With | Match | If | Debug
+ModelStatement = (
+    Let
+    | AxiomStatement
+    | IncludeStatement
+    | Show
+    | Enum
+    | Procedure
+    | CallStatement
+    | Forall
+    | With
+    | Match
+    | If
+    | Debug
+)
 
 __all__ = [
-    "Axiom",
+    "AxiomStatement",
     "Binders",
     "Binding",
-    "Call",
+    "CallStatement",
     "Clause",
     "Debug",
     "Enum",
     "Expression",
     "Forall",
     "If",
-    "Include",
-    "Item",
+    "IncludeStatement",
     "Let",
     "Match",
+    "ModelStatement",
     "Procedure",
     "Show",
     "With",

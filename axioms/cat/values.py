@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from axioms.cat.nodes import Node
-from axioms.cat.syntax import Binders, Binding, Expression, Item
+from axioms.cat.syntax import Binders, Binding, Expression, ModelStatement
 from ptxcore.diagnostics import InputError, Span
 
 
@@ -58,7 +58,7 @@ class Collection(NamedTuple):
     items: tuple[CatValue, ...]
 
 
-class Parts(NamedTuple):
+class TupleValue(NamedTuple):
     """A tuple."""
 
     items: tuple[CatValue, ...]
@@ -94,7 +94,7 @@ class Closure:
 class Routine:
     """A procedure of the model."""
 
-    def __init__(self, name: str, names: Binders, items: tuple[Item, ...], env: Env) -> None:
+    def __init__(self, name: str, names: Binders, items: tuple[ModelStatement, ...], env: Env) -> None:
         self.name, self.names, self.items, self.env = name, names, items, env
 
 
@@ -132,15 +132,15 @@ class Choice(NamedTuple):
     number: int
 
 
-class Failed(NamedTuple):
+class FailedDefinition(NamedTuple):
     """A definition without a meaning, which nobody may need."""
 
     error: InputError
 
 
 CatValue = (
-    Node | Known | CatEvent | CatPair | ClassRelation | Tag | Collection | Parts | Closure | Routine | Primitive | Classes
-    | Orders | Later | Choice | Failed | Anything
+    Node | Known | CatEvent | CatPair | ClassRelation | Tag | Collection | TupleValue | Closure | Routine | Primitive | Classes
+    | Orders | Later | Choice | FailedDefinition | Anything
 )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ class NeedsExecution(Exception):
 
 def as_pair(value: CatValue) -> CatValue:
     """Two events are a pair of events where one is meant."""
-    if isinstance(value, Parts) and len(value.items) == 2:
+    if isinstance(value, TupleValue) and len(value.items) == 2:
         a, b = value.items
         if isinstance(a, CatEvent) and isinstance(b, CatEvent):
             return CatPair(a.number, b.number)
@@ -186,7 +186,7 @@ _WORDS: dict[type, str] = {
     ClassRelation: "a relation between sets",
     Tag: "a tag",
     Collection: "a set of values",
-    Parts: "a tuple",
+    TupleValue: "a tuple",
     Closure: "a function",
     Primitive: "a function",
     Routine: "a procedure",

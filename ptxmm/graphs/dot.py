@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from axioms.witness.execution import Execution
 
-from .figure import INITIAL, Box, DrawnEdge, Frame, Layout
+from .figure import INITIAL, DrawnEdge, Frame, PictureBox, PictureLayout
 from .layout import layout
 from .style import BOXES, FRAMES, INK, MARKS, style_of
 from .svg import legal
@@ -62,7 +62,7 @@ def require_dot() -> str:
     return program
 
 
-def write(picture: Layout) -> str:
+def write(picture: PictureLayout) -> str:
     """A picture as DOT text. Of its layout only what belongs together, and the order of columns and rows, is taken."""
     import graphviz  # late: only where it is asked for
 
@@ -101,11 +101,11 @@ def _quoted(lines: list[str]) -> str:
     return str(graphviz.escape(legal("\n".join(line for line in lines if line)).replace("&", "&amp;")))
 
 
-def _name(box: Box) -> str:
+def _name(box: PictureBox) -> str:
     return f"e{box.halves[0].event}"
 
 
-def _frames(graph: graphviz.Digraph, picture: Layout) -> None:
+def _frames(graph: graphviz.Digraph, picture: PictureLayout) -> None:
     """The boxes, in clusters: each thread in one, inside the frames around it."""
     columns = [[box for box in picture.boxes if box.column == i] for i in range(len(picture.headings))]
     around = [
@@ -144,7 +144,7 @@ def _frame(cluster: graphviz.Digraph, frame: Frame) -> None:
     cluster.attr(label=_quoted([frame.label]), labeljust="l", style="rounded,filled", fillcolor=fill, color=border)
 
 
-def _ranks(graph: graphviz.Digraph, picture: Layout) -> None:
+def _ranks(graph: graphviz.Digraph, picture: PictureLayout) -> None:
     """Initial writes on top, each thread from top to bottom, their first events in the order of the columns."""
     first: list[str] = []
     for column in range(len(picture.headings)):
@@ -168,7 +168,7 @@ def _ranks(graph: graphviz.Digraph, picture: Layout) -> None:
         graph.edge(top[0], points[0], style="invis")
 
 
-def _node(graph: graphviz.Digraph, box: Box) -> None:
+def _node(graph: graphviz.Digraph, box: PictureBox) -> None:
     fill, border = BOXES[box.kind]
     lines = [line for half in box.halves for line in (*half.lines, half.effect, half.note) if line]
     style = "rounded,dashed" if box.kind == INITIAL else "filled,rounded"

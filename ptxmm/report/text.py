@@ -141,9 +141,9 @@ class TextReport:
         """What there is to say of a test, as far as it fits."""
         names = None
         if result.threads:
-            from ptxmm.words.threads import Names  # late: litmus tests have none
+            from ptxmm.words.threads import ShortNames  # late: litmus tests have none
 
-            names = Names(result)
+            names = ShortNames(result)
             result = names.renamed(result)
 
         def lines(limits: StepLimits) -> list[str]:

@@ -11,7 +11,7 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.result import Spot, Witness, out_of_time
 from ptxmm.web import limits, told
-from ptxmm.web.asked import YOURS, Asked
+from ptxmm.web.asked import YOURS, PageRequest
 from ptxmm.web.deciding import Decided, decided
 from ptxmm.words.story import Cast, Story
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ptxmm.result import Result
 
 
-class Missing(Exception):
+class NoSuchExecution(Exception):
     """There is no such execution: what there is."""
 
 
-def picture(asked: Asked, seconds: float) -> dict[str, Any]:
+def picture(asked: PageRequest, seconds: float) -> dict[str, Any]:
     """The answer of /api/execution. Raises Missing, InputError for a relation that has no meaning, OutOfTime."""
     found = decided(asked, seconds)
     result = found.outcome.result
@@ -40,7 +40,7 @@ def picture(asked: Asked, seconds: float) -> dict[str, Any]:
             return {**_nothing(asked), "text": result.error or "out of time", "verdict": result.verdict}
         if more and count < limits.MOST_EXECUTIONS:
             return {**_nothing(asked), "text": out_of_time(seconds), "verdict": "undecided"}
-        raise Missing(f"there is no execution {asked.execution}; {len(result.witnesses)} states have one each")
+        raise NoSuchExecution(f"there is no execution {asked.execution}; {len(result.witnesses)} states have one each")
     shown = Witness(_with(witness.execution, asked.relations), witness.stays, witness.satisfied)
     return {
         **_nothing(asked),
@@ -56,7 +56,7 @@ def picture(asked: Asked, seconds: float) -> dict[str, Any]:
     }
 
 
-def _nothing(asked: Asked) -> dict[str, Any]:
+def _nothing(asked: PageRequest) -> dict[str, Any]:
     return {
         "execution": asked.execution, "svg": "", "count": 0, "more": False, "caption": "", "state": {}, "satisfies": None,
         "relations": [], "text": "", "lines": [], "reasons": [], "verdict": "",
@@ -73,16 +73,16 @@ def _of_result(result: Result, wanted: int | str) -> Witness | None:
     return next(islice(result.race_witnesses if what == "race" else waits, int(number), None), None)
 
 
-def _of_all(asked: Asked, found: Decided, number: int, seconds: float) -> tuple[Witness | None, int, bool]:
+def _of_all(asked: PageRequest, found: Decided, number: int, seconds: float) -> tuple[Witness | None, int, bool]:
     """One of every execution, how many there are, and whether there may be more. Raises OutOfTime."""
     from axioms.models.naming import named
     from litmus.test import Test
     from ptxmm.listing import executions
-    from ptxmm.result import How
+    from ptxmm.result import HowDecided
     from ptxmm.web.reading import named_model, your_model
 
     if not isinstance(found.test, Test):
-        raise Missing("every execution is listed of litmus tests only")
+        raise NoSuchExecution("every execution is listed of litmus tests only")
     options = dict(asked.options)
     name = asked.models[0]
     readings = frozenset(options.get("readings", ()))
@@ -91,7 +91,7 @@ def _of_all(asked: Asked, found: Decided, number: int, seconds: float) -> tuple[
     else:
         model = named_model(name, readings)
         readings |= named(name).options
-    how = How(
+    how = HowDecided(
         options.get("unroll", 4), seconds, "solve", None, options.get("all_registers", False), readings, model_name=name
     )
     listed: list[Witness] = []
@@ -143,7 +143,7 @@ def replace_path(found: Diagnostic, number: int) -> Diagnostic:
 def _svg(witness: Witness) -> str:
     text = witness.svg()
     if len(text) > limits.LONGEST_PICTURE:
-        raise Missing("the picture would be too large: look at a smaller test, or at one with fewer threads")
+        raise NoSuchExecution("the picture would be too large: look at a smaller test, or at one with fewer threads")
     return text
 
 

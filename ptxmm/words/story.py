@@ -18,7 +18,7 @@ from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.events import part_of
 from ptxmm.result import Cause, Spot, Step, ToldSteps, where_of
 from ptxmm.words.brief import more_steps
-from ptxmm.words.claims import ToldClaim, Words
+from ptxmm.words.claims import ClaimWords, ToldClaim
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
@@ -57,7 +57,7 @@ class Story:
         self.order = self.account.line.order
         self.rmw = self.account.line.rmw
         self.halves = {write: read for read, write in self.rmw.items()}
-        self.words = Words(self.account.ground, cast)
+        self.words = ClaimWords(self.account.ground, cast)
 
     @property
     def stale(self) -> dict[int, int]:

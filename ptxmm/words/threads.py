@@ -13,7 +13,7 @@ from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Step
 _FEW = 2
 
 
-class Names:
+class ShortNames:
     """Short names for the threads that a result of a kernel speaks of, by their long ones; none where names are rare."""
 
     def __init__(self, result: Result) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import ptxmm
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.numbers import Number
+from ptxmm.kernels.numbers import TypedNumber
 
 PTX = """.version 9.0
 .target sm_90
@@ -49,7 +49,7 @@ PTX = """.version 9.0
     ],
 )
 def test_numbers_are_written_as_declared_and_stay_integers(type: str, bits: int, text: str) -> None:
-    number = Number(bits, TYPES[type])
+    number = TypedNumber(bits, TYPES[type])
     assert f"{number}" == str(number) == text
     assert number == bits and json.dumps(number) == str(bits)
     for other in (pickle.loads(pickle.dumps(number)), deepcopy(number)):

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ptxcore.machine.lower.ops import Code
-from ptxcore.machine.run.grid import Launch
+from ptxcore.machine.run.grid import GridLaunch
 from ptxcore.machine.run.launch import Device, Options
 from ptxcore.machine.run.special import Triple
 
@@ -35,7 +35,7 @@ def launch(
     cluster: Triple | None = None,
     single: Callable[[], Any] | None = None,
     **options: Unpack[Options],
-) -> Launch:
+) -> GridLaunch:
     """Runs a kernel to its end, as `Device.launch` does and with the same result: by arrays where that is faster and fits, else
     thread by thread. Schedules that a seed draws are always those of single threads. A `watcher` is told what happens, and
     wants arrays however small the launch is; `single` gives who is told of single threads (`ptxcore.machine.run.watched`), as

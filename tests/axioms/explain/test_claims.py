@@ -34,7 +34,7 @@ from axioms.witness.tearing import with_tearing
 from ptxmm.kernels.toml import read
 from ptxmm.pipeline import build
 from ptxmm.result import Spot
-from ptxmm.words.claims import Words
+from ptxmm.words.claims import ClaimWords
 from ptxmm.words.story import Cast, Story
 from ptxmm.words.why import Telling
 
@@ -73,7 +73,7 @@ class Compared:
         account = Account(execution)
         again = Again(execution, account.ground, text, shipped)
         story = Story(execution, CAST)
-        words = Words(account.ground, CAST)
+        words = ClaimWords(account.ground, CAST)
         reasons = account.reasons()
         for reason in reasons:
             for claim in (*reason.all(), *(c for _, c in reason.culprits)):
@@ -196,16 +196,16 @@ def test_every_kind_of_claim_is_evaluated_twice_and_has_words() -> None:
 
 def recorded(monkeypatch: pytest.MonkeyPatch, compared: Compared, text: str, shipped: str) -> None:
     """Has every reason that is put into words evaluated a second time, wherever it is said."""
-    said = Words.told
+    said = ClaimWords.told
 
-    def told(self: Words, reason: claims.Reason) -> object:
+    def told(self: ClaimWords, reason: claims.Reason) -> object:
         again = Again(self.ground.execution, self.ground, text, shipped)
         for claim in (*reason.all(), *(c for _, c in reason.culprits)):
             compared.claim(again, claim, "")
         compared.sentences += 1
         return said(self, reason)
 
-    monkeypatch.setattr(Words, "told", told)
+    monkeypatch.setattr(ClaimWords, "told", told)
 
 
 @pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.campaign)])

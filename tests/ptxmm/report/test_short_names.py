@@ -6,7 +6,7 @@ from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Checked, RaceEntry, RaceEvent, Result, Spot, Step
-from ptxmm.words.threads import Names
+from ptxmm.words.threads import ShortNames
 
 _LONG = ("CTA 0 thread 0", "CTA 10 thread (1, 2)", "CTA (0, 1) thread 3")
 
@@ -36,7 +36,7 @@ def result(names: tuple[str, ...] = _LONG) -> Result:
 
 def test_names_are_numbered_and_columns_stay_aligned() -> None:
     before = result()
-    names = Names(before)
+    names = ShortNames(before)
     assert names.short == {_LONG[0]: "T0", _LONG[1]: "T1", _LONG[2]: "T2"}
     after = names.renamed(before)
     (check,) = after.checks
@@ -48,7 +48,7 @@ def test_names_are_numbered_and_columns_stay_aligned() -> None:
 
 
 def test_the_legend_stands_once_before_the_first_name_and_has_those_that_are_named() -> None:
-    names = Names(result())
+    names = ShortNames(result())
     short = names.short[_LONG[1]]
     assert names.with_legend([f"{names.short[_LONG[2]]} did"])[0] == f"    T2: {_LONG[2]}{_MORE}"
     page = ["no  k", "    fails", "", f"    {short} did not see it", f"      {short}  line 1"]
@@ -59,15 +59,15 @@ def test_the_legend_stands_once_before_the_first_name_and_has_those_that_are_nam
 def test_names_that_are_rare_stay_and_litmus_tests_have_none() -> None:
     few = result()
     few.checks.clear()
-    assert not Names(few).short and Names(few).renamed(few) is few
+    assert not ShortNames(few).short and ShortNames(few).renamed(few) is few
     of_litmus = result()
     of_litmus.threads = {}
-    assert not Names(of_litmus).short
+    assert not ShortNames(of_litmus).short
 
 
 def test_a_name_is_not_taken_for_the_beginning_of_another_one() -> None:
     long = ("CTA 0 thread 1", "CTA 0 thread 10", "CTA 0 thread 1 of k", *(f"CTA 1 thread {i}" for i in range(9)))
-    names = Names(result(long))
+    names = ShortNames(result(long))
     after = names.renamed(result(long))
     assert [line.split()[0] for line in after.checks[0].story[1:-1]] == [f"T{i}" for i in range(12)]
     assert names.with_legend(["T10 and T11"])[0] == f"    T10: {long[10]}, T11: {long[11]}"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from axioms.witness.stalls import Bounded, Stall
     from litmus.test import Condition, Test
     from ptxmm.judging import Stalled
-    from ptxmm.words.story import Cast
+    from ptxmm.words.linearisation import Cast
 
 # What only some tests ask for is imported where it is asked for: most are decided in less time than that takes.
 
@@ -47,7 +47,7 @@ class LitmusQuestion:
 
     @cached_property
     def cast(self) -> Cast:
-        from ptxmm.words.story import Cast
+        from ptxmm.words.linearisation import Cast
 
         return Cast(lambda thread: self.test.threads[thread].name, self._spot)
 
@@ -250,12 +250,12 @@ def _tell_why(question: LitmusQuestion, decision: Decision, result: Result) -> N
     asked = question.test.condition.quantifier != "forall"
     shown = next((w for w, holds in zip(decision.witnesses, decision.satisfied, strict=False) if holds == asked), None)
     if shown is not None:
-        from ptxmm.words.story import Story
+        from ptxmm.words.linearisation import LinearisationWords
 
-        story = Story(shown, question.cast)
-        reasons = story.explanations()
-        result.why_steps = story.steps_for(reasons).steps
-        text = story.told_with(reasons)
+        linearisation = LinearisationWords(shown, question.cast)
+        reasons = linearisation.explanations()
+        result.why_steps = linearisation.steps_for(reasons).steps
+        text = linearisation.told_with(reasons)
     elif decision.unreachable is not None:
         text = unexplained(decision.unreachable, question.cast, complete=decision.complete)
     else:

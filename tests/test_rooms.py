@@ -47,7 +47,7 @@ ORDERS = {
         alone baseline comparing report exercises topics weakened minimal repair learning campaigns gpu web cli pytest_plugin
         __main__
     """,
-    "ptxmm.words": "checks whole refusals threads brief claims story notes why waits",
+    "ptxmm.words": "checks whole refusals threads brief claims linearisation notes why waits",
     "ptxmm.report": """
         files text json sarif reasons junit drawings pages pictures linted html herd github comparing comparing_html
     """,

@@ -26,19 +26,19 @@ from __future__ import annotations
 
 from axioms.cat.expressions import Expressions, check_clauses, names_of
 from axioms.cat.syntax import (
-    AxiomStatement,
+    AxiomItem,
     Binding,
-    CallStatement,
+    Call,
     Clause,
     Debug,
     Enum,
     Expression,
     Forall,
     If,
-    IncludeStatement,
+    Include,
+    Item,
     Let,
     Match,
-    ModelStatement,
     Procedure,
     Show,
     With,
@@ -50,7 +50,7 @@ _TESTS = ("acyclic", "irreflexive", "empty")
 _ALWAYS = ("flag", "undefined_unless", "requires", "~", *_TESTS)
 
 
-def read(text: str) -> tuple[str, list[ModelStatement]]:
+def read(text: str) -> tuple[str, list[Item]]:
     """The title (may be empty) and the items of a model. Raises InputError at the first mistake."""
     return _Reader(tokens(text)).model()
 
@@ -65,9 +65,9 @@ def read_expression(text: str) -> Expression:
 
 
 class _Reader(Expressions):
-    def model(self) -> tuple[str, list[ModelStatement]]:
+    def model(self) -> tuple[str, list[Item]]:
         title = self.title()
-        items: list[ModelStatement] = []
+        items: list[Item] = []
         while self.next.kind != "end":
             items.append(self.item())
         return title, items
@@ -99,7 +99,7 @@ class _Reader(Expressions):
         """Whether what comes next stands in the line of a token."""
         return self.next.span.line == token.span.line
 
-    def item(self) -> ModelStatement:
+    def item(self) -> Item:
         token = self.take()
         word = token.text
         if word == "~" or (token.kind == "keyword" and word in _ALWAYS):
@@ -112,12 +112,12 @@ class _Reader(Expressions):
         hint = nearest(word, KEYWORDS) if token.kind == "name" else None
         raise fail(token.span, f"expected a definition or an axiom, found '{word}'", hint)
 
-    def items(self, opened: Token, *ends: str) -> tuple[ModelStatement, ...]:
+    def items(self, opened: Token, *ends: str) -> tuple[Item, ...]:
         """Statements up to a word that ends them, which is left."""
         self.depth += 1
         if self.depth > 50:
             raise fail(opened.span, "more than 50 statements are nested here")
-        found: list[ModelStatement] = []
+        found: list[Item] = []
         while not (self.next.text in ends and self.next.kind in ("keyword", "op")):
             if self.next.kind == "end":
                 raise fail(opened.span, f"'{opened.text}' is never ended, '{ends[-1]}' is missing")
@@ -125,7 +125,7 @@ class _Reader(Expressions):
         self.depth -= 1
         return tuple(found)
 
-    def let(self, token: Token) -> ModelStatement:
+    def let(self, token: Token) -> Item:
         recursive = self.take_if("rec")
         bindings = self.bindings()
         when = None
@@ -134,11 +134,11 @@ class _Reader(Expressions):
         self.take_if("in")
         return Let(bindings, recursive, when)
 
-    def include(self, token: Token) -> ModelStatement:
+    def include(self, token: Token) -> Item:
         path = self.expect("string", "a file name in quotes")
-        return IncludeStatement(quoted(path), path.span)
+        return Include(quoted(path), path.span)
 
-    def axiom(self, token: Token) -> AxiomStatement:
+    def axiom(self, token: Token) -> AxiomItem:
         before = token.text if token.text in ("flag", "undefined_unless", "requires") else ""
         if before:
             token = self.take()
@@ -151,9 +151,9 @@ class _Reader(Expressions):
         after = self.next.span
         name = self.new_name("the axiom's name").text if self.take_if("as") else ""
         demanded = before not in ("", "flag")
-        return AxiomStatement(token.text, negated, before == "flag", body, name, token.span, after, demanded)
+        return AxiomItem(token.text, negated, before == "flag", body, name, token.span, after, demanded)
 
-    def shown(self, token: Token) -> ModelStatement:
+    def shown(self, token: Token) -> Item:
         found: list[tuple[Expression, str]] = []
         while True:
             e = self.expression(tuples=False)
@@ -164,7 +164,7 @@ class _Reader(Expressions):
             if not self.take_if(","):
                 return Show(tuple(found), token.text == "unshow", token.span)
 
-    def enum(self, token: Token) -> ModelStatement:
+    def enum(self, token: Token) -> Item:
         name = self.new_name("a name to define")
         self.expect_op("=")
         self.take_if("||")
@@ -173,7 +173,7 @@ class _Reader(Expressions):
             tags.append(self.expect("tag", "a tag, as in 'a"))
         return Enum(name.text, tuple(t.text[1:] for t in tags), name.span)
 
-    def procedure(self, token: Token) -> ModelStatement:
+    def procedure(self, token: Token) -> Item:
         recursive = self.take_if("rec")
         name = self.new_name("the procedure's name")
         parts = self.parameters() if self.take_if("(") else [self.new_part("a parameter")]
@@ -182,12 +182,12 @@ class _Reader(Expressions):
         self.take()
         return Procedure(name.text, names_of(parts, "a parameter"), items, recursive, name.span)
 
-    def call(self, token: Token) -> ModelStatement:
+    def call(self, token: Token) -> Item:
         name = self.expect("name", "the name of a procedure")
         applied = self._call_of(name)
         if self.take_if("as"):
             self.expect("name", "a name")
-        return CallStatement(name.text, applied, name.span)
+        return Call(name.text, applied, name.span)
 
     def _call_of(self, name: Token) -> Expression:
         """The argument of a call: read as that of a function is."""
@@ -200,7 +200,7 @@ class _Reader(Expressions):
             return applied.operands[1]
         raise fail(name.span, f"expected the arguments of '{name.text}', as in 'call {name.text}(po)'")
 
-    def forall(self, token: Token) -> ModelStatement:
+    def forall(self, token: Token) -> Item:
         name = self.new_name("a name")
         self.expect_op("in")
         over = self.expression()
@@ -209,12 +209,12 @@ class _Reader(Expressions):
         self.take()
         return Forall(name.text, over, items, name.span)
 
-    def with_(self, token: Token) -> ModelStatement:
+    def with_(self, token: Token) -> Item:
         name = self.new_name("a name")
         self.expect_op("from")
         return With(name.text, self.expression(), name.span)
 
-    def match(self, token: Token) -> ModelStatement:
+    def match(self, token: Token) -> Item:
         subject = self.expression()
         self.expect_op("with")
         self.take_if("||")
@@ -230,7 +230,7 @@ class _Reader(Expressions):
         check_clauses(token, clauses)
         return Match(subject, tuple(clauses), token.span)
 
-    def if_(self, token: Token) -> ModelStatement:
+    def if_(self, token: Token) -> Item:
         self.take_if("variant")
         option = quoted(self.expect("string", "an option in quotes"))
         then = self.items(token, "else", "end")
@@ -239,11 +239,11 @@ class _Reader(Expressions):
             self.take()
         return If(option, then, otherwise, token.span)
 
-    def debug(self, token: Token) -> ModelStatement:
+    def debug(self, token: Token) -> Item:
         self.expression()
         return Debug(token.span)
 
-    def declared(self, token: Token) -> ModelStatement:
+    def declared(self, token: Token) -> Item:
         """What a bell file says of instructions: models are evaluated without it."""
         self.new_name("a name")
         self.expect_op("[")
@@ -272,14 +272,14 @@ _STATEMENTS = {
 }
 
 __all__ = [
-    "AxiomStatement",
+    "AxiomItem",
     "Binding",
     "Diagnostic",
     "Expression",
-    "IncludeStatement",
+    "Include",
     "InputError",
+    "Item",
     "Let",
-    "ModelStatement",
     "read",
     "read_expression",
 ]

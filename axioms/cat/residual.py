@@ -17,16 +17,16 @@ from axioms.cat.expand import Evaluator, matching, parameters, placed
 from axioms.cat.nodes import RELATION, SET, Node
 from axioms.cat.primitives import PRIMITIVES, simple
 from axioms.cat.syntax import (
-    AxiomStatement,
+    AxiomItem,
     Binders,
     Binding,
-    CallStatement,
+    Call,
     Expression,
     Forall,
     If,
+    Item,
     Let,
     Match,
-    ModelStatement,
     Procedure,
     With,
 )
@@ -69,7 +69,7 @@ _MOST_ORDERS = 50_000
 class Unit(NamedTuple):
     """A statement, and where it stands. `number` is that of the choice that a `with` makes."""
 
-    item: ModelStatement
+    item: Item
     env: Env
     number: int
 
@@ -110,7 +110,7 @@ class Residual:
     @property
     def name(self) -> str:
         """What the tests among them are called."""
-        found = [u.item.name for u in self.units if isinstance(u.item, AxiomStatement) and u.item.name]
+        found = [u.item.name for u in self.units if isinstance(u.item, AxiomItem) and u.item.name]
         return found[0] if len(found) == 1 else "what the model asks of each execution"
 
     def answers(self, facts: ExecutionFacts) -> Iterator[CarriedOut]:
@@ -131,27 +131,27 @@ class Residual:
         return found
 
 
-def _forbids(item: ModelStatement) -> bool:
-    if isinstance(item, AxiomStatement):
+def _forbids(item: Item) -> bool:
+    if isinstance(item, AxiomItem):
         return not item.flag and not item.demanded
     return (
         isinstance(item, With)
         or (isinstance(item, Forall) and any(_forbids(i) for i in item.items))
-        or isinstance(item, CallStatement)
+        or isinstance(item, Call)
     )
 
 
-def _raises(item: ModelStatement) -> bool:
-    if isinstance(item, AxiomStatement):
+def _raises(item: Item) -> bool:
+    if isinstance(item, AxiomItem):
         return item.flag or item.demanded
-    return isinstance(item, CallStatement) or (isinstance(item, Forall) and any(_raises(i) for i in item.items))
+    return isinstance(item, Call) or (isinstance(item, Forall) and any(_raises(i) for i in item.items))
 
 
-def _undefines(item: ModelStatement) -> bool:
+def _undefines(item: Item) -> bool:
     """Whether a statement may tell of what makes programs undefined; the name of a flag says that."""
-    if isinstance(item, AxiomStatement):
+    if isinstance(item, AxiomItem):
         return item.demanded or (item.flag and item.name in _UNDEFINED)
-    return isinstance(item, CallStatement) or (isinstance(item, Forall) and any(_undefines(i) for i in item.items))
+    return isinstance(item, Call) or (isinstance(item, Forall) and any(_undefines(i) for i in item.items))
 
 
 class OneExecution(Evaluator):
@@ -217,16 +217,16 @@ class OneExecution(Evaluator):
 
     # Statements. `frame` holds the environment, which definitions replace.
 
-    def _items(self, items: Sequence[ModelStatement], frame: list[Env]) -> Iterator[None]:
+    def _items(self, items: Sequence[Item], frame: list[Env]) -> Iterator[None]:
         if not items:
             yield
             return
         for _ in self._item(items[0], frame):
             yield from self._items(items[1:], list(frame))
 
-    def _item(self, item: ModelStatement, frame: list[Env]) -> Iterator[None]:
+    def _item(self, item: Item, frame: list[Env]) -> Iterator[None]:
         env = frame[0]
-        if isinstance(item, AxiomStatement):
+        if isinstance(item, AxiomItem):
             if self._test(item, env):
                 yield
         elif isinstance(item, Forall):
@@ -235,7 +235,7 @@ class OneExecution(Evaluator):
             for value in self.members(item.source, env):
                 frame[0] = env.with_({item.name: value})
                 yield
-        elif isinstance(item, CallStatement):
+        elif isinstance(item, Call):
             routine = self.compiler.meaning(item.name, env)
             if not isinstance(routine, Routine):
                 raise placed(fail(item.span, f"'{item.name}' is no procedure"), env)
@@ -276,7 +276,7 @@ class OneExecution(Evaluator):
         for _ in self._items(item.items, [env.with_({item.name: values[0]})]):
             yield from self._forall(item, values[1:], env)
 
-    def _test(self, item: AxiomStatement, env: Env) -> bool:
+    def _test(self, item: AxiomItem, env: Env) -> bool:
         value = self.value(item.body, env)
         rows_ = self._related(value, item)
         on_it = [row & 1 << i for i, row in enumerate(rows_)]
@@ -297,7 +297,7 @@ class OneExecution(Evaluator):
             self.flags[name] = [a | b for a, b in zip(before, told, strict=True)]
         return True
 
-    def _related(self, value: CatValue, item: AxiomStatement) -> Rows:
+    def _related(self, value: CatValue, item: AxiomItem) -> Rows:
         """What a test is about, as rows; a relation between sets is one between their numbers."""
         if isinstance(value, ClassRelation):
             numbers = {c: i for i, c in enumerate(dict.fromkeys(c for pair in value.pairs for c in pair))}

@@ -17,25 +17,25 @@ from axioms.cat.nodes import RELATION, SET, Node, signed
 from axioms.cat.reader import read
 from axioms.cat.residual import Residual, Unit
 from axioms.cat.syntax import (
-    AxiomStatement as Test,
+    AxiomItem as Test,
 )
 from axioms.cat.syntax import (
     Binding,
-    CallStatement,
+    Call,
     Debug,
     Enum,
     Expression,
     Forall,
     If,
+    Item,
     Let,
     Match,
-    ModelStatement,
     Procedure,
     Show,
     With,
 )
 from axioms.cat.syntax import (
-    IncludeStatement as Included,
+    Include as Included,
 )
 from axioms.cat.values import (
     EMPTY,
@@ -145,19 +145,19 @@ class ModelCompiler(ExpressionCompiler):
             self.model.residual = Residual(self, self.units)
         return self.model
 
-    def execute(self, item: ModelStatement, frame: CallFrame) -> None:
+    def execute(self, item: Item, frame: CallFrame) -> None:
         """Compiles a statement."""
         try:
             _STATEMENTS[type(item)](self, item, frame)
         except InputError as error:
             raise placed(error, frame.env) from None
 
-    def run(self, items: Sequence[ModelStatement], frame: CallFrame) -> None:
+    def run(self, items: Sequence[Item], frame: CallFrame) -> None:
         """Compiles statements one after another."""
         for item in items:
             self.execute(item, frame)
 
-    def keep(self, item: ModelStatement, frame: CallFrame, number: int = 0) -> None:
+    def keep(self, item: Item, frame: CallFrame, number: int = 0) -> None:
         """Leaves a statement to be asked of each execution."""
         self.note_orders(item, frame.env)
         self.units.append(Unit(item, frame.env, number))
@@ -237,7 +237,7 @@ class ModelCompiler(ExpressionCompiler):
 
     # Statements.
 
-    def call(self, item: CallStatement, frame: CallFrame) -> None:
+    def call(self, item: Call, frame: CallFrame) -> None:
         routine = self.meaning(item.name, frame.env)
         if isinstance(routine, FailedDefinition):
             raise routine.error
@@ -439,7 +439,7 @@ _STATEMENTS: dict[type, Any] = {
     Show: ModelCompiler.show,
     Enum: ModelCompiler.enum,
     Procedure: ModelCompiler.procedure,
-    CallStatement: ModelCompiler.call,
+    Call: ModelCompiler.call,
     Forall: ModelCompiler.forall,
     With: ModelCompiler.with_,
     Match: ModelCompiler.match,

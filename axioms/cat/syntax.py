@@ -36,7 +36,7 @@ class Clause(NamedTuple):
     kind: str
     names: Binders
     body: Expression | None
-    items: tuple[ModelStatement, ...] = ()
+    items: tuple[Item, ...] = ()
 
 
 class Binding(NamedTuple):
@@ -50,7 +50,7 @@ class Binding(NamedTuple):
     parts: Binders = ()
 
 
-class AxiomStatement(NamedTuple):
+class AxiomItem(NamedTuple):
     """`kind` is acyclic, irreflexive or empty. A `flag` forbids nothing: it tells of executions; `demanded` ones
     (`undefined_unless`) tell of executions that break them."""
 
@@ -67,10 +67,10 @@ class AxiomStatement(NamedTuple):
 class Let(NamedTuple):
     bindings: tuple[Binding, ...]
     recursive: bool
-    when: AxiomStatement | None = None
+    when: AxiomItem | None = None
 
 
-class IncludeStatement(NamedTuple):
+class Include(NamedTuple):
     path: str
     span: Span
 
@@ -92,12 +92,12 @@ class Enum(NamedTuple):
 class Procedure(NamedTuple):
     name: str
     parameters: Binders
-    items: tuple[ModelStatement, ...]
+    items: tuple[Item, ...]
     recursive: bool
     span: Span
 
 
-class CallStatement(NamedTuple):
+class Call(NamedTuple):
     name: str
     argument: Expression
     span: Span
@@ -106,7 +106,7 @@ class CallStatement(NamedTuple):
 class Forall(NamedTuple):
     name: str
     over: Expression
-    items: tuple[ModelStatement, ...]
+    items: tuple[Item, ...]
     span: Span
 
 
@@ -124,8 +124,8 @@ class Match(NamedTuple):
 
 class If(NamedTuple):
     option: str
-    then: tuple[ModelStatement, ...]
-    otherwise: tuple[ModelStatement, ...]
+    then: tuple[Item, ...]
+    otherwise: tuple[Item, ...]
     span: Span
 
 
@@ -135,36 +135,23 @@ class Debug(NamedTuple):
     span: Span
 
 
-ModelStatement = (
-    Let
-    | AxiomStatement
-    | IncludeStatement
-    | Show
-    | Enum
-    | Procedure
-    | CallStatement
-    | Forall
-    | With
-    | Match
-    | If
-    | Debug
-)
+Item = Let | AxiomItem | Include | Show | Enum | Procedure | Call | Forall | With | Match | If | Debug
 
 __all__ = [
-    "AxiomStatement",
+    "AxiomItem",
     "Binders",
     "Binding",
-    "CallStatement",
+    "Call",
     "Clause",
     "Debug",
     "Enum",
     "Expression",
     "Forall",
     "If",
-    "IncludeStatement",
+    "Include",
+    "Item",
     "Let",
     "Match",
-    "ModelStatement",
     "Procedure",
     "Show",
     "With",

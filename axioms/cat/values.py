@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from axioms.cat.nodes import Node
-from axioms.cat.syntax import Binders, Binding, Expression, ModelStatement
+from axioms.cat.syntax import Binders, Binding, Expression, Item
 from ptxcore.diagnostics import InputError, Span
 
 
@@ -94,7 +94,7 @@ class Closure:
 class Routine:
     """A procedure of the model."""
 
-    def __init__(self, name: str, names: Binders, items: tuple[ModelStatement, ...], env: Env) -> None:
+    def __init__(self, name: str, names: Binders, items: tuple[Item, ...], env: Env) -> None:
         self.name, self.names, self.items, self.env = name, names, items, env
 
 

@@ -36,7 +36,7 @@ from ptxcore.syntax.tree import Instruction
 
 #: Definitions that are shown as one edge; what they consist of is told beside it.
 _SHOWN = ("sync", "sync-some", "sc", "bars", "proxy-sync")
-#: Base relations that are edges of a story; others only say which pairs count.
+#: Base relations that are edges of a linearisation; others only say which pairs count.
 _EDGES = frozenset(
     {
         "po",

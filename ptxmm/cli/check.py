@@ -417,7 +417,7 @@ class _Run:
         outcome = outcome._replace(findings=tuple(found))
         self._status.add(found)
         if result.verdict == "error":
-            sys.stdout.flush()  # so that both streams tell the story in the same order
+            sys.stdout.flush()  # so that both streams come in the same order
             sys.stderr.write((result.error or "error") + "\n")
         elif self._options.format == "herd":  # whose lines have no room for it
             for note in [*found, *(n for n in assumptions(result) if all(f.kind != n.kind for f in found))]:

@@ -1,4 +1,4 @@
-"""What of an execution a picture shows, before anything is laid out: less than there is, and the same story.
+"""What of an execution a picture shows, before anything is laid out: less than there is, and the same things happen.
 
 - starts and ends of kernels give way to the edges that lead through them; so do the fences that completions imply;
 - of many threads, those that matter most are drawn, and the title says how many they are of;

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from axioms.witness.result import Decision
 from ptxcore.values.terms import Value
 from ptxmm.answers import Coverage, settle
-from ptxmm.judging import judge, judge_races, judge_stalls, tell_story
+from ptxmm.judging import judge, judge_races, judge_stalls, tell_linearisation
 from ptxmm.kernels.question import SAFE, KernelQuestion
 from ptxmm.kernels.test import Check
 from ptxmm.result import ASSERTIONS, Checked
 from ptxmm.words import checks as words
-from ptxmm.words.story import Story
+from ptxmm.words.linearisation import LinearisationWords
 
 JudgeCheck = Callable[[KernelQuestion, Decision, Check, Checked], None]
 
@@ -31,7 +31,7 @@ def _judge_all(question: KernelQuestion, decision: Decision, check: Check, check
     if bad is not None:
         checked.state = shown.states[bad]
         checked.message = words.broken(checked, checked.state)
-        tell_story(question, Story(shown.witnesses[bad], question.cast), checked)
+        tell_linearisation(question, LinearisationWords(shown.witnesses[bad], question.cast), checked)
 
 
 def _judge_some(question: KernelQuestion, decision: Decision, check: Check, checked: Checked) -> None:
@@ -46,7 +46,7 @@ def _judge_some(question: KernelQuestion, decision: Decision, check: Check, chec
     judge(question, decision, checked, shown=found, existential=True)
     if checked.holds is False and decision.states:
         checked.message = words.unsatisfied(checked)
-        checked.story = [words.state_of(state) for state in decision.states[:10]]
+        checked.linearisation = [words.state_of(state) for state in decision.states[:10]]
 
 
 def asked_for_itself(question: KernelQuestion, decision: Decision, check: Check) -> Decision | None:

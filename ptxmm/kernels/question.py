@@ -22,7 +22,7 @@ from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 from ptxmm.result import Spot
-from ptxmm.words.story import Cast
+from ptxmm.words.linearisation import Cast
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model

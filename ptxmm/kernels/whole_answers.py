@@ -72,7 +72,7 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns) -> None:
             shown = states[0] if state is None else state
             _answer(checked, check, truth(test, check, shown), declared.state(shown))
             if checked.holds is False and state is not None:
-                checked.story = contents.begins(state)
+                checked.linearisation = contents.begins(state)
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
     if result.verdict == "undecided":
         result.error = next(c.message for c in result.checks if c.holds is None)
@@ -125,7 +125,7 @@ def _answer(checked: Checked, check: Check, holds: bool, state: FinalValues) -> 
     if check.kind in ("forall", "never"):
         checked.state, checked.message = state, words.broken(checked, state)
     elif check.kind == "exists":
-        checked.message, checked.story = words.unsatisfied(checked), [words.state_of(state)]
+        checked.message, checked.linearisation = words.unsatisfied(checked), [words.state_of(state)]
     elif check.kind == "race_free":
         checked.message = words.raceless(checked)
     else:

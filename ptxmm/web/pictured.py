@@ -1,4 +1,4 @@
-"""One execution of a test: its picture and its story."""
+"""One execution of a test: its picture and its linearisation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ptxmm.result import Spot, Witness, out_of_time
 from ptxmm.web import limits, told
 from ptxmm.web.asked import YOURS, PageRequest
 from ptxmm.web.deciding import Decided, decided
-from ptxmm.words.story import Cast, Story
+from ptxmm.words.linearisation import Cast, LinearisationWords
 
 if TYPE_CHECKING:
     from axioms.witness.execution import Execution
@@ -52,7 +52,7 @@ def picture(asked: PageRequest, seconds: float) -> dict[str, Any]:
         "satisfies": _satisfies(result, asked.execution, witness),
         "verdict": result.verdict,
         "relations": _relations(shown.execution),
-        **_story(shown.execution, asked.path, str(asked.execution).partition("-")[0]),
+        **_linearisation(shown.execution, asked.path, str(asked.execution).partition("-")[0]),
     }
 
 
@@ -164,15 +164,15 @@ def _defined(model: Any) -> Iterator[str]:
     yield from (name for name, base in BASE.items() if base.kind == "relation" and name not in model.hidden)
 
 
-def _story(execution: Execution, path: str, what: str) -> dict[str, Any]:
+def _linearisation(execution: Execution, path: str, what: str) -> dict[str, Any]:
     """What happens, a line for each step, with the events and the edges that it is about; and the reasons: of a `race` why
     nothing orders the two, of another execution why it may be as it is. Of a forbidden one (`why`) the verdict says it."""
     cast = Cast(lambda thread: execution.threads[thread][0], lambda event: Spot(path, event.line or 0))
-    story = Story(execution, cast)
+    linearisation = LinearisationWords(execution, cast)
     names = told.names_of(execution)
-    race = story.racing() if what == "race" else None
-    reasons = [] if what == "why" else [race] if race else story.explanations()
-    steps = story.steps_for(reasons)
+    race = linearisation.racing() if what == "race" else None
+    reasons = [] if what == "why" else [race] if race else linearisation.explanations()
+    steps = linearisation.steps_for(reasons)
 
     def line(text: str, events: tuple[int, ...], edges: list[tuple[str, int, int]]) -> dict[str, Any]:
         return {
@@ -182,9 +182,10 @@ def _story(execution: Execution, path: str, what: str) -> dict[str, Any]:
         }
 
     lines = [
-        line(text, events, story.sources(events)) for text, events in zip(steps.lines, steps.events, strict=False)
+        line(text, events, linearisation.sources(events))
+        for text, events in zip(steps.lines, steps.events, strict=False)
     ] + [line(text, (), []) for text in steps.lines[len(steps.events) :]]
-    why = [line(r.text, r.involved, story.communications(r.involved)) for r in reasons]
+    why = [line(r.text, r.involved, linearisation.communications(r.involved)) for r in reasons]
     if what == "wait":  # who waits, the verdict says; that nothing else is strange is of no interest beside it
         why = [reason for reason in why if reason["events"]]
     lines, why = lines[: limits.MOST_LINES], why[: limits.MOST_LINES]

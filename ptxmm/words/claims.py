@@ -14,7 +14,7 @@ from axioms.witness.execution import ExecutedEvent
 
 
 class ThreadNames(Protocol):
-    """Who is who: see `ptxmm.words.story.Cast`."""
+    """Who is who: see `ptxmm.words.linearisation.Cast`."""
 
     @property
     def name(self) -> Callable[[int], str]: ...

@@ -16,7 +16,7 @@ from axioms.sat.values import TooManyValues
 from axioms.witness.stalls import Stall
 from ptxmm.api import model_named
 from ptxmm.kernels.check import KernelQuestion
-from ptxmm.words.story import Story
+from ptxmm.words.linearisation import LinearisationWords
 
 HEAD = """.version 9.0
 .target sm_90
@@ -85,7 +85,7 @@ def compare(seed: int, runs: int) -> tuple[bool, bool, bool]:
         answers[kind] = stall if isinstance(stall, Stall) else None
         assert answers[kind] is not None or kind not in seen, f"seed {seed}: runs end with {sorted(seen)}"
     stall = answers["deadlock"]
-    if stall is not None and "trap" not in seen and not list(Story(stall.execution, question.cast).stale):
+    if stall is not None and "trap" not in seen and not list(LinearisationWords(stall.execution, question.cast).stale):
         more = seen or {found for _, found in machine.results(50 * runs) if isinstance(found, str)}
         return bool(seen), True, not more
     return bool(seen), stall is not None, False

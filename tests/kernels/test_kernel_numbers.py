@@ -62,5 +62,5 @@ def test_reports_of_kernels_show_them() -> None:
     assert result.states == [{"x[0]": 0xBF000000, "y[1]": -7}]
     (check,) = result.checks
     assert check.message == "forall x[0] == 1.0 && y[1] == 0 does not hold: x[0] = -0.5, y[1] = -7"
-    assert [line.split("  ")[-1].strip() for line in check.story[:2]] == ["x = -0.5", "y[1] = -7"]
+    assert [line.split("  ")[-1].strip() for line in check.linearisation[:2]] == ["x = -0.5", "y[1] = -7"]
     assert "final state: x[0] = -0.5, y[1] = -7" in result.witnesses[0].svg()

@@ -35,7 +35,7 @@ from ptxmm.kernels.toml import read
 from ptxmm.pipeline import build
 from ptxmm.result import Spot
 from ptxmm.words.claims import ClaimWords
-from ptxmm.words.story import Cast, Story
+from ptxmm.words.linearisation import Cast, LinearisationWords
 from ptxmm.words.why import Telling
 
 LIBRARY = Path(__file__).resolve().parents[3] / "litmus" / "library"
@@ -72,15 +72,15 @@ class Compared:
         """An allowed outcome: whatever is said of it."""
         account = Account(execution)
         again = Again(execution, account.ground, text, shipped)
-        story = Story(execution, CAST)
+        linearisation = LinearisationWords(execution, CAST)
         words = ClaimWords(account.ground, CAST)
         reasons = account.reasons()
         for reason in reasons:
             for claim in (*reason.all(), *(c for _, c in reason.culprits)):
                 self.claim(again, claim, name)
         told = [words.told(reason).text for reason in reasons]
-        printed = story.told()
-        if printed[len(printed) - len(told) :] != told or story.reasons() != told:
+        printed = linearisation.told()
+        if printed[len(printed) - len(told) :] != told or linearisation.reasons() != told:
             self.wrong.append((name, "what is printed is not what was claimed", told))
         self.order(again, account, name)
         self.outcomes += 1

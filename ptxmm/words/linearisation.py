@@ -48,7 +48,7 @@ class Cast:
         return where_of(spot.line if spot else 0, self.source(event))
 
 
-class Story:
+class LinearisationWords:
     """One execution, and what there is to say of it."""
 
     def __init__(self, execution: Execution, cast: Cast) -> None:

@@ -16,20 +16,7 @@ from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.expand import Evaluator, matching, parameters, placed
 from axioms.cat.nodes import RELATION, SET, Node
 from axioms.cat.primitives import PRIMITIVES, simple
-from axioms.cat.syntax import (
-    AxiomItem,
-    Binders,
-    Binding,
-    Call,
-    Expression,
-    Forall,
-    If,
-    Item,
-    Let,
-    Match,
-    Procedure,
-    With,
-)
+from axioms.cat.syntax import Binders, Binding, Call, Expression, Forall, If, Item, Let, Match, Procedure, Stated, With
 from axioms.cat.values import (
     EMPTY,
     CatEvent,
@@ -110,7 +97,7 @@ class Residual:
     @property
     def name(self) -> str:
         """What the tests among them are called."""
-        found = [u.item.name for u in self.units if isinstance(u.item, AxiomItem) and u.item.name]
+        found = [u.item.name for u in self.units if isinstance(u.item, Stated) and u.item.name]
         return found[0] if len(found) == 1 else "what the model asks of each execution"
 
     def answers(self, facts: ExecutionFacts) -> Iterator[CarriedOut]:
@@ -132,7 +119,7 @@ class Residual:
 
 
 def _forbids(item: Item) -> bool:
-    if isinstance(item, AxiomItem):
+    if isinstance(item, Stated):
         return not item.flag and not item.demanded
     return (
         isinstance(item, With)
@@ -142,14 +129,14 @@ def _forbids(item: Item) -> bool:
 
 
 def _raises(item: Item) -> bool:
-    if isinstance(item, AxiomItem):
+    if isinstance(item, Stated):
         return item.flag or item.demanded
     return isinstance(item, Call) or (isinstance(item, Forall) and any(_raises(i) for i in item.items))
 
 
 def _undefines(item: Item) -> bool:
     """Whether a statement may tell of what makes programs undefined; the name of a flag says that."""
-    if isinstance(item, AxiomItem):
+    if isinstance(item, Stated):
         return item.demanded or (item.flag and item.name in _UNDEFINED)
     return isinstance(item, Call) or (isinstance(item, Forall) and any(_undefines(i) for i in item.items))
 
@@ -226,7 +213,7 @@ class OneExecution(Evaluator):
 
     def _item(self, item: Item, frame: list[Env]) -> Iterator[None]:
         env = frame[0]
-        if isinstance(item, AxiomItem):
+        if isinstance(item, Stated):
             if self._test(item, env):
                 yield
         elif isinstance(item, Forall):
@@ -276,7 +263,7 @@ class OneExecution(Evaluator):
         for _ in self._items(item.items, [env.with_({item.name: values[0]})]):
             yield from self._forall(item, values[1:], env)
 
-    def _test(self, item: AxiomItem, env: Env) -> bool:
+    def _test(self, item: Stated, env: Env) -> bool:
         value = self.value(item.body, env)
         rows_ = self._related(value, item)
         on_it = [row & 1 << i for i, row in enumerate(rows_)]
@@ -297,7 +284,7 @@ class OneExecution(Evaluator):
             self.flags[name] = [a | b for a, b in zip(before, told, strict=True)]
         return True
 
-    def _related(self, value: CatValue, item: AxiomItem) -> Rows:
+    def _related(self, value: CatValue, item: Stated) -> Rows:
         """What a test is about, as rows; a relation between sets is one between their numbers."""
         if isinstance(value, ClassRelation):
             numbers = {c: i for i, c in enumerate(dict.fromkeys(c for pair in value.pairs for c in pair))}

@@ -17,9 +17,6 @@ from axioms.cat.nodes import RELATION, SET, Node, signed
 from axioms.cat.reader import read
 from axioms.cat.residual import Residual, Unit
 from axioms.cat.syntax import (
-    AxiomItem as Test,
-)
-from axioms.cat.syntax import (
     Binding,
     Call,
     Debug,
@@ -36,6 +33,9 @@ from axioms.cat.syntax import (
 )
 from axioms.cat.syntax import (
     Include as Included,
+)
+from axioms.cat.syntax import (
+    Stated as Test,
 )
 from axioms.cat.values import (
     EMPTY,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 import shutil
 import subprocess
+from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from axioms.witness.execution import Execution
@@ -89,8 +91,9 @@ def write(picture: PictureLayout) -> str:
     _frames(graph, picture)
     _ranks(graph, picture)
     name = {half.event: _name(box) for box in picture.boxes for half in box.halves}
+    degree = Counter(end for edge in picture.edges if edge.label for end in (edge.bundle.source, edge.bundle.target))
     for edge in picture.edges:
-        _edge(graph, name, edge)
+        _edge(graph, name, edge, degree)
     return str(graph.source)
 
 
@@ -175,13 +178,20 @@ def _node(graph: graphviz.Digraph, box: PictureBox) -> None:
     graph.node(_name(box), _quoted(lines), fillcolor=fill, color=border, fontcolor=INK, style=style)
 
 
-def _edge(graph: graphviz.Digraph, name: dict[int, str], edge: DrawnEdge) -> None:
+def _edge(graph: graphviz.Digraph, name: dict[int, str], edge: DrawnEdge, degree: Mapping[int, int]) -> None:
+    """One edge. Its label stands at the end where fewer others are: edges cross in the middle, where `dot` draws one label over
+    another, and it makes no room for labels of edges that move nothing."""
     style = style_of(edge.bundle.relations[0])
+    source, target = edge.bundle.source, edge.bundle.target
+    end = "taillabel" if degree[source] < degree[target] else "headlabel"
+    end = "xlabel" if edge.bundle.mutual else end  # between two neighbours, which nothing crosses
     marks = [style_of(mark).colour for mark in edge.bundle.relations[1:] if mark in MARKS]
     graph.edge(
-        name[edge.bundle.source],
-        name[edge.bundle.target],
-        xlabel=_quoted([edge.label]),  # `dot` 2.43 fails on labels between nodes of one row
+        name[source],
+        name[target],
+        **{end: _quoted([edge.label])},
+        labeldistance="2.2",
+        labelangle="-28",
         color=":".join([style.colour, *marks]),
         fontcolor=style.colour,
         penwidth=f"{style.width:.1f}",

@@ -14,6 +14,7 @@ from executions import executions, message_passing, three_in_two_ctas
 from hypothesis import HealthCheck, given, settings
 from waiting import Clock
 
+import ptxmm
 from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, KERNEL_EVENT, READ, WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import Placement
@@ -30,6 +31,8 @@ from ptxmm.graphs.style import MARKS
 from ptxmm.graphs.svg import svg
 from ptxmm.result import Witness
 
+ROOT = Path(__file__).resolve().parents[3]
+PATIENCE = 600
 SVG = "{http://www.w3.org/2000/svg}"
 some_pictures = settings(max_examples=drawn(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -120,6 +123,37 @@ def test_text_means_nothing_to_the_dot_program() -> None:
     event = ExecutedEvent(0, 0, FENCE_EVENT, text, line=5)
     shown = ElementTree.fromstring(dot_svg(replace(message_passing(), events=(event,), relations={})))
     assert text in "\n".join(shown.itertext()).replace("\xa0", " ")
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no 'dot' program")
+def test_no_line_of_message_passing_goes_through_the_label_of_another_in_dot() -> None:
+    """The two lines of `rf` cross where both have their middles."""
+    test = ptxmm.load(ROOT / "litmus/library/message-passing/MP.litmus")
+    seen = [w for w in ptxmm.check(test, timeout=PATIENCE).witnesses if set(w.state.values()) == {1}]
+    root = ElementTree.fromstring(dot_svg(seen[0].execution))
+    edges = [group for group in root.iter(SVG + "g") if group.get("class") == "edge"]
+    lines = [[point for path in edge.iter(SVG + "path") for point in along(path.get("d", ""))] for edge in edges]
+    labels = [
+        (number, Rect(float(text.get("x", 0)) - 6, float(text.get("y", 0)) - 7, 12, 7))
+        for number, edge in enumerate(edges)
+        for text in edge.iter(SVG + "text")
+    ]
+    assert len(labels) == 4
+    for number, label in labels:
+        for other, line in enumerate(lines):
+            crossed = any(segment_meets(a, b, label) for a, b in pairwise(line))
+            assert other == number or not crossed, (label, other)
+
+
+def along(path: str) -> list[Point]:
+    """Points along the curves of a path."""
+    ends = [Point(*map(float, pair.split(","))) for pair in path.replace("M", "").replace("C", " ").split()]
+    return [
+        Point(*(sum(w * c for w, c in zip(weights, axis, strict=True)) for axis in zip(*ends[i : i + 4], strict=True)))
+        for i in range(0, len(ends) - 3, 3)
+        for s in (n / 40 for n in range(41))
+        for weights in [((1 - s) ** 3, 3 * s * (1 - s) ** 2, 3 * s**2 * (1 - s), s**3)]
+    ]
 
 
 def test_without_the_dot_program_its_engine_is_refused(

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from ptxcore.machine.run.grid import Launch
+from ptxcore.machine.run.grid import GridLaunch
 from ptxcore.machine.run.launch import Device, load
 from ptxcore.machine.run.special import Triple
 from ptxcore.machine.vector.launch import run
@@ -156,15 +156,15 @@ WRITE:
 )
 
 #: Runs a launch that is prepared.
-Machine = Callable[[Device, Launch], None]
+Machine = Callable[[Device, GridLaunch], None]
 
 
-def single(device: Device, launch: Launch) -> None:
+def single(device: Device, launch: GridLaunch) -> None:
     """Thread by thread."""
     launch.run()
 
 
-def together(device: Device, launch: Launch) -> None:
+def together(device: Device, launch: GridLaunch) -> None:
     """By arrays."""
     assert run(device, launch), "does not fit"
 

@@ -27,7 +27,7 @@ import ptxmm  # noqa: E402
 from axioms.witness.execution import Execution  # noqa: E402
 from litmus.formats import find  # noqa: E402
 from ptxmm.graphs.dot import write  # noqa: E402
-from ptxmm.graphs.figure import Layout  # noqa: E402
+from ptxmm.graphs.figure import PictureLayout  # noqa: E402
 from ptxmm.graphs.geometry import Point, Rect, cubic_points, path_length, segment_meets, segments_cross  # noqa: E402
 from ptxmm.graphs.layout import layout  # noqa: E402
 from ptxmm.kernels.files import TESTS, expand  # noqa: E402
@@ -95,7 +95,7 @@ def _meets(line: Sequence[Point], box: Rect) -> bool:
     return any(segment_meets(a, b, box.grown(-1)) for a, b in pairwise(line))
 
 
-def ours(picture: Layout) -> Drawn:
+def ours(picture: PictureLayout) -> Drawn:
     """A picture of our layout."""
     number = {half.event: i for i, box in enumerate(picture.boxes) for half in box.halves}
     edges = list(picture.edges)

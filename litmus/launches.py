@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
-from litmus.test import Test, Thread
+from litmus.test import LitmusThread, Test
 from ptxcore.diagnostics import Diagnostic, InputError, nearest
 from ptxcore.syntax.tree import Immediate, Instruction, Name
 
@@ -65,7 +65,7 @@ def _commands(test: Test) -> Iterator[Diagnostic]:
     """Host threads name kernels and streams that exist, and launch kernels once and in an order that their streams allow."""
     kernels = {kernel.name: kernel for kernel in test.kernels}
     streams = {kernel.stream for kernel in test.kernels}
-    launcher: dict[str, tuple[Thread, int]] = {}
+    launcher: dict[str, tuple[LitmusThread, int]] = {}
     for thread in test.threads:
         for position, instruction in enumerate(thread.statements):
             if not isinstance(instruction, Instruction) or not thread.place.host:
@@ -87,7 +87,7 @@ def _commands(test: Test) -> Iterator[Diagnostic]:
     yield from _launch_order(test, launcher)
 
 
-def _launch_order(test: Test, launcher: dict[str, tuple[Thread, int]]) -> Iterator[Diagnostic]:
+def _launch_order(test: Test, launcher: dict[str, tuple[LitmusThread, int]]) -> Iterator[Diagnostic]:
     for number, kernel in enumerate(test.kernels):
         for earlier in test.kernels[:number]:
             if earlier.stream != kernel.stream and earlier.name not in kernel.after:

@@ -21,13 +21,13 @@ from litmus.test import (
     Condition,
     Implies,
     Literal,
+    LitmusThread,
     LocationTerm,
     Not,
     Or,
     Proposition,
     RegisterTerm,
     Test,
-    Thread,
 )
 from ptxcore.diagnostics import InputError
 from ptxcore.places import LEVELS, SCOPES
@@ -130,7 +130,7 @@ def _with(test: Test, thread: int, index: int, statements: tuple[AnyStatement, .
     return _with_threads(test, threads)
 
 
-def _with_threads(test: Test, threads: Sequence[Thread]) -> Test:
+def _with_threads(test: Test, threads: Sequence[LitmusThread]) -> Test:
     """The test with other threads of the same names, less what nobody uses any more."""
     used = {thread.name: frozenset(_words(thread)) for thread in threads}
     everywhere = frozenset().union(*used.values())
@@ -150,7 +150,7 @@ def _with_threads(test: Test, threads: Sequence[Thread]) -> Test:
     return replace(test, threads=tuple(threads), locations=locations, observed=observed)
 
 
-def _words(thread: Thread) -> Iterator[str]:
+def _words(thread: LitmusThread) -> Iterator[str]:
     """The names in a thread, registers without their %."""
     for statement in thread.statements:
         yield from _WORD.findall(print_statement(statement))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ptxcore.diagnostics import Span
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxcore.syntax.tree import NOWHERE, AnyStatement
 
 #: What may be asked of a test beside its condition, in the order in which it is written.
@@ -45,14 +45,14 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
+class LitmusThread:
     """`dialect` is `typed` or `short`. `registers` are the initial values that the init block gives, by name without `%`.
 
     `place` has unique numbers at each level (see `ptxcore.places`).
     """
 
     name: str  # P0, P1, ...
-    place: Place
+    place: Placement
     statements: tuple[AnyStatement, ...]
     dialect: str = "typed"
     registers: tuple[tuple[str, int | AddressOf], ...] = ()
@@ -155,7 +155,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class LaunchedKernel:
     """`kernel k1 = [P0,P1] stream 1 after k0`."""
 
     name: str
@@ -173,12 +173,12 @@ class Test:
     the file is a template of several."""
 
     name: str
-    threads: tuple[Thread, ...]
+    threads: tuple[LitmusThread, ...]
     locations: tuple[Location, ...] = ()
     condition: Condition = Condition()
     filter: Proposition | None = None
     observed: tuple[RegisterTerm | LocationTerm, ...] = ()
-    kernels: tuple[Kernel, ...] = ()
+    kernels: tuple[LaunchedKernel, ...] = ()
     meta: tuple[tuple[str, str], ...] = ()
     comments: tuple[str, ...] = ()
     path: str = field(default="<input>", compare=False)

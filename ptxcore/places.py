@@ -10,7 +10,7 @@ SCOPES = ("cta", "cluster", "gpu", "sys")
 LEVELS = ("warp", "cta", "cluster", "gpu")
 
 
-class Place(NamedTuple):
+class Placement(NamedTuple):
     """A thread's warp, CTA, cluster and GPU, each by a number that is unique in the whole test.
 
     Two threads share a level exactly when their numbers at that level are equal: CTA 0 of GPU 0 and CTA 0 of GPU 1 must
@@ -24,7 +24,7 @@ class Place(NamedTuple):
     host: bool = False
 
 
-def includes(scope: str, a: Place, b: Place) -> bool:
+def includes(scope: str, a: Placement, b: Placement) -> bool:
     """Whether `scope`, named by an operation of the thread at `a`, takes in the thread at `b`."""
     if scope == "sys" or a == b:
         return True

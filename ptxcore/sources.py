@@ -19,8 +19,8 @@ from typing import NamedTuple, ParamSpec, Protocol, TypeVar, cast
 PATIENCE = 60.0
 _BLOCK = 1 << 16
 
-Arguments = ParamSpec("Arguments")
-Found = TypeVar("Found", covariant=True)
+ArgumentsT = ParamSpec("ArgumentsT")
+FoundT = TypeVar("FoundT", covariant=True)
 
 
 class _Given(NamedTuple):
@@ -55,19 +55,19 @@ def _forget() -> None:
         forget()
 
 
-class Remembering(Protocol[Arguments, Found]):
+class Remembering(Protocol[ArgumentsT, FoundT]):
     """A function that remembers."""
 
-    def __call__(self, *arguments: Arguments.args, **named: Arguments.kwargs) -> Found: ...
+    def __call__(self, *arguments: ArgumentsT.args, **named: ArgumentsT.kwargs) -> FoundT: ...
 
 
-def remembered(most: int) -> Callable[[Callable[Arguments, Found]], Remembering[Arguments, Found]]:
+def remembered(most: int) -> Callable[[Callable[ArgumentsT, FoundT]], Remembering[ArgumentsT, FoundT]]:
     """`lru_cache` of `most` entries for a function that takes paths of files that inputs name."""
 
-    def of(function: Callable[Arguments, Found]) -> Remembering[Arguments, Found]:
+    def of(function: Callable[ArgumentsT, FoundT]) -> Remembering[ArgumentsT, FoundT]:
         kept = lru_cache(maxsize=most)(function)
         _remembered.append(kept.cache_clear)
-        return cast("Remembering[Arguments, Found]", kept)
+        return cast("Remembering[ArgumentsT, FoundT]", kept)
 
     return of
 

@@ -12,15 +12,15 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+ItemT = TypeVar("ItemT")
+AnswerT = TypeVar("AnswerT")
 
 #: Where a process can be copied safely.
 AVAILABLE = sys.platform == "linux"
 _BLOCK = 1 << 16
 
 
-def alone(task: Callable[[Item], Answer], item: Item, lost: Callable[[Item, str], Answer]) -> Answer:
+def alone(task: Callable[[ItemT], AnswerT], item: ItemT, lost: Callable[[ItemT, str], AnswerT]) -> AnswerT:
     """What `task` makes of `item`; `lost` gives the answer where the process dies, with the reason. Whatever is raised here
     (KeyboardInterrupt) kills the process first."""
     answers, answer = os.pipe()
@@ -48,7 +48,7 @@ def alone(task: Callable[[Item], Answer], item: Item, lost: Callable[[Item, str]
         os.close(answers)
         os.close(mine)
     try:
-        found: Answer = pickle.loads(told)
+        found: AnswerT = pickle.loads(told)
     except Exception:  # it died on the way
         from ptxmm.endings import how_ended
 
@@ -56,7 +56,7 @@ def alone(task: Callable[[Item], Answer], item: Item, lost: Callable[[Item, str]
     return found
 
 
-def _work(task: Callable[[Item], Answer], item: Item, answer: int, life: int) -> NoReturn:
+def _work(task: Callable[[ItemT], AnswerT], item: ItemT, answer: int, life: int) -> NoReturn:
     """The life of the process."""
     status = 1
     try:

@@ -56,7 +56,7 @@ class Coverage(Enum):
     OUT_OF_TIME = "out of time"
 
 
-class Answer(Enum):
+class CheckAnswer(Enum):
     """What becomes of one check, with what `Checked.holds` and `Checked.bounded` are then."""
 
     HOLDS = (True, False)
@@ -66,12 +66,12 @@ class Answer(Enum):
 
 
 #: For each coverage, what a universal and an existential claim answer that no execution has decided.
-UNSHOWN: dict[Coverage, tuple[Answer, Answer]] = {
-    Coverage.COMPLETE: (Answer.HOLDS, Answer.FAILS),
-    Coverage.PARTLY_CUT: (Answer.BOUNDED, Answer.UNDECIDED),
-    Coverage.ALL_CUT: (Answer.UNDECIDED, Answer.UNDECIDED),
-    Coverage.ABSENT: (Answer.FAILS, Answer.FAILS),
-    Coverage.OUT_OF_TIME: (Answer.UNDECIDED, Answer.UNDECIDED),
+UNSHOWN: dict[Coverage, tuple[CheckAnswer, CheckAnswer]] = {
+    Coverage.COMPLETE: (CheckAnswer.HOLDS, CheckAnswer.FAILS),
+    Coverage.PARTLY_CUT: (CheckAnswer.BOUNDED, CheckAnswer.UNDECIDED),
+    Coverage.ALL_CUT: (CheckAnswer.UNDECIDED, CheckAnswer.UNDECIDED),
+    Coverage.ABSENT: (CheckAnswer.FAILS, CheckAnswer.FAILS),
+    Coverage.OUT_OF_TIME: (CheckAnswer.UNDECIDED, CheckAnswer.UNDECIDED),
 }
 #: What is said of a check that was not decided since the time ran out.
 OUT_OF_TIME = "out of time"
@@ -87,10 +87,10 @@ REASONS = {
 }
 
 
-def answer(coverage: Coverage, *, shown: bool, existential: bool) -> Answer:
+def answer(coverage: Coverage, *, shown: bool, existential: bool) -> CheckAnswer:
     """What a claim answers; `shown`: an execution was found that decides it."""
     if shown:
-        return Answer.HOLDS if existential else Answer.FAILS
+        return CheckAnswer.HOLDS if existential else CheckAnswer.FAILS
     return UNSHOWN[coverage][existential]
 
 
@@ -127,7 +127,11 @@ def own_verdict_of(checks: Sequence[Checked]) -> str:
 def verdict_of(checks: Iterable[Checked]) -> str:
     """The verdict of a test whose meaning is defined: that of its worst check."""
     answers = [(c.holds, c.bounded) for c in checks]
-    for verdict, worst in (("no", Answer.FAILS), ("undecided", Answer.UNDECIDED), ("bounded", Answer.BOUNDED)):
+    for verdict, worst in (
+        ("no", CheckAnswer.FAILS),
+        ("undecided", CheckAnswer.UNDECIDED),
+        ("bounded", CheckAnswer.BOUNDED),
+    ):
         if worst.value in answers:
             return verdict
     return "ok"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from axioms.cat.model import Model
     from litmus.test import Test
-    from ptxmm.kernels.asked import Asked, LaunchWords
+    from ptxmm.kernels.asked import AskedKernel, LaunchWords
     from ptxmm.kernels.files import Variant
     from ptxmm.kernels.test import KernelTest
     from ptxmm.result import Result, Witness
@@ -41,7 +41,7 @@ def load(path: str | PathLike[str]) -> Test | KernelTest:
     return read(text_of(path), str(path)) if variant is None else load_variant(variant)
 
 
-def load_variant(variant: Variant | Asked) -> Test | KernelTest:
+def load_variant(variant: Variant | AskedKernel) -> Test | KernelTest:
     """Reads one test of a kernel test file, or of a template, where an empty name is the only one that there is; or makes
     one as it was asked for."""
     from ptxmm.kernels.files import Variant, of_kernels, tests_of
@@ -168,9 +168,9 @@ def check(
         test = _kernel(test, launch, list(asked))
     if isinstance(test, Test):
         from ptxmm import litmus_check
-        from ptxmm.result import How
+        from ptxmm.result import HowDecided
 
-        how = How(
+        how = HowDecided(
             unroll, timeout, engine, backend, all_registers, options, explain, witnesses, why, tuple(asked), progress, resident,
             name,
         )  # fmt: skip
@@ -232,7 +232,7 @@ def executions(
     """
     from litmus.test import Test
     from ptxmm.listing import executions as found
-    from ptxmm.result import How
+    from ptxmm.result import HowDecided
 
     _check_options(unroll, timeout, engine, backend)
     if not isinstance(test, Test):
@@ -240,7 +240,7 @@ def executions(
             f"executions are those of a litmus test that load or parse has read, not of {type(test).__name__}"
         )
     loaded, chosen = _taken(model, frozenset(options))
-    return found(test, loaded, How(unroll, timeout, engine, backend, all_registers, chosen))
+    return found(test, loaded, HowDecided(unroll, timeout, engine, backend, all_registers, chosen))
 
 
 def _taken(model: str | Model, options: frozenset[str]) -> tuple[Model, frozenset[str]]:

@@ -21,7 +21,7 @@ from ptxmm.writing import write_whole
 
 _VERSION = 1
 _LONGEST = 64 << 20  # bytes of a file
-Key = tuple[str, str, str]
+FindingKey = tuple[str, str, str]
 
 
 class BaselineError(ValueError):
@@ -31,7 +31,7 @@ class BaselineError(ValueError):
 class Baseline:
     """The known findings of one file."""
 
-    def __init__(self, path: str, known: Counter[Key] | None = None) -> None:
+    def __init__(self, path: str, known: Counter[FindingKey] | None = None) -> None:
         self._folder = os.path.dirname(os.path.abspath(path))
         self._known = known or Counter()
         self._left = Counter(self._known)
@@ -47,13 +47,13 @@ class Baseline:
             raise BaselineError(f"{path}: no baseline: {error}") from None
         if not isinstance(document, dict) or document.get("ptxmm-baseline") != _VERSION:
             raise BaselineError(f'{path}: no baseline: "ptxmm-baseline": {_VERSION} is missing')
-        known: Counter[Key] = Counter()
+        known: Counter[FindingKey] = Counter()
         entries = document.get("findings")
         for entry in entries if isinstance(entries, list) else [{}]:
             known[_entry_key(path, entry)] += entry["count"]
         return cls(path, known)
 
-    def key(self, finding: Finding) -> Key:
+    def key(self, finding: Finding) -> FindingKey:
         path = os.path.relpath(os.path.abspath(finding.test), self._folder)
         return path.replace(os.sep, "/"), finding.kind, finding.place
 
@@ -72,7 +72,7 @@ class Baseline:
     def _name(self, test: str) -> str:
         return os.path.relpath(os.path.abspath(test), self._folder).replace(os.sep, "/")
 
-    def vanished(self) -> list[Key]:
+    def vanished(self) -> list[FindingKey]:
         """What is known but was not found: in tests that were checked, and in files that are no more."""
         gone = []
         for key, count in sorted(self._left.items()):
@@ -85,7 +85,7 @@ class Baseline:
         return os.path.exists(path) or os.path.exists(path.rpartition(":")[0])
 
 
-def _entry_key(path: str, entry: Any) -> Key:
+def _entry_key(path: str, entry: Any) -> FindingKey:
     fields = entry if isinstance(entry, dict) else {}
     test, kind, place, count = (fields.get(key) for key in ("test", "kind", "place", "count"))
     if isinstance(test, str) and isinstance(kind, str) and isinstance(place, str) and type(count) is int:
@@ -96,8 +96,8 @@ def _entry_key(path: str, entry: Any) -> Key:
 def write(path: str, found: Iterable[Finding]) -> int:
     """Writes a baseline that knows these findings; gives their number. Raises OSError."""
     baseline = Baseline(path)
-    counts: Counter[Key] = Counter()
-    messages: dict[Key, str] = {}
+    counts: Counter[FindingKey] = Counter()
+    messages: dict[FindingKey, str] = {}
     for finding in found:
         if finding.may_be_known:
             key = baseline.key(finding)

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptxmm.findings import Finding, findings
-from ptxmm.kernels.files import ENDINGS, Item
+from ptxmm.kernels.files import ENDINGS, NamedTest
 from ptxmm.result import Refusal, Result, Witness
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Checker:
         with contextlib.suppress(Exception):  # what fails here fails again where it can be told
             Checker(plain)._decide(api.parse(_SMALL))
 
-    def __call__(self, item: Item) -> Outcome:
+    def __call__(self, item: NamedTest) -> Outcome:
         return self._guarded(str(item), lambda: self._check(item))
 
     def decide(self, path: str, load: Callable[[], Test | KernelTest]) -> Outcome:
@@ -165,7 +165,7 @@ class Checker:
         outcome.result.seconds = time.perf_counter() - start
         return outcome
 
-    def _check(self, item: Item) -> Outcome:
+    def _check(self, item: NamedTest) -> Outcome:
         from ptxmm import api
 
         test = api.load(item) if isinstance(item, str) else api.load_variant(item)
@@ -256,7 +256,7 @@ class Checker:
         chosen = self.settings
         return f"model {chosen.model}, engine {chosen.engine}, backend {chosen.backend or 'default'}, unroll {chosen.unroll}"
 
-    def late(self, item: Item, seconds: float) -> Outcome:
+    def late(self, item: NamedTest, seconds: float) -> Outcome:
         """For a test whose worker had to be stopped at its time limit."""
         from ptxmm.result import out_of_time
 
@@ -264,7 +264,7 @@ class Checker:
         outcome.result.seconds = seconds
         return outcome
 
-    def lost(self, item: Item, reason: str) -> Outcome:
+    def lost(self, item: NamedTest, reason: str) -> Outcome:
         """For a test whose worker died: of itself, or more than once."""
         return self._refused(str(item), Refusal(f"its worker process {reason}; was memory short?"))
 

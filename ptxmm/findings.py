@@ -169,7 +169,7 @@ def _of(
 
 
 def _steps(lines: Sequence[str], steps: Sequence[Step]) -> tuple[tuple[Spot, str, str], ...]:
-    """The steps of a story that stand somewhere, each with its line."""
+    """The steps of a linearisation that stand somewhere, each with its line."""
     return tuple((step.spot, step.who, line) for line, step in zip(lines, steps, strict=False) if step.spot is not None)
 
 
@@ -197,8 +197,10 @@ def _condition(result: Result, check: Checked) -> Finding:
     telling = result.kind != "forall"
     states = [s for s, holds in zip(result.states, result.satisfied, strict=False) if holds == telling]
     details = [", ".join(f"{name} = {value}" for name, value in state.items()) for state in states[:5]]
-    details += [*check.story, *(result.why["text"] if result.why else [])]
-    steps = _steps(check.story, check.steps) or _steps(result.why["text"] if result.why else (), result.why_steps)
+    details += [*check.linearisation, *(result.why["text"] if result.why else [])]
+    steps = _steps(check.linearisation, check.steps) or _steps(
+        result.why["text"] if result.why else (), result.why_steps
+    )
     return _of(result, "condition", check.message, spots=check.spots, place=check.text, details=details, steps=steps)
 
 
@@ -209,8 +211,8 @@ def _checks(result: Result) -> Iterator[Finding]:
         elif check.holds is False and not (check.kind == "race_free" and result.races):
             spots = check.spots or ([(check.spot, "")] if check.spot else None)
             yield _of(
-                result, check.kind, check.message, spots=spots, place=check.place or check.text, details=check.story,
-                steps=_steps(check.story, check.steps),
+                result, check.kind, check.message, spots=spots, place=check.place or check.text, details=check.linearisation,
+                steps=_steps(check.linearisation, check.steps),
             )  # fmt: skip
 
 

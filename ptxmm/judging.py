@@ -19,7 +19,7 @@ from ptxmm.graphs.waiting import Stays
 from ptxmm.result import ASSERTIONS, Checked, Spot, Witness
 from ptxmm.undefined import sentence, shape
 from ptxmm.words import checks as words
-from ptxmm.words.story import Story
+from ptxmm.words.linearisation import LinearisationWords
 from ptxmm.words.waits import WaitWords, does, instruction_of, line_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from axioms.program import Program
     from axioms.witness.execution import Execution
     from axioms.witness.result import Undefined
-    from ptxmm.words.story import Cast
+    from ptxmm.words.linearisation import Cast
 
 #: In which ways a thread must not stay behind, check by check.
 STALLS = {
@@ -166,7 +166,7 @@ def tell_absence(question: Question, checked: Checked) -> None:
     if question.stalled is not None:
         first, said = question.stalled
         checked.spots, checked.hangs, checked.causes = first.spots, first.hangs, first.causes
-        checked.story, checked.steps, checked.left = first.story, first.steps, first.left
+        checked.linearisation, checked.steps, checked.left = first.linearisation, first.steps, first.left
         checked.message = words.endless(checked, said)
         return
     try:
@@ -199,14 +199,18 @@ def tell_waits(question: Question, stall: Stall, checked: Checked) -> str:
     checked.message = said = wait_words.sentence(places)
     checked.waits = [_entry(question, wait) for wait in stall.waits]
     checked.place = " / ".join(sorted({shape(w.says or instruction_of(w)) for w in _roots(stall)}))
-    story = Story(stall.execution, question.cast)
+    linearisation = LinearisationWords(stall.execution, question.cast)
     if set(ABORTS) & {w.kind for w in stall.waits}:
-        tell_story(question, story, checked)  # what the thread has seen that it ends is of interest, and why
+        tell_linearisation(
+            question, linearisation, checked
+        )  # what the thread has seen that it ends is of interest, and why
     else:
         there = {(w.thread, line_of(w)) for w in stall.waits if w.instruction}
         again = {r.event for w in stall.waits for r in w.again}
         checked.tell(
-            story.ranked(e.index for e in stall.execution.events if (e.thread, e.line) in there or e.index in again)
+            linearisation.ranked(
+                e.index for e in stall.execution.events if (e.thread, e.line) in there or e.index in again
+            )
         )
     title = f"{question.title}  {_WAITING.get(checked.kind, checked.kind)}"
     stays = [Stays(w.thread, instruction_of(w), line_of(w), does(w)) for w in stall.waits if w.kind != "launch"]
@@ -234,18 +238,18 @@ def _entry(question: Question, wait: Wait) -> dict[str, Any]:
     return found
 
 
-def tell_story(question: Question, story: Story, checked: Checked) -> None:
+def tell_linearisation(question: Question, linearisation: LinearisationWords, checked: Checked) -> None:
     """The execution that shows it: its steps, the reads that are out of date, and why they may be."""
-    reasons = story.explanations()
-    checked.tell(story.steps_for(reasons), (reason.text for reason in reasons))
+    reasons = linearisation.explanations()
+    checked.tell(linearisation.steps_for(reasons), (reason.text for reason in reasons))
     places = [culprit for reason in reasons for culprit in reason.culprits]
-    checked.causes = story.causes(reasons)
-    for read, missed in list(story.stale.items())[:3]:
+    checked.causes = linearisation.causes(reasons)
+    for read, missed in list(linearisation.stale.items())[:3]:
         places += [(read, "this read is out of date"), (missed, "what it misses is written here")]
-    for kept, later in story.endings.items():
+    for kept, later in linearisation.endings.items():
         places += [(kept, "what is kept at the end is written here"), (later, "and this may come before it")]
     for index, what in places:
-        event = story.events[index]
+        event = linearisation.events[index]
         if event.thread >= 0:
             place = question.pointed(event.thread, event.line or 0, what)
             checked.spots += [place] if place not in checked.spots else []

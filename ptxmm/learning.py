@@ -21,14 +21,14 @@ PATIENCE = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSolution:
     """What is said of a solution: whether it is one (None: nobody knows), and why, in lines."""
 
     solved: bool | None
     lines: tuple[str, ...]
 
 
-def judged(exercise: Exercise, path: str, patience: float = PATIENCE) -> Judged:
+def judged(exercise: Exercise, path: str, patience: float = PATIENCE) -> JudgedSolution:
     """Looks at the file of somebody who solves an exercise. Raises InputError for what is no test, OSError where there is
     no such file."""
     from ptxmm.api import load, load_variant
@@ -41,18 +41,18 @@ def judged(exercise: Exercise, path: str, patience: float = PATIENCE) -> Judged:
         test = load(path)
         other = _changed(exercise, test)
     if other:
-        return Judged(False, other)
+        return JudgedSolution(False, other)
     if exercise.outcomes:
         return _outcomes(exercise, test)
     return _answer(path, test, patience)
 
 
-def _answer(path: str, test: object, patience: float) -> Judged:
+def _answer(path: str, test: object, patience: float) -> JudgedSolution:
     from ptxmm.api import check
 
     result = check(test)  # type: ignore[arg-type]
     if result.verdict != "ok":
-        return Judged(False, tuple(_failed(result)))
+        return JudgedSolution(False, tuple(_failed(result)))
     return _weakest(path, patience)
 
 
@@ -64,7 +64,7 @@ def _failed(result: Result) -> Iterable[str]:
         yield f"{words[check.holds]}  {check.text}"
 
 
-def _weakest(path: str, patience: float) -> Judged:
+def _weakest(path: str, patience: float) -> JudgedSolution:
     from ptxmm.kernels.files import Variant, is_code
     from ptxmm.repair.building import WEAKEN
     from ptxmm.repair.finding import answered
@@ -76,10 +76,12 @@ def _weakest(path: str, patience: float) -> Judged:
     if answer.found:
         places = {(change.line, change.who): change.who for found in answer.found for change in found.changes}
         told = [f"line {line} ({who}) can be weaker, or gone" for line, who in sorted(places)]
-        return Judged(False, ("ok, and stronger than it needs to be", *told))
+        return JudgedSolution(False, ("ok, and stronger than it needs to be", *told))
     if not answer.complete:
-        return Judged(None, (f"ok; whether something can be weaker is not known: {answer.stopped or 'undecided'}",))
-    return Judged(True, ("ok, and nothing in it can be weaker",))
+        return JudgedSolution(
+            None, (f"ok; whether something can be weaker is not known: {answer.stopped or 'undecided'}",)
+        )
+    return JudgedSolution(True, ("ok, and nothing in it can be weaker",))
 
 
 # What must not change.
@@ -158,7 +160,7 @@ def _asked(text: str) -> list[str]:
 # Lists of outcomes.
 
 
-def _outcomes(exercise: Exercise, test: object) -> Judged:
+def _outcomes(exercise: Exercise, test: object) -> JudgedSolution:
     """Whether the condition of a test says just which outcomes there are of what the exercise asks about."""
     from litmus.formats import read
     from litmus.test import Or, Test
@@ -171,14 +173,14 @@ def _outcomes(exercise: Exercise, test: object) -> Judged:
     real = {tuple(sorted(state.items())) for state in check(read(exercise.text, exercise.path)).states}
     names = [name for name, _ in min(real)]
     if test.condition.quantifier != "forall" or any(o is None or [n for n, _ in o] != names for o in listed):
-        return Judged(False, (f"write forall (A \\/ B ...), each part a value of each of {', '.join(names)}",))
+        return JudgedSolution(False, (f"write forall (A \\/ B ...), each part a value of each of {', '.join(names)}",))
     missing, others = real - set(listed), set(listed) - real
     if missing or others:
         told = [f"{_counted(len(missing))} that can happen {'is' if len(missing) == 1 else 'are'} missing"] * bool(
             missing
         )
-        return Judged(False, (*told, *[f"{_counted(len(others))} of the list cannot happen"] * bool(others)))
-    return Judged(True, (f"ok, these are the {len(real)} outcomes",))
+        return JudgedSolution(False, (*told, *[f"{_counted(len(others))} of the list cannot happen"] * bool(others)))
+    return JudgedSolution(True, (f"ok, these are the {len(real)} outcomes",))
 
 
 def _counted(number: int) -> str:

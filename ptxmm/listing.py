@@ -15,7 +15,7 @@ from axioms.models.options import of_programs
 from axioms.passes import PASSES, left_out
 from ptxcore.clock import OutOfTime, deadline_after, limited
 from ptxmm.pipeline import build
-from ptxmm.result import Executions, How, Witness
+from ptxmm.result import Executions, HowDecided, Witness
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -34,7 +34,7 @@ _WHOLE = ("po", "rf", "co", "fr", "rmw")
 def executions(
     test: Test,
     model: Model,
-    how: How,
+    how: HowDecided,
 ) -> Iterator[Witness]:
     """Each execution that ends, as it is found; see `ptxmm.api.executions`. Raises OutOfTime after `timeout` seconds."""
     program = as_written(test, how)
@@ -43,7 +43,7 @@ def executions(
         yield Witness(replace(execution, title=f"{test.name}  ({model.name})"), satisfied=holds)
 
 
-def as_written(test: Test, how: How) -> Program:
+def as_written(test: Test, how: HowDecided) -> Program:
     """The program with all that the test does."""
     off = left_out(p.name for p in PASSES if p.name not in _HARMLESS)
     return build(test, how.unroll, how.all_registers, of_programs([*how.options, *off]))
@@ -53,7 +53,7 @@ def listed(
     test: Test,
     model: Model,
     most: int,
-    how: How,
+    how: HowDecided,
 ) -> Executions:
     """At most so many executions, as many as are found in the time that is left."""
     found = Executions(bounded=as_written(test, how).is_bounded)

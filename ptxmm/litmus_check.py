@@ -19,7 +19,7 @@ from ptxcore.clock import OutOfTime, deadline_after
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import NOTHING_ASKED, OUT_OF_TIME, Coverage, coverage_of, own_verdict_of, settle, told, verdict_of
 from ptxmm.pipeline import build
-from ptxmm.result import KINDS, Checked, How, Loop, Result, Spot, Witness, observation_of, out_of_time
+from ptxmm.result import KINDS, Checked, HowDecided, Loop, Result, Spot, Witness, observation_of, out_of_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from axioms.witness.stalls import Bounded, Stall
     from litmus.test import Condition, Test
     from ptxmm.judging import Stalled
-    from ptxmm.words.story import Cast
+    from ptxmm.words.linearisation import Cast
 
 # What only some tests ask for is imported where it is asked for: most are decided in less time than that takes.
 
 
-class Question:
+class LitmusQuestion:
     """A test that is being decided, and who is who there: what `ptxmm.judging` asks of."""
 
-    def __init__(self, test: Test, program: Program, model: Model, how: How, deadline: float | None) -> None:
+    def __init__(self, test: Test, program: Program, model: Model, how: HowDecided, deadline: float | None) -> None:
         self.test, self.program, self.model, self.how, self.deadline = test, program, model, how, deadline
         self.title = f"{test.name}  ({model.name})"
         self.misuse: Undefined | None = None
@@ -47,7 +47,7 @@ class Question:
 
     @cached_property
     def cast(self) -> Cast:
-        from ptxmm.words.story import Cast
+        from ptxmm.words.linearisation import Cast
 
         return Cast(lambda thread: self.test.threads[thread].name, self._spot)
 
@@ -72,7 +72,7 @@ class Question:
         return Spot(self.test.path, event.line or 0)
 
 
-def check(test: Test, model: Model, how: How) -> Result:
+def check(test: Test, model: Model, how: HowDecided) -> Result:
     """Decides a litmus test. Raises InputError, and UnsupportedProgram for what is not decided."""
     condition = test.condition
     proposition = write_proposition(condition.proposition)
@@ -101,7 +101,7 @@ def check(test: Test, model: Model, how: How) -> Result:
             witnesses=how.witnesses or how.why, races=any(c.kind == "race_free" for c in result.checks), why=how.why,
             partial=True, truths=frozenset((condition.quantifier != "forall",)),
         )  # fmt: skip
-        question = Question(test, program, model, how, deadline)
+        question = LitmusQuestion(test, program, model, how, deadline)
         _take(question, decision, result)
         if how.why and decision.stopped is None:
             _tell_why(question, decision, result)
@@ -125,7 +125,7 @@ def _unanswered(condition: Condition, path: str) -> Checked:
     return Checked(kind=condition.quantifier, text=text, spot=Spot(path, condition.line), place=text)
 
 
-def _further(question: Question, number: int) -> tuple[Question, Decision]:
+def _further(question: LitmusQuestion, number: int) -> tuple[LitmusQuestion, Decision]:
     """The test with another of its conditions in place of the first, decided; states list what all of them name. Raises as
     `check` does, OutOfTime too."""
     test, how = question.test, question.how
@@ -136,10 +136,10 @@ def _further(question: Question, number: int) -> tuple[Question, Decision]:
         program, question.model, engine=how.engine, backend=how.backend, deadline=question.deadline, witnesses=False,
         partial=True, truths=frozenset((asked.quantifier != "forall",)),
     )  # fmt: skip
-    return Question(alone, program, question.model, how, question.deadline), decision
+    return LitmusQuestion(alone, program, question.model, how, question.deadline), decision
 
 
-def _take(question: Question, decision: Decision, result: Result) -> None:
+def _take(question: LitmusQuestion, decision: Decision, result: Result) -> None:
     """What is true of all checks together."""
     result.states = decision.states
     result.positive, result.negative = decision.positive, decision.negative
@@ -164,7 +164,10 @@ def _titled(executions: Sequence[Execution], number: int, title: str) -> Executi
 
 
 def _answer(
-    question: Question, decision: Decision, result: Result, further: Callable[[int], tuple[Question, Decision]]
+    question: LitmusQuestion,
+    decision: Decision,
+    result: Result,
+    further: Callable[[int], tuple[LitmusQuestion, Decision]],
 ) -> None:
     if decision.undefined:
         result.observation = observation_of(result.positive, result.negative)
@@ -204,7 +207,7 @@ def _answer(
         result.error = next(c.message for c in result.checks if c.holds is None)
 
 
-def _tell_undefined(question: Question, result: Result, undefined: Undefined) -> None:
+def _tell_undefined(question: LitmusQuestion, result: Result, undefined: Undefined) -> None:
     from axioms.witness.undefined import located
     from ptxmm.undefined import sentence
 
@@ -212,7 +215,7 @@ def _tell_undefined(question: Question, result: Result, undefined: Undefined) ->
     result.verdict, result.error = "undefined", sentence(result.undefined)
 
 
-def _judge_condition(question: Question, decision: Decision, checked: Checked, *, alone: bool) -> None:
+def _judge_condition(question: LitmusQuestion, decision: Decision, checked: Checked, *, alone: bool) -> None:
     """`alone`: nothing else is asked."""
     if alone and not question.test.condition.asked:
         checked.message = NOTHING_ASKED
@@ -231,7 +234,7 @@ def _judge_condition(question: Question, decision: Decision, checked: Checked, *
         checked.message = counted(checked, decision.positive, decision.negative, all_listed=decision.listed_all)
 
 
-def _tell_why(question: Question, decision: Decision, result: Result) -> None:
+def _tell_why(question: LitmusQuestion, decision: Decision, result: Result) -> None:
     """The reasons in words: why an outcome is not there, or how it comes about."""
     from ptxmm.words.why import Telling, document, unexplained
 
@@ -247,12 +250,12 @@ def _tell_why(question: Question, decision: Decision, result: Result) -> None:
     asked = question.test.condition.quantifier != "forall"
     shown = next((w for w, holds in zip(decision.witnesses, decision.satisfied, strict=False) if holds == asked), None)
     if shown is not None:
-        from ptxmm.words.story import Story
+        from ptxmm.words.linearisation import LinearisationWords
 
-        story = Story(shown, question.cast)
-        reasons = story.explanations()
-        result.why_steps = story.steps_for(reasons).steps
-        text = story.told_with(reasons)
+        linearisation = LinearisationWords(shown, question.cast)
+        reasons = linearisation.explanations()
+        result.why_steps = linearisation.steps_for(reasons).steps
+        text = linearisation.told_with(reasons)
     elif decision.unreachable is not None:
         text = unexplained(decision.unreachable, question.cast, complete=decision.complete)
     else:

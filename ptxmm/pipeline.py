@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from axioms.program import AskedValues, Observable, Program, ProgramSource, Thread, final_symbol
+from axioms.program import AskedValues, Observable, Program, ProgramSource, ProgramThread, final_symbol
 from axioms.program import build as assembled
 from litmus.formats.dialects import dialect_named
 from litmus.test import (
@@ -43,9 +43,9 @@ from ptxcore.values.terms import Term, Value
 from ptxmm.addresses import Addresses, is_of, ranks_of
 
 if TYPE_CHECKING:
-    from axioms.events.launches import Kernel
+    from axioms.events.launches import KernelThreads
 
-Side = RegisterTerm | LocationTerm | Constant | AddressOf
+SideOfCondition = RegisterTerm | LocationTerm | Constant | AddressOf
 
 
 def build(test: Test, unroll: int = 4, all_registers: bool = False, options: frozenset[str] = frozenset()) -> Program:
@@ -137,13 +137,13 @@ def _checked(test: Test) -> Test:
     return checked(test)
 
 
-def _kernels(test: Test) -> list[Kernel]:
+def _kernels(test: Test) -> list[KernelThreads]:
     if not test.kernels:
         return []
-    from axioms.events.launches import Kernel
+    from axioms.events.launches import KernelThreads
 
     numbers = {t.name: i for i, t in enumerate(test.threads)}
-    return [Kernel(k.name, frozenset(numbers[t] for t in k.threads), k.stream, k.after) for k in test.kernels]
+    return [KernelThreads(k.name, frozenset(numbers[t] for t in k.threads), k.stream, k.after) for k in test.kernels]
 
 
 class _Builder:
@@ -169,7 +169,7 @@ class _Builder:
                     kernel = next((k.name for k in self.test.kernels if t.name in k.threads), None)
                     cta = t.place.cta if self.memory.of_cta else None
                     source = (t.statements, t.dialect, t.registers, cta, kernel, tuple(code.special.items()))
-                    threads.append(Thread(t.name, t.place, code, execution, source))
+                    threads.append(ProgramThread(t.name, t.place, code, execution, source))
             except InputError as error:
                 problems += error.diagnostics
         if problems:
@@ -185,7 +185,7 @@ class _Builder:
             program.grids.refuse_uncertain_launches()
         return program
 
-    def _put_warps_together(self, threads: list[Thread]) -> None:
+    def _put_warps_together(self, threads: list[ProgramThread]) -> None:
         """Threads that compute something together with others of their warp are executed anew, together with these."""
         warps: dict[tuple[int, int], list[int]] = {}
         for i, t in enumerate(threads):
@@ -224,7 +224,7 @@ class _Builder:
                 codes.append(None)
         return codes
 
-    def asked(self, threads: Sequence[Thread]) -> AskedValues:
+    def asked(self, threads: Sequence[ProgramThread]) -> AskedValues:
         """What is asked of threads that have been executed, on symbols or on numbers."""
         self.registers = {t.name: t.execution.registers for t in threads}
         condition, filter_ = self.test.condition.proposition, self.test.filter
@@ -329,7 +329,7 @@ class _Builder:
             return terms.slt(a, b, width) if signed else terms.ult(a, b, width)
         return terms.sle(a, b, width) if signed else terms.ule(a, b, width)
 
-    def _typed(self, side: Side) -> tuple[Value, int, bool]:
+    def _typed(self, side: SideOfCondition) -> tuple[Value, int, bool]:
         if isinstance(side, Constant):
             return side.value, 0, False
         if isinstance(side, AddressOf):

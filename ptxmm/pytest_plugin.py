@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from ptxmm.baseline import Baseline
     from ptxmm.checker import Outcome, Settings
-    from ptxmm.kernels.files import Item
+    from ptxmm.kernels.files import NamedTest
 
 #: Settings with a value: what they mean.
 _SETTINGS = {
@@ -155,7 +155,7 @@ class NotAsExpected(Exception):
 class ModelTest(pytest.Item):
     """One test. `item` is what `ptxmm check` would be given; `problem` says why it cannot be taken."""
 
-    def __init__(self, *, item: Item, problem: str | None = None, **others: Any) -> None:
+    def __init__(self, *, item: NamedTest, problem: str | None = None, **others: Any) -> None:
         super().__init__(**others)
         self.item, self.problem = item, problem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxmm.result import RaceEntry, RaceEvent
-from ptxmm.words.story import Cast, Story
+from ptxmm.words.linearisation import Cast, LinearisationWords
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
 
 def entry(race: Race, cast: Cast) -> RaceEntry:
     """A race of the model in the words of a test: `cast` names its threads and its places."""
-    story = Story(race.execution, cast)
-    a, b = _events(race, story)
+    linearisation = LinearisationWords(race.execution, cast)
+    a, b = _events(race, linearisation)
     first, second = race.events
-    reason = story.unordered(a.index, b.index) if a and b and a is not b else None
+    reason = linearisation.unordered(a.index, b.index) if a and b and a is not b else None
     reasons = [reason] if reason else []
-    steps = story.steps_for(reasons)
+    steps = linearisation.steps_for(reasons)
     return RaceEntry(
         race.kind,
         (_told(first, a, cast), _told(second, b, cast)),
         reason.text if reason else "",
         steps.lines,
-        story.causes(reasons),
+        linearisation.causes(reasons),
         steps.steps,
         steps.left,
     )
 
 
-def _events(race: Race, story: Story) -> tuple[ExecutedEvent | None, ExecutedEvent | None]:
+def _events(race: Race, linearisation: LinearisationWords) -> tuple[ExecutedEvent | None, ExecutedEvent | None]:
     """The two events of the execution, in the order in which the race names them."""
     pairs = race.execution.relations.get("race", ())
     if not pairs:
         return None, None
     first, second = sorted(pairs[0])
-    return story.events[first], story.events[second]
+    return linearisation.events[first], linearisation.events[second]
 
 
 def _told(site: Site, found: ExecutedEvent | None, cast: Cast) -> RaceEvent:

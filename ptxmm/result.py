@@ -22,7 +22,7 @@ ASSERTIONS = "assertions"
 KINDS = {"exists": "exists", "~exists": "not exists", "forall": "forall"}
 
 
-class How(NamedTuple):
+class HowDecided(NamedTuple):
     """How a litmus test is decided, as `ptxmm.check` was asked; `checks` are all that is asked besides what the test asks,
     `options` all readings, `model_name` is what results call the model."""
 
@@ -163,10 +163,10 @@ class Checked:
     ends. `besides`: the test itself does not ask for it.
 
     What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`,
-    the outcome; `story`, the execution, a line for each step; `waits`, who waits or loops for ever, for programs.
+    the outcome; `linearisation`, the execution, a line for each step; `waits`, who waits or loops for ever, for programs.
     `counts`: of a condition that was decided, how many states satisfy its proposition, and how many do not.
     `place` tells it from other findings of its kind, and stays the same when unrelated lines change.
-    `causes` are what to look at first. The first lines of `story` are `steps`, of which `left` are left out."""
+    `causes` are what to look at first. The first lines of `linearisation` are `steps`, of which `left` are left out."""
 
     kind: str
     text: str
@@ -178,7 +178,7 @@ class Checked:
     message: str = ""
     spots: list[tuple[Spot, str]] = field(default_factory=list)
     state: dict[str, int] = field(default_factory=dict)
-    story: list[str] = field(default_factory=list)
+    linearisation: list[str] = field(default_factory=list)
     waits: list[dict[str, Any]] = field(default_factory=list)
     place: str = ""
     witness: Witness | None = None
@@ -188,8 +188,8 @@ class Checked:
     left: int = 0
 
     def tell(self, steps: ToldSteps, reasons: Iterable[str] = ()) -> None:
-        """The story is these steps, and these reasons for them."""
-        self.story, self.steps, self.left = [*steps.lines, *reasons], steps.steps, steps.left
+        """The linearisation is these steps, and these reasons for them."""
+        self.linearisation, self.steps, self.left = [*steps.lines, *reasons], steps.steps, steps.left
 
 
 class Witness:

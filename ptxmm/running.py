@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ptxcore.machine.run.launch import Device
-    from ptxmm.kernels.modules import Module
+    from ptxmm.kernels.modules import PtxText
 
 __all__ = ["Run", "entry_named", "launch", "load", "module_of", "run"]
 
@@ -62,12 +62,12 @@ def load(path: str | PathLike[str]) -> Device:
     return loaded(module_of(path))
 
 
-def module_of(path: str | PathLike[str], options: Sequence[str] | None = None) -> Module:
+def module_of(path: str | PathLike[str], options: Sequence[str] | None = None) -> PtxText:
     """The module of a file: PTX as it is, CUDA C++ as nvcc compiles it with `options`, as for `ptxmm check`. Raises
     InputError for what cannot be compiled, and OSError where PTX cannot be read."""
-    from ptxmm.kernels.modules import NVCC_OPTIONS, Module, is_source, of_file
+    from ptxmm.kernels.modules import NVCC_OPTIONS, PtxText, is_source, of_file
     from ptxmm.linting import read
 
     if is_source(str(path)):
         return of_file(str(path), NVCC_OPTIONS if options is None else options)
-    return Module(read(path), str(path))
+    return PtxText(read(path), str(path))

@@ -38,8 +38,8 @@ from typing import Any, Generic, TypeVar
 from ptxcore.clock import LONGEST
 from ptxmm.endings import how_ended
 
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+ItemT = TypeVar("ItemT")
+AnswerT = TypeVar("AnswerT")
 
 _AHEAD = 0.010  # seconds of work to send ahead
 _MOST_AHEAD = 32
@@ -69,17 +69,17 @@ class _Worker:
         self.since = 0.0  # when it began the first of its queue
 
 
-class Workers(Generic[Item, Answer]):
+class Workers(Generic[ItemT, AnswerT]):
     """See the module. `late(item, seconds)` and `lost(item, reason)` make the results of items that gave none."""
 
     def __init__(
         self,
-        task: Callable[[Item], Answer],
-        items: Iterable[Item],
+        task: Callable[[ItemT], AnswerT],
+        items: Iterable[ItemT],
         *,
         jobs: int,
-        late: Callable[[Item, float], Answer],
-        lost: Callable[[Item, str], Answer],
+        late: Callable[[ItemT, float], AnswerT],
+        lost: Callable[[ItemT, str], AnswerT],
         limit: float | None = None,
         start_method: str | None = None,
     ) -> None:
@@ -87,7 +87,7 @@ class Workers(Generic[Item, Answer]):
         self._source = iter(items)
         self._exhausted = False
         self._taken = 0  # how many items were taken from the source
-        self._items: dict[int, Item] = {}  # those that have no result yet
+        self._items: dict[int, ItemT] = {}  # those that have no result yet
         most = len(items) if isinstance(items, Sized) else _MOST_WORKERS
         self._jobs = max(1, min(jobs, most, _MOST_WORKERS))
         self._limit = None if limit is None else min(limit, LONGEST)
@@ -95,14 +95,14 @@ class Workers(Generic[Item, Answer]):
         self._context: BaseContext = get_context(start_method or ("fork" if sys.platform == "linux" else "spawn"))
         self._workers: list[_Worker] = []
         self._waiting: deque[int] = deque()
-        self._results: dict[int, Answer] = {}
+        self._results: dict[int, AnswerT] = {}
         self._next = 0  # the first index not yet given out
         self._deaths: dict[int, int] = {}
         self._copied: set[int] = set()
         self._mean: float | None = None  # seconds for an item, lately
         self._start_failures = 0
 
-    def __enter__(self) -> Workers[Item, Answer]:
+    def __enter__(self) -> Workers[ItemT, AnswerT]:
         return self
 
     def __exit__(
@@ -110,14 +110,14 @@ class Workers(Generic[Item, Answer]):
     ) -> None:
         self.close()
 
-    def __iter__(self) -> Iterator[Answer]:
+    def __iter__(self) -> Iterator[AnswerT]:
         while self._goes_on():
             self._turn(None)
             while self._next in self._results:
                 self._next += 1
                 yield self._results.pop(self._next - 1)
 
-    def as_they_come(self, pulse: float) -> Iterator[list[Answer]]:
+    def as_they_come(self, pulse: float) -> Iterator[list[AnswerT]]:
         """All results, not in the order of the items: what came in, at least every `pulse` seconds, when it may be nothing."""
         while self._goes_on():
             self._turn(pulse)
@@ -151,7 +151,7 @@ class Workers(Generic[Item, Answer]):
             else:
                 self._exhausted = True
 
-    def finished(self) -> list[Answer]:
+    def finished(self) -> list[AnswerT]:
         """What is finished but has not been given out, because something before it is not: for an interrupted run."""
         self._receive(0)
         return [self._results[i] for i in sorted(self._results)]
@@ -302,7 +302,7 @@ class Workers(Generic[Item, Answer]):
         else:
             self._lose(index, str(answer))
 
-    def _settle(self, index: int, answer: Answer) -> None:
+    def _settle(self, index: int, answer: AnswerT) -> None:
         """The result of an item: the first one counts."""
         if self._items.pop(index, self) is not self:
             self._results[index] = answer

@@ -307,9 +307,14 @@ def _families() -> str:
 
 def _answers() -> str:
     """What each check answers that no execution decides, by what was looked at; and what decides it."""
-    from ptxmm.answers import CHECKS, Answer, Coverage, answer
+    from ptxmm.answers import CHECKS, CheckAnswer, Coverage, answer
 
-    words = {Answer.HOLDS: "`ok`", Answer.BOUNDED: "`bounded`", Answer.FAILS: "`no`", Answer.UNDECIDED: "`undecided`"}
+    words = {
+        CheckAnswer.HOLDS: "`ok`",
+        CheckAnswer.BOUNDED: "`bounded`",
+        CheckAnswer.FAILS: "`no`",
+        CheckAnswer.UNDECIDED: "`undecided`",
+    }
     titles = ["Check", "Decided by", "Then", *(c.value for c in Coverage)]
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for kind, (existential, shown_by) in CHECKS.items():

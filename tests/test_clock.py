@@ -19,7 +19,7 @@ from ptxcore import clock
 from ptxcore.clock import Clock, OutOfTime, deadline_after, limited, measured, tick
 from ptxmm.api import model_named
 from ptxmm.kernels import whole
-from ptxmm.kernels.question import Question
+from ptxmm.kernels.question import KernelQuestion
 from ptxmm.result import Checked, Result
 
 MP = "PTX MP\n{ x=0; y=0; }\nP0 | P1 ;\nst.weak x, 1 | ld.weak r0, y ;\nst.weak y, 1 | ld.weak r1, x ;\nexists (1:r0 = 1)\n"
@@ -229,7 +229,7 @@ OPERATIONS: dict[str, Callable[[Relation, Formula], object]] = {
     "certain sequence": lambda a, f: relations.certain_sequence(a, a),
     "sequence": lambda a, f: relations.sequence(a, a, f, UP),
     "restriction": lambda a, f: relations.restrict(
-        a, None, relations.Members(0, dict.fromkeys(range(len(a.must)), 3)), f, UP
+        a, None, relations.SetBounds(0, dict.fromkeys(range(len(a.must)), 3)), f, UP
     ),
 }
 
@@ -263,6 +263,6 @@ def test_places_of_an_access_are_listed_with_looks_at_the_clock() -> None:
         params = {"x": {"type": "u32", "elements": size}}
         made = ptxmm.Kernel(text.format(mask=size - 1), grid=1, block=1, params=params, forall="x[0] != 1").test
         with measured(Clock(None)) as found:
-            Question(made, model_named("ptx-9.0"))
+            KernelQuestion(made, model_named("ptx-9.0"))
         counts.append(found.ticks)
     assert counts[2] - counts[1] >= 192 and counts[1] - counts[0] >= 48

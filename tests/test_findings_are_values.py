@@ -76,7 +76,7 @@ READERS = {
     """,
 }
 #: What has words.
-PROSE = {"message", "error", "reason", "rule", "sentence", "trouble", "said", "notes", "note", "story"}
+PROSE = {"message", "error", "reason", "rule", "sentence", "trouble", "said", "notes", "note", "linearisation"}
 #: How one looks into words.
 _LOOKS = {
     "startswith",

@@ -13,7 +13,7 @@ from litmus.formats import find, read
 from ptxcore.diagnostics import InputError
 from ptxmm.baseline import Baseline, BaselineError
 from ptxmm.kernels.files import TESTS
-from ptxmm.kernels.modules import Module
+from ptxmm.kernels.modules import PtxText
 from ptxmm.kernels.recognise import holds_kernel_tests
 from ptxmm.kernels.signature import formals
 from ptxmm.kernels.toml import KernelFile
@@ -65,7 +65,7 @@ def listed(text: str, folder: Path) -> None:
 
 
 def signature(text: str, folder: Path) -> None:
-    Module(text, "a.ptx").entries()
+    PtxText(text, "a.ptx").entries()
     formals(text, "k")
 
 

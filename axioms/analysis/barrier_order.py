@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from axioms.cat.evaluate import bits, closure
-from axioms.events.encounters import WARP, Encounters, Instance
-from axioms.events.event import Thread
+from axioms.events.encounters import WARP, Encounters, InstanceName
+from axioms.events.event import ProgramThread
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
@@ -36,8 +36,8 @@ class _Paths:
     """The order through some of the arrivals. `stops` has for each thread the effects at which it arrives and waits, and the
     number of the instance of each; `reach` for each instance those that it comes before, itself among them."""
 
-    def __init__(self, entries: Sequence[Sequence[tuple[int, Instance]]]) -> None:
-        numbers: dict[Instance, int] = {}
+    def __init__(self, entries: Sequence[Sequence[tuple[int, InstanceName]]]) -> None:
+        numbers: dict[InstanceName, int] = {}
         self.stops: list[tuple[list[int], list[int]]] = []
         rows: list[int] = []
         for mine in entries:
@@ -67,11 +67,11 @@ class BarrierOrder:
     """`before` says what is certain; `meetings` who meets at a barrier; `depth` numbers effects so that what comes before has
     no higher number, and a lower one where a barrier stands between."""
 
-    def __init__(self, threads: Sequence[Thread]) -> None:
+    def __init__(self, threads: Sequence[ProgramThread]) -> None:
         encounters = Encounters(threads)
         strange = _strange(threads, encounters)
         self.meetings = encounters.meetings
-        self._entries: list[list[tuple[int, Instance, Value]]] = []
+        self._entries: list[list[tuple[int, InstanceName, Value]]] = []
         for t, thread in enumerate(threads):
             named = ((e, encounters.names.get((t, e.index))) for e in thread.execution.effects if e.kind is BARRIER)
             self._entries.append(
@@ -87,7 +87,7 @@ class BarrierOrder:
         """The effects of a thread that are barriers of which everything is known."""
         return {effect for effect, _, guard in self._entries[thread] if guard == 1}
 
-    def stops(self, thread: int) -> dict[int, Instance]:
+    def stops(self, thread: int) -> dict[int, InstanceName]:
         """The effects at which a thread meets others, and the instance of each."""
         return {effect: instance for effect, instance, _ in self._entries[thread]}
 
@@ -134,7 +134,7 @@ class BarrierOrder:
         return [(effects, [0, *[ranks[i] for i in instances]]) for effects, instances in everything.stops]
 
 
-def _strange(threads: Sequence[Thread], encounters: Encounters) -> set[object]:
+def _strange(threads: Sequence[ProgramThread], encounters: Encounters) -> set[object]:
     """The barriers that are left out: of clusters, those at which somebody arrives only, and those of which it is not known
     who meets there, or that somebody may misuse."""
     found: set[object] = set()

@@ -12,10 +12,10 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from axioms.events.event import Event, Thread
+from axioms.events.event import Event, ProgramThread
 from axioms.events.event_kinds import WRITE
 from axioms.events.memory import Cell
-from axioms.events.value_sets import MOST, Flow, Numbers, torn, union
+from axioms.events.value_sets import MOST, Flow, NumberSet, torn, union
 from ptxcore.isa.effect_kinds import COPY
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -29,19 +29,19 @@ class CarriedWrites:
     `threads` as they were before cells were known."""
 
     def __init__(
-        self, cells: Sequence[Cell], events: Sequence[Event], flow: Callable[[], Flow], threads: Sequence[Thread]
+        self, cells: Sequence[Cell], events: Sequence[Event], flow: Callable[[], Flow], threads: Sequence[ProgramThread]
     ) -> None:
         self.cells, self.events, self.flow, self.threads = cells, events, flow, threads
-        self._carried: Carried | None = None
+        self._carried: CopiedValues | None = None
 
-    def numbers(self, write: Event, cell: int) -> Numbers:
+    def numbers(self, write: Event, cell: int) -> NumberSet:
         """The numbers that a write may write to one of its cells; None for anything."""
         effect = write.effect
         if effect is None:
             return _at_first(self.cells[cell])
         if effect.kind is COPY:
             if self._carried is None:
-                self._carried = Carried(self.cells, self.events, self.numbers)
+                self._carried = CopiedValues(self.cells, self.events, self.numbers)
             return self._carried.numbers(write, cell)
         if not effect.kind.writes:
             return None
@@ -50,14 +50,14 @@ class CarriedWrites:
         return numbers if numbers is None else frozenset(n >> by & terms.mask(size) for n in numbers)
 
 
-class Carried:
+class CopiedValues:
     """What the writes of copies may write. `written` says what other writes may write to a cell."""
 
     def __init__(
-        self, cells: Sequence[Cell], events: Iterable[Event], written: Callable[[Event, int], Numbers]
+        self, cells: Sequence[Cell], events: Iterable[Event], written: Callable[[Event, int], NumberSet]
     ) -> None:
         self._sizes = [c.size for c in cells]
-        self._held: list[Numbers] = [_at_first(c) for c in cells]
+        self._held: list[NumberSet] = [_at_first(c) for c in cells]
         self._sources: dict[Term, set[int]] = {}
         self._copied: list[tuple[int, Value]] = []
         copies = 0
@@ -86,16 +86,16 @@ class Carried:
             self._held[cell] = held
         return grown
 
-    def numbers(self, write: Event, cell: int) -> Numbers:
+    def numbers(self, write: Event, cell: int) -> NumberSet:
         """What a write of a copy may write to a cell; None for anything."""
         return self._of(write.value_at(cell))
 
-    def _of(self, value: Value) -> Numbers:
+    def _of(self, value: Value) -> NumberSet:
         if type(value) is int:
             return frozenset((value,))
         known: dict[Term, frozenset[int]] = {}
         for symbol in terms.symbols_of(value):
-            numbers: Numbers = frozenset()
+            numbers: NumberSet = frozenset()
             for cell in self._sources.get(symbol, ()):
                 numbers = union(numbers, torn(self._held[cell], self._sizes[cell]))
             if not numbers:
@@ -110,6 +110,6 @@ class Carried:
         return frozenset(found) if len(found) <= MOST else None
 
 
-def _at_first(cell: Cell) -> Numbers:
+def _at_first(cell: Cell) -> NumberSet:
     """What a cell may hold at first."""
     return frozenset((cell.initial,)) if type(cell.initial) is int else None

@@ -32,7 +32,7 @@ from typing import NamedTuple
 from axioms.analysis.barrier_order import BarrierOrder, GuardedEffect
 from axioms.cat.model import Model
 from axioms.events.definitions import FIELDS, Definitions
-from axioms.events.event import Event, Thread
+from axioms.events.event import Event, ProgramThread
 from axioms.events.kinds import spans_of
 from axioms.events.memory import AddressSpace
 from ptxcore.clock import tick
@@ -48,9 +48,9 @@ _EXCHANGEABLE = frozenset(("add", "and", "or", "xor", "min", "max"))
 #: Effects by which nobody synchronises with anybody, unless their semantics are of more than `relaxed`.
 
 #: An effect of a thread.
-Key = tuple[int, int]
+EffectKey = tuple[int, int]
 #: Bytes of an object: its number, the first, how many, and through which mapping.
-Bytes = tuple[int, int, int, int]
+PlacedBytes = tuple[int, int, int, int]
 
 
 def follows_causality(model: Model) -> bool:
@@ -64,11 +64,11 @@ class Settlement(NamedTuple):
     `axioms.analysis.slicing`; `resolved` is for whoever looks behind it."""
 
     values: Mapping[Term, Value]
-    sources: Mapping[Key, Key | None]
+    sources: Mapping[EffectKey, EffectKey | None]
     before: Callable[[Event, Event], bool]
-    sliced: frozenset[Key]
-    behind: Mapping[Key, Mapping[Key, Value]]
-    resolved: dict[Key, dict[Key, Value]]
+    sliced: frozenset[EffectKey]
+    behind: Mapping[EffectKey, Mapping[EffectKey, Value]]
+    resolved: dict[EffectKey, dict[EffectKey, Value]]
 
 
 class PlacedAccess(NamedTuple):
@@ -81,7 +81,7 @@ class PlacedAccess(NamedTuple):
     value: Value | None
 
     @property
-    def key(self) -> Key:
+    def key(self) -> EffectKey:
         return self.thread, self.effect.index
 
     @property
@@ -97,16 +97,16 @@ class Settling:
     """The search, pass by pass: what one read returns may be what decides where another one goes."""
 
     def __init__(
-        self, threads: Sequence[Thread], space: AddressSpace, asked: Iterable[Value], *, ends_matter: bool
+        self, threads: Sequence[ProgramThread], space: AddressSpace, asked: Iterable[Value], *, ends_matter: bool
     ) -> None:
         """`asked`: values that matter besides those of effects. `ends_matter`: something comes after the end of a kernel."""
         self._ends_matter = ends_matter
         self.threads, self.space, self._asked = threads, space, list(asked)
         self.values: dict[Term, Value] = {}
-        self.sources: dict[Key, Key | None] = {}
+        self.sources: dict[EffectKey, EffectKey | None] = {}
         self.order = BarrierOrder(threads)
         #: Of operations that are exchanged: which of them, and in what order.
-        self._updates_in_chain: dict[Key, tuple[int, int]] = {}
+        self._updates_in_chain: dict[EffectKey, tuple[int, int]] = {}
         self._chains = 0
         while self._pass():
             definitions = Definitions(self.values)
@@ -135,9 +135,9 @@ class Settling:
             self._settle(by_key[key], place, places[place])
         return len(self.sources) > known
 
-    def places(self) -> dict[Bytes, list[PlacedAccess]]:
+    def places(self) -> dict[PlacedBytes, list[PlacedAccess]]:
         """The accesses to each stretch of memory that is accessed as a whole only."""
-        found: dict[Bytes, list[PlacedAccess]] = {}
+        found: dict[PlacedBytes, list[PlacedAccess]] = {}
         vague: list[tuple[int, int, int]] = []
         for t, thread in enumerate(self.threads):
             for e in thread.execution.effects:
@@ -152,7 +152,7 @@ class Settling:
                     vague += self._anywhere(t, e)
         return {at: found[at] for at in _apart(found, vague)}
 
-    def _place(self, thread: int, e: Effect) -> Bytes | None:
+    def _place(self, thread: int, e: Effect) -> PlacedBytes | None:
         if type(e.address) is not int or not e.kind.accesses:
             return None
         if e.proxy != "generic" or e.agent >= 0 or (e.kind is LOAD) == (e.value is not None):
@@ -176,7 +176,7 @@ class Settling:
                     found.append((view.object, first, end))
         return found
 
-    def _settle(self, read: PlacedAccess, place: Bytes, accesses: Sequence[PlacedAccess]) -> None:
+    def _settle(self, read: PlacedAccess, place: PlacedBytes, accesses: Sequence[PlacedAccess]) -> None:
         """Finds the only write that a read may take its value from, if it is the only one."""
         guard, here = self._defined(read.guard), read.reading
         at = self._updates_in_chain.get(read.key)
@@ -336,14 +336,14 @@ def _operation(e: Effect) -> tuple[str, str] | None:
     return (e.operation, e.type) if e.operation in _EXCHANGEABLE and is_integer else None
 
 
-def _apart(found: Mapping[Bytes, object], vague: Iterable[tuple[int, int, int]]) -> list[Bytes]:
+def _apart(found: Mapping[PlacedBytes, object], vague: Iterable[tuple[int, int, int]]) -> list[PlacedBytes]:
     """The stretches of memory that overlap no other one, and nothing vague."""
-    spans: dict[int, list[tuple[int, int, Bytes | None]]] = {}
+    spans: dict[int, list[tuple[int, int, PlacedBytes | None]]] = {}
     for at in found:
         spans.setdefault(at[0], []).append((at[1], at[1] + at[2], at))
     for number, first, end in vague:
         spans.setdefault(number, []).append((first, end, None))
-    overlapping: set[Bytes | None] = set()
+    overlapping: set[PlacedBytes | None] = set()
     for some in spans.values():
         some.sort(key=lambda s: s[:2])
         reach, last = -1, some[0][2]

@@ -32,12 +32,12 @@ from ptxcore.isa.effect_kinds import ATOM, COPY, LOAD, MBARRIER
 from ptxcore.machine.explore.heap import on_heap
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.machine.ir.windows import GLOBAL_BITS
-from ptxcore.places import Place, includes
+from ptxcore.places import Placement, includes
 
 if TYPE_CHECKING:
-    from axioms.events.event import Thread
+    from axioms.events.event import ProgramThread
     from axioms.events.memory import Object, View
-    from axioms.events.value_sets import LaterFlow, Numbers
+    from axioms.events.value_sets import LaterFlow, NumberSet
 
 
 class InitialMemory(Protocol):
@@ -53,7 +53,7 @@ class InitialMemory(Protocol):
 Noops = Mapping[int, frozenset[int] | None]
 
 
-def noop_places(threads: Sequence[Thread], memory: InitialMemory) -> dict[int, frozenset[int] | None]:
+def noop_places(threads: Sequence[ProgramThread], memory: InitialMemory) -> dict[int, frozenset[int] | None]:
     """The addresses in global memory, but not on the heap, where an atomic that writes what it reads is effect-free."""
     always: dict[int, bool] = {}
     for _, e in _effects(threads):
@@ -65,7 +65,7 @@ def noop_places(threads: Sequence[Thread], memory: InitialMemory) -> dict[int, f
     return {address: numbers for address, numbers in alike.items() if always[address] or numbers is not None}
 
 
-def holds(threads: Sequence[Thread], memory: InitialMemory, assumed: Noops) -> bool:
+def holds(threads: Sequence[ProgramThread], memory: InitialMemory, assumed: Noops) -> bool:
     """Whether threads that were explored on an assumption bear it out."""
     flow = _flow(threads, memory)
     for address, numbers in assumed.items():
@@ -78,7 +78,7 @@ def holds(threads: Sequence[Thread], memory: InitialMemory, assumed: Noops) -> b
     return True
 
 
-def _effects(threads: Sequence[Thread]) -> Iterator[tuple[Place, Effect]]:
+def _effects(threads: Sequence[ProgramThread]) -> Iterator[tuple[Placement, Effect]]:
     for thread in threads:
         for effect in thread.execution.effects:
             if effect.kind.memory or effect.kind is MBARRIER:
@@ -90,7 +90,7 @@ def _nothing(effect: Effect) -> frozenset[int]:
     return frozenset()
 
 
-def _flow(threads: Sequence[Thread], memory: InitialMemory) -> LaterFlow:
+def _flow(threads: Sequence[ProgramThread], memory: InitialMemory) -> LaterFlow:
     from axioms.events import kinds
     from axioms.events.memory import AddressSpace
     from axioms.events.value_sets import LaterFlow
@@ -100,10 +100,10 @@ def _flow(threads: Sequence[Thread], memory: InitialMemory) -> LaterFlow:
     return LaterFlow(space, accesses, lambda e: [(span.address, span.size) for span in kinds.spans_of(e)])
 
 
-def _alike(threads: Sequence[Thread], address: int, numbers: Callable[[Effect], Numbers]) -> bool:
+def _alike(threads: Sequence[ProgramThread], address: int, numbers: Callable[[Effect], NumberSet]) -> bool:
     """Whether all accesses to an address are morally strong. `numbers` are those that an address may be that is not known."""
     size = _width(threads, address) // 8
-    scopes: set[tuple[str, Place]] = set()
+    scopes: set[tuple[str, Placement]] = set()
     for place, e in _effects(threads):
         if type(e.address) is not int or e.kind is COPY:
             found = numbers(e) if e.kind.accesses else None
@@ -124,7 +124,7 @@ def _alike(threads: Sequence[Thread], address: int, numbers: Callable[[Effect], 
     return all(includes(a, p, q) for (a, p), (_, q) in product(scopes, repeat=2))
 
 
-def _numbers(threads: Sequence[Thread], memory: InitialMemory, address: int) -> frozenset[int] | None:
+def _numbers(threads: Sequence[ProgramThread], memory: InitialMemory, address: int) -> frozenset[int] | None:
     """The numbers that may stand at an address where all accesses are alike; None where not all that is written is known."""
     first = memory.initial(address, _width(threads, address) // 8)
     if first is None:
@@ -138,5 +138,5 @@ def _numbers(threads: Sequence[Thread], memory: InitialMemory, address: int) -> 
     return frozenset(numbers)
 
 
-def _width(threads: Sequence[Thread], address: int) -> int:
+def _width(threads: Sequence[ProgramThread], address: int) -> int:
     return next((e.width for _, e in _effects(threads) if e.kind is ATOM and e.address == address), 8)

@@ -24,9 +24,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from axioms.analysis.barrier_order import BarrierOrder
-from axioms.analysis.constant_reads import Bytes, Key, PlacedAccess, Settling
-from axioms.events.encounters import Instance
-from axioms.events.event import Thread
+from axioms.analysis.constant_reads import EffectKey, PlacedAccess, PlacedBytes, Settling
+from axioms.events.encounters import InstanceName
+from axioms.events.event import ProgramThread
 from axioms.events.memory import AddressSpace
 from ptxcore.isa.effect_kinds import COLLECTIVE, STOP
 from ptxcore.machine.ir.effects import Effect
@@ -34,13 +34,13 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
 #: What a dependency on a read that is left out comes to: effects, each with a condition.
-Behind = Mapping[Key, Mapping[Key, Value]]
+Behind = Mapping[EffectKey, Mapping[EffectKey, Value]]
 
 
 class Sliced(NamedTuple):
     """The effects that are left out, and what those depend on who depend on their results."""
 
-    effects: frozenset[Key]
+    effects: frozenset[EffectKey]
     behind: Behind
 
 
@@ -61,7 +61,7 @@ def sliced(settling: Settling, space: AddressSpace, finals: Iterable[tuple[int, 
     return Sliced(frozenset(left_out | _idle_barriers(settling.threads, settling.order, left_out)), behind)
 
 
-def without(threads: Sequence[Thread], effects: frozenset[Key]) -> list[Thread]:
+def without(threads: Sequence[ProgramThread], effects: frozenset[EffectKey]) -> list[ProgramThread]:
     """The threads without some of their effects; the others keep their numbers."""
     found = []
     for t, thread in enumerate(threads):
@@ -74,7 +74,7 @@ def without(threads: Sequence[Thread], effects: frozenset[Key]) -> list[Thread]:
     return found
 
 
-def _wait_for_others(threads: Sequence[Thread]) -> bool:
+def _wait_for_others(threads: Sequence[ProgramThread]) -> bool:
     """Whether what threads do hangs on what decides that others compute something with them: these dependencies are of
     accesses themselves."""
     if not any(e.kind is COLLECTIVE for thread in threads for e in thread.execution.effects):
@@ -84,7 +84,7 @@ def _wait_for_others(threads: Sequence[Thread]) -> bool:
     return any(True for _ in Flows(threads).decided())
 
 
-def _is_over(settling: Settling, space: AddressSpace, place: Bytes, accesses: Sequence[PlacedAccess]) -> bool:
+def _is_over(settling: Settling, space: AddressSpace, place: PlacedBytes, accesses: Sequence[PlacedAccess]) -> bool:
     """Whether everything is known of the accesses to some bytes, and nobody else can notice them."""
     thing = space.objects[place[0]]
     for a in accesses:
@@ -105,11 +105,11 @@ def _is_over(settling: Settling, space: AddressSpace, place: Bytes, accesses: Se
 def _behind(settling: Settling, reads: Sequence[PlacedAccess]) -> Behind:
     """For each read that is left out what its users depend on: those that come before first."""
     effects = [thread.execution.effects for thread in settling.threads]
-    found: dict[Key, dict[Key, Value]] = {}
+    found: dict[EffectKey, dict[EffectKey, Value]] = {}
     for r in sorted(reads, key=lambda r: (settling.order.depth(r.reading), r.key)):
         source = settling.sources[r.key]
         through = [(r.thread, r.effect)]
-        into: dict[Key, Value] = {}
+        into: dict[EffectKey, Value] = {}
         if source is not None:
             write = effects[source[0]][source[1]]
             through.append((source[0], write))
@@ -125,12 +125,12 @@ def _behind(settling: Settling, reads: Sequence[PlacedAccess]) -> Behind:
     return found
 
 
-def _idle_barriers(threads: Sequence[Thread], order: BarrierOrder, left_out: set[Key]) -> set[Key]:
+def _idle_barriers(threads: Sequence[ProgramThread], order: BarrierOrder, left_out: set[EffectKey]) -> set[EffectKey]:
     """The arrivals of instances that order nothing that others do not."""
-    before: dict[Instance, dict[int, Instance]] = {}
-    members: dict[Instance, list[Key]] = {}
+    before: dict[InstanceName, dict[int, InstanceName]] = {}
+    members: dict[InstanceName, list[EffectKey]] = {}
     for t, thread in enumerate(threads):
-        last: tuple[Instance, Value] | None = None
+        last: tuple[InstanceName, Value] | None = None
         stops = order.stops(t)
         for e in thread.execution.effects:
             if (t, e.index) in left_out or not e.kind.event or e.guard == 0:
@@ -145,7 +145,7 @@ def _idle_barriers(threads: Sequence[Thread], order: BarrierOrder, left_out: set
             if last is not None and last[0][0] == instance[0] and _is_same(last[1], e.guard):
                 before.setdefault(instance, {})[t] = last[0]
             last = instance, e.guard
-    idle: set[Key] = set()
+    idle: set[EffectKey] = set()
     for instance, earlier in before.items():
         meeting = order.meetings[instance[0]]
         keys = members[instance]

@@ -6,7 +6,7 @@ import functools
 
 from axioms.cat.nodes import RELATION, SET
 from axioms.cat.reader import read_expression
-from axioms.cat.residual import Carried, ExecutionFacts, Residual
+from axioms.cat.residual import ExecutionFacts, OneExecution, Residual
 from axioms.cat.statements import ModelCompiler
 from axioms.cat.values import (
     EMPTY,
@@ -26,7 +26,7 @@ from ptxcore.diagnostics import InputError, Span, fail
 _PATH = "<expression>"
 
 
-class Names:
+class ModelNames:
     """What names mean at the end of a model. `sources` are its texts with the names of their files, its own first; it is read
     with `options`."""
 
@@ -43,7 +43,7 @@ class Names:
         source = SourceFile(_PATH, text)
         try:
             e = read_expression(text)
-            carried = Carried(Residual(self.compiler, self.compiler.units), facts)
+            carried = OneExecution(Residual(self.compiler, self.compiler.units), facts)
             for _ in carried.choices():
                 found = carried.force(carried.value(e, Env({}, self.compiler.scope.size, source)), e.span)
                 return _plain(carried, found, e.span)
@@ -54,7 +54,7 @@ class Names:
             raise _told(error, source) from None
 
 
-def _plain(carried: Carried, value: CatValue, span: Span) -> Known:
+def _plain(carried: OneExecution, value: CatValue, span: Span) -> Known:
     """What takes the kind that is asked of it is a relation where it is empty, and a set where it is everything."""
     kind = SET if value is UNIVERSE or isinstance(value, CatEvent) else RELATION
     if value in (EMPTY, UNIVERSE) or isinstance(value, (CatEvent, CatPair)):
@@ -71,6 +71,6 @@ def _told(error: InputError, source: SourceFile) -> InputError:
 
 
 @functools.lru_cache(maxsize=8)
-def names_of(sources: tuple[tuple[str, str], ...], options: frozenset[str]) -> Names:
+def names_of(sources: tuple[tuple[str, str], ...], options: frozenset[str]) -> ModelNames:
     """The names of a model that was read before."""
-    return Names(sources, options)
+    return ModelNames(sources, options)

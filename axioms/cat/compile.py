@@ -24,18 +24,18 @@ from axioms.cat.values import (
     Closure,
     Collection,
     Env,
-    Failed,
+    FailedDefinition,
     Later,
     NeedsExecution,
     Orders,
-    Parts,
     Primitive,
     SourceFile,
     Tag,
+    TupleValue,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 
-Include = Callable[[str], str | None]
+FindModel = Callable[[str], str | None]
 
 #: What a model may cost to compile, in operations and operands that are made or looked at: a second or two. The largest model
 #: that ships costs some thousands.
@@ -161,7 +161,7 @@ class ExpressionCompiler(Builder, Evaluator):
         """What a name stands for, if that is known."""
         if isinstance(bound, (Later, Choice)):
             raise NeedsExecution(e.span, f"'{e.name}'")
-        if isinstance(bound, Failed):
+        if isinstance(bound, FailedDefinition):
             raise bound.error
         return bound
 
@@ -199,7 +199,7 @@ class ExpressionCompiler(Builder, Evaluator):
             stack += _scoped(e, known)
 
     def function(self, closure: Closure, argument: CatValue, span: Span) -> CatValue | None:
-        if closure.instead == "co_locs" and isinstance(argument, Parts) and len(argument.items) == 2:
+        if closure.instead == "co_locs" and isinstance(argument, TupleValue) and len(argument.items) == 2:
             before, classes = argument.items
             if isinstance(classes, Classes):
                 return Orders(classes.members, self.relation(before, span, "a linearisation"), False)
@@ -232,7 +232,7 @@ class ExpressionCompiler(Builder, Evaluator):
     def _of_orders(self, name: str, value: CatValue, span: Span) -> CatValue:
         if name == "cross" and isinstance(value, Orders):
             return value._replace(crossed=True)
-        if name in ("generate_orders", "co_locs") and isinstance(value, Parts) and len(value.items) == 2:
+        if name in ("generate_orders", "co_locs") and isinstance(value, TupleValue) and len(value.items) == 2:
             a, b = value.items
             if name == "generate_orders":
                 return Orders(self.set_of(a, span, f"'{name}'"), self.relation(b, span, f"'{name}'"), True)
@@ -319,7 +319,7 @@ class ExpressionCompiler(Builder, Evaluator):
         bodies: list[Node] = []
         for b in values:
             body = self.value(b.body, inside)
-            if isinstance(body, (Collection, Parts, Classes, Orders)):
+            if isinstance(body, (Collection, TupleValue, Classes, Orders)):
                 raise NeedsExecution(b.span, f"'let rec {b.name}'")
             body = self.as_kind(body, kinds[b.name], b.span)
             if body is None:
@@ -428,4 +428,4 @@ def _shape(body: Expression, names: Binders) -> str | None:
     return " ".join(words)
 
 
-__all__ = ["MOST_WORK", "NOWHERE", "ExpressionCompiler", "Include", "NameScope", "known_function", "parameters"]
+__all__ = ["MOST_WORK", "NOWHERE", "ExpressionCompiler", "FindModel", "NameScope", "known_function", "parameters"]

@@ -210,7 +210,7 @@ class Evaluation:
 
     def fixpoint(self, node: Node) -> Rows:
         """The least solution, from below. The first name of a recursion to be computed computes them all."""
-        values: Values = self.values
+        values: NodeValues = self.values
         solution: list[Rows] = [[0] * self.size for _ in node.variables]
         inside = inside_of(node)
         while True:
@@ -227,7 +227,7 @@ class Evaluation:
 # What operations mean: the value of a node, from those of its arguments.
 
 #: Values of nodes: bits of a set, or rows of a relation, as the kind of each node says. Whoever takes one knows which.
-Values = Mapping[Node, Any]
+NodeValues = Mapping[Node, Any]
 
 
 def _base(e: Evaluation, node: Node) -> int | Rows:
@@ -271,7 +271,7 @@ def _difference(e: Evaluation, node: Node) -> Rows:
 
 def _of_sets(meaning: Callable[[int, int], int]) -> Meaning:
     def value(e: Evaluation, node: Node) -> int:
-        values: Values = e.values
+        values: NodeValues = e.values
         found: int = reduce(meaning, [values[a] for a in node.args])
         return found
 
@@ -282,7 +282,7 @@ def _of_relations(meaning: Callable[[int, int], int]) -> Meaning:
     """The same of each row."""
 
     def value(e: Evaluation, node: Node) -> Rows:
-        values: Values = e.values
+        values: NodeValues = e.values
         first, *others = [values[a] for a in node.args]
         rows: Rows = first
         for other in others:
@@ -294,7 +294,7 @@ def _of_relations(meaning: Callable[[int, int], int]) -> Meaning:
 
 def _sequence(e: Evaluation, node: Node) -> Rows:
     """From left to right; `[S]` keeps the rows or the columns of `S`."""
-    values: Values = e.values
+    values: NodeValues = e.values
     first, *others = node.args
     rows: Rows = values[first]
     if first.op == "identity" and others and others[0].op != "identity":

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from axioms.cat.nodes import RELATION, SET, Node
-from axioms.cat.operators import HINT, Operators, Steps, op_of
+from axioms.cat.operators import HINT, EvaluationSteps, Operators, op_of
 from axioms.cat.syntax import Binders, Clause, Expression
 from axioms.cat.values import (
     EMPTY,
@@ -25,9 +25,9 @@ from axioms.cat.values import (
     Env,
     Known,
     NeedsExecution,
-    Parts,
     Primitive,
     Tag,
+    TupleValue,
     as_pair,
     kind_of,
 )
@@ -84,7 +84,7 @@ class Evaluator(Operators):
         """The value of an expression. Raises InputError for one without a meaning, NeedsExecution."""
         if expression.op == "name":
             return self._named(expression, env)
-        stack: list[tuple[Steps, Env]] = [(self._steps(expression, env), env)]
+        stack: list[tuple[EvaluationSteps, Env]] = [(self._steps(expression, env), env)]
         given: CatValue | None = None
         failed: Exception | None = None
         while stack:
@@ -118,24 +118,24 @@ class Evaluator(Operators):
         except InputError as error:
             raise placed(error, env) from None
 
-    def _steps(self, e: Expression, env: Env) -> Steps:
+    def _steps(self, e: Expression, env: Env) -> EvaluationSteps:
         self.algebra.spend(1)
-        steps: Steps = _STEPS[e.op](self, e, env)
+        steps: EvaluationSteps = _STEPS[e.op](self, e, env)
         return steps
 
-    def _call(self, e: Expression, env: Env) -> Steps:
+    def _call(self, e: Expression, env: Env) -> EvaluationSteps:
         """`f(a, b)`, and `f x` of any expression for f."""
         if e.op == "call":
             function = self.called(e, env)
             values = []
             for operand in e.operands:
                 values.append((yield operand, env))
-            argument = values[0] if len(values) == 1 else Parts(tuple(values))
+            argument = values[0] if len(values) == 1 else TupleValue(tuple(values))
         else:
             function = yield e.operands[0], env
             argument = yield e.operands[1], env
         if isinstance(function, Primitive):
-            if isinstance(argument, Parts) and e.op == "call" and function.name in _SINGLE:
+            if isinstance(argument, TupleValue) and e.op == "call" and function.name in _SINGLE:
                 raise fail(e.span, f"'{function.name}' takes 1 argument, {len(argument.items)} given")
             return self.primitive(function.name, argument, e.operands[-1].span if e.operands else e.span)
         if not isinstance(function, Closure):
@@ -160,21 +160,21 @@ class Evaluator(Operators):
         """The function that a call means."""
         return self._named(e, env)
 
-    def _tag(self, e: Expression, env: Env) -> Steps:
+    def _tag(self, e: Expression, env: Env) -> EvaluationSteps:
         return self.named(e, env)
         yield
 
-    def _fun(self, e: Expression, env: Env) -> Steps:
+    def _fun(self, e: Expression, env: Env) -> EvaluationSteps:
         return self.close(e.names, e.operands[0], env, "fun")
         yield
 
-    def _tuple(self, e: Expression, env: Env) -> Steps:
+    def _tuple(self, e: Expression, env: Env) -> EvaluationSteps:
         values = []
         for operand in e.operands:
             values.append((yield operand, env))
-        return Parts(tuple(values))
+        return TupleValue(tuple(values))
 
-    def _set_of(self, e: Expression, env: Env) -> Steps:
+    def _set_of(self, e: Expression, env: Env) -> EvaluationSteps:
         values = []
         for operand in e.operands:
             value = yield operand, env
@@ -183,7 +183,7 @@ class Evaluator(Operators):
             values.append(value)
         return self.collected(values, e.span)
 
-    def _let(self, e: Expression, env: Env) -> Steps:
+    def _let(self, e: Expression, env: Env) -> EvaluationSteps:
         if e.name == "rec":
             return (yield e.operands[0], self.recursion(e, env))
         found: dict[str, CatValue] = {}
@@ -195,7 +195,7 @@ class Evaluator(Operators):
             found |= {b.name: value} if b.name else parameters(b.parts, value, b.span, "let")
         return (yield e.operands[0], env.with_(found))
 
-    def _try(self, e: Expression, env: Env) -> Steps:
+    def _try(self, e: Expression, env: Env) -> EvaluationSteps:
         try:
             return (yield e.operands[0], env)
         except TooMuch:
@@ -204,7 +204,7 @@ class Evaluator(Operators):
             pass
         return (yield e.operands[1], env)
 
-    def _if(self, e: Expression, env: Env) -> Steps:
+    def _if(self, e: Expression, env: Env) -> EvaluationSteps:
         if len(e.operands) == 2:
             # Both branches are read: a mistake in the one that is not taken is a mistake.
             then = yield e.operands[0], env
@@ -263,7 +263,7 @@ class Evaluator(Operators):
 
     # Matches.
 
-    def _match(self, e: Expression, env: Env) -> Steps:
+    def _match(self, e: Expression, env: Env) -> EvaluationSteps:
         subject = yield e.operands[0], env
         if e.clauses[0].kind in ("tag", "other"):
             clause = matching(e.operands[0], e.clauses, subject)
@@ -303,7 +303,7 @@ def parameters(names: Binders, value: CatValue, span: Span, function: str) -> di
     """What the parameters of a function are; one parameter takes what there is, several the parts of a tuple."""
     if len(names) == 1:
         return {} if names[0] is None else {names[0]: value}
-    items: tuple[CatValue, ...] = value.items if isinstance(value, Parts) else (value,)
+    items: tuple[CatValue, ...] = value.items if isinstance(value, TupleValue) else (value,)
     if isinstance(value, CatPair):
         items = (CatEvent(value.first), CatEvent(value.second))
     if len(items) != len(names):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from axioms.cat.compile import MOST_WORK, Include
+from axioms.cat.compile import MOST_WORK, FindModel
 from axioms.cat.compiled import Axiom, Model, completed
 from axioms.cat.nodes import Facts, Node
 from axioms.cat.statements import ModelCompiler
@@ -14,7 +14,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 def compile_model(
     name: str,
     text: str,
-    include: Include = lambda _: None,
+    include: FindModel = lambda _: None,
     options: Iterable[str] = (),
     without: Iterable[str] = (),
     shown: Iterable[str] = (),
@@ -71,4 +71,4 @@ def _leave_out(model: Model, without: frozenset[str]) -> None:
     model.without = without
 
 
-__all__ = ["MOST_WORK", "Axiom", "Facts", "Include", "Model", "Node", "compile_model", "completed"]
+__all__ = ["MOST_WORK", "Axiom", "Facts", "FindModel", "Model", "Node", "compile_model", "completed"]

@@ -21,16 +21,16 @@ from axioms.cat.values import (
     Env,
     Known,
     NeedsExecution,
-    Parts,
     Primitive,
     Tag,
+    TupleValue,
     as_pair,
     kind_of,
 )
 from ptxcore.diagnostics import Span, fail
 
 #: What an evaluation asks for on its way: the value of an expression where it stands.
-Steps = Generator["tuple[Expression, Env]", "CatValue", "CatValue"]
+EvaluationSteps = Generator["tuple[Expression, Env]", "CatValue", "CatValue"]
 HINT = "[S] makes a relation of a set S"
 _SIGN = {"union": "|", "intersection": "&", "difference": "\\"}
 _POSTFIX = {"plus": "'+'", "star": "'*'", "opt": "'?'", "inverse": "'^-1'"}
@@ -62,7 +62,7 @@ class Operators(ABC):
     def undecided(self, values: Sequence[CatValue]) -> bool:
         """Whether only an execution says which of these are the same."""
         return any(
-            isinstance(v, Node) or (isinstance(v, (Collection, Parts)) and self.undecided(v.items)) for v in values
+            isinstance(v, Node) or (isinstance(v, (Collection, TupleValue)) and self.undecided(v.items)) for v in values
         )
 
     def operands(self, e: Expression, env: Env) -> Generator[tuple[Expression, Env], CatValue, list[CatValue]]:
@@ -72,7 +72,7 @@ class Operators(ABC):
             values.append((yield operand, env))
         return values
 
-    def read_union(self, e: Expression, env: Env) -> Steps:
+    def read_union(self, e: Expression, env: Env) -> EvaluationSteps:
         """`a | b`."""
         values = yield from self.operands(e, env)
         if UNIVERSE in values:
@@ -88,7 +88,7 @@ class Operators(ABC):
             return self._classes(e, left, frozenset.union)
         return self.algebra.union(self._alike(e, left))
 
-    def read_intersection(self, e: Expression, env: Env) -> Steps:
+    def read_intersection(self, e: Expression, env: Env) -> EvaluationSteps:
         """`a & b`."""
         values = [_as_collection(v) for v in (yield from self.operands(e, env))]
         left = [v for v in values if v is not UNIVERSE]
@@ -103,7 +103,7 @@ class Operators(ABC):
             return self._classes(e, left, frozenset.intersection)
         return self.algebra.intersection(self._alike(e, left))
 
-    def read_difference(self, e: Expression, env: Env) -> Steps:
+    def read_difference(self, e: Expression, env: Env) -> EvaluationSteps:
         """`a \\ b`."""
         a, b = [_as_collection(v) for v in (yield from self.operands(e, env))]
         if b is UNIVERSE or a is EMPTY:
@@ -186,7 +186,7 @@ class Operators(ABC):
             raise fail(span, f"{what} takes a set, this is {kind_of(value)}")
         return found
 
-    def read_sequence(self, e: Expression, env: Env) -> Steps:
+    def read_sequence(self, e: Expression, env: Env) -> EvaluationSteps:
         """`a; b`."""
         values = yield from self.operands(e, env)
         if any(isinstance(v, ClassRelation) for v in values):
@@ -199,18 +199,18 @@ class Operators(ABC):
         operands = [self.relation(v, o.span, "';'") for v, o in zip(values, chain(e), strict=True)]
         return self.algebra.sequence(operands)
 
-    def read_product(self, e: Expression, env: Env) -> Steps:
+    def read_product(self, e: Expression, env: Env) -> EvaluationSteps:
         """`a * b`."""
         values = yield from self.operands(e, env)
         a, b = [self.set_of(v, o.span, "'*'") for v, o in zip(values, e.operands, strict=True)]
         return self.algebra.product(a, b)
 
-    def read_identity(self, e: Expression, env: Env) -> Steps:
+    def read_identity(self, e: Expression, env: Env) -> EvaluationSteps:
         """`[a]`."""
         value = yield e.operands[0], env
         return self.algebra.identity(self.set_of(value, e.operands[0].span, "'[ ]'"))
 
-    def read_postfix(self, e: Expression, env: Env) -> Steps:
+    def read_postfix(self, e: Expression, env: Env) -> EvaluationSteps:
         """`a+`, `a*`, `a?`, `a^-1`."""
         value = yield e.operands[0], env
         if isinstance(value, ClassRelation) and e.op == "inverse":
@@ -222,7 +222,7 @@ class Operators(ABC):
             return self.algebra.opt(self.algebra.plus(r))
         return {"plus": self.algebra.plus, "opt": self.algebra.opt, "inverse": self.algebra.inverse}[e.op](r)
 
-    def read_complement(self, e: Expression, env: Env) -> Steps:
+    def read_complement(self, e: Expression, env: Env) -> EvaluationSteps:
         """`~a`."""
         return self.complement(e, (yield e.operands[0], env))
 
@@ -241,7 +241,7 @@ class Operators(ABC):
     def tags(self, tag: CatValue) -> tuple[CatValue, ...]:
         """All tags of a tag's `enum`."""
 
-    def read_add(self, e: Expression, env: Env) -> Steps:
+    def read_add(self, e: Expression, env: Env) -> EvaluationSteps:
         """`a ++ b`: b with a for one more member."""
         a = yield e.operands[0], env
         b = yield e.operands[1], env

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from axioms.cat.expressions import Expressions, check_clauses, names_of
 from axioms.cat.syntax import (
-    Axiom,
     Binding,
     Call,
     Clause,
@@ -41,6 +40,7 @@ from axioms.cat.syntax import (
     Match,
     Procedure,
     Show,
+    Stated,
     With,
 )
 from axioms.cat.tokens import KEYWORDS, UNSUPPORTED, Token, quoted, tokens, unsupported
@@ -138,7 +138,7 @@ class _Reader(Expressions):
         path = self.expect("string", "a file name in quotes")
         return Include(quoted(path), path.span)
 
-    def axiom(self, token: Token) -> Axiom:
+    def axiom(self, token: Token) -> Stated:
         before = token.text if token.text in ("flag", "undefined_unless", "requires") else ""
         if before:
             token = self.take()
@@ -151,7 +151,7 @@ class _Reader(Expressions):
         after = self.next.span
         name = self.new_name("the axiom's name").text if self.take_if("as") else ""
         demanded = before not in ("", "flag")
-        return Axiom(token.text, negated, before == "flag", body, name, token.span, after, demanded)
+        return Stated(token.text, negated, before == "flag", body, name, token.span, after, demanded)
 
     def shown(self, token: Token) -> Item:
         found: list[tuple[Expression, str]] = []
@@ -272,7 +272,6 @@ _STATEMENTS = {
 }
 
 __all__ = [
-    "Axiom",
     "Binding",
     "Diagnostic",
     "Expression",
@@ -280,6 +279,7 @@ __all__ = [
     "InputError",
     "Item",
     "Let",
+    "Stated",
     "read",
     "read_expression",
 ]

@@ -16,7 +16,7 @@ from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.expand import Evaluator, matching, parameters, placed
 from axioms.cat.nodes import RELATION, SET, Node
 from axioms.cat.primitives import PRIMITIVES, simple
-from axioms.cat.syntax import Axiom, Binders, Binding, Call, Expression, Forall, If, Item, Let, Match, Procedure, With
+from axioms.cat.syntax import Binders, Binding, Call, Expression, Forall, If, Item, Let, Match, Procedure, Stated, With
 from axioms.cat.values import (
     EMPTY,
     CatEvent,
@@ -28,14 +28,14 @@ from axioms.cat.values import (
     Closure,
     Collection,
     Env,
-    Failed,
+    FailedDefinition,
     Known,
     Later,
     NeedsExecution,
     Orders,
-    Parts,
     Routine,
     Tag,
+    TupleValue,
     kind_of,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
@@ -97,12 +97,12 @@ class Residual:
     @property
     def name(self) -> str:
         """What the tests among them are called."""
-        found = [u.item.name for u in self.units if isinstance(u.item, Axiom) and u.item.name]
+        found = [u.item.name for u in self.units if isinstance(u.item, Stated) and u.item.name]
         return found[0] if len(found) == 1 else "what the model asks of each execution"
 
     def answers(self, facts: ExecutionFacts) -> Iterator[CarriedOut]:
         """Every way in which all tests hold. Raises InputError for what has no meaning in this execution."""
-        yield from Carried(self, facts).answers()
+        yield from OneExecution(self, facts).answers()
 
     def allows(self, facts: ExecutionFacts) -> bool:
         """Whether there is one."""
@@ -119,7 +119,7 @@ class Residual:
 
 
 def _forbids(item: Item) -> bool:
-    if isinstance(item, Axiom):
+    if isinstance(item, Stated):
         return not item.flag and not item.demanded
     return (
         isinstance(item, With)
@@ -129,19 +129,19 @@ def _forbids(item: Item) -> bool:
 
 
 def _raises(item: Item) -> bool:
-    if isinstance(item, Axiom):
+    if isinstance(item, Stated):
         return item.flag or item.demanded
     return isinstance(item, Call) or (isinstance(item, Forall) and any(_raises(i) for i in item.items))
 
 
 def _undefines(item: Item) -> bool:
     """Whether a statement may tell of what makes programs undefined; the name of a flag says that."""
-    if isinstance(item, Axiom):
+    if isinstance(item, Stated):
         return item.demanded or (item.flag and item.name in _UNDEFINED)
     return isinstance(item, Call) or (isinstance(item, Forall) and any(_undefines(i) for i in item.items))
 
 
-class Carried(Evaluator):
+class OneExecution(Evaluator):
     """Statements and expressions on one execution."""
 
     algebra: Concrete
@@ -213,7 +213,7 @@ class Carried(Evaluator):
 
     def _item(self, item: Item, frame: list[Env]) -> Iterator[None]:
         env = frame[0]
-        if isinstance(item, Axiom):
+        if isinstance(item, Stated):
             if self._test(item, env):
                 yield
         elif isinstance(item, Forall):
@@ -263,7 +263,7 @@ class Carried(Evaluator):
         for _ in self._items(item.items, [env.with_({item.name: values[0]})]):
             yield from self._forall(item, values[1:], env)
 
-    def _test(self, item: Axiom, env: Env) -> bool:
+    def _test(self, item: Stated, env: Env) -> bool:
         value = self.value(item.body, env)
         rows_ = self._related(value, item)
         on_it = [row & 1 << i for i, row in enumerate(rows_)]
@@ -284,7 +284,7 @@ class Carried(Evaluator):
             self.flags[name] = [a | b for a, b in zip(before, told, strict=True)]
         return True
 
-    def _related(self, value: CatValue, item: Axiom) -> Rows:
+    def _related(self, value: CatValue, item: Stated) -> Rows:
         """What a test is about, as rows; a relation between sets is one between their numbers."""
         if isinstance(value, ClassRelation):
             numbers = {c: i for i, c in enumerate(dict.fromkeys(c for pair in value.pairs for c in pair))}
@@ -326,14 +326,14 @@ class Carried(Evaluator):
             return known(self.evaluation.value(value))
         if isinstance(value, Choice):
             return self.force(self.chosen[value.number], span)
-        if isinstance(value, Failed):
+        if isinstance(value, FailedDefinition):
             raise value.error
         if isinstance(value, Later):
             return self._later(value)
         if isinstance(value, Collection):
             return self.collection([self.force(i, span) for i in value.items])
-        if isinstance(value, Parts):
-            return Parts(tuple(self.force(i, span) for i in value.items))
+        if isinstance(value, TupleValue):
+            return TupleValue(tuple(self.force(i, span) for i in value.items))
         return value
 
     def _later(self, later: Later) -> CatValue:
@@ -347,7 +347,7 @@ class Carried(Evaluator):
         if isinstance(later.part, str):
             return found[later.part]
         value = found[""]
-        items: tuple[CatValue, ...] = value.items if isinstance(value, Parts) else (value,)
+        items: tuple[CatValue, ...] = value.items if isinstance(value, TupleValue) else (value,)
         if isinstance(value, CatPair):
             items = (CatEvent(value.first), CatEvent(value.second))
         assert later.expression is not None

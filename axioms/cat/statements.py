@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from axioms.cat.compile import NOWHERE, ExpressionCompiler, Include, known_function
+from axioms.cat.compile import NOWHERE, ExpressionCompiler, FindModel, known_function
 from axioms.cat.compiled import Axiom, Model
 from axioms.cat.expand import matching, parameters, placed
 from axioms.cat.library import FILES, FUNCTIONS
@@ -16,9 +16,6 @@ from axioms.cat.marks import reachable
 from axioms.cat.nodes import RELATION, SET, Node, signed
 from axioms.cat.reader import read
 from axioms.cat.residual import Residual, Unit
-from axioms.cat.syntax import (
-    Axiom as Test,
-)
 from axioms.cat.syntax import (
     Binding,
     Call,
@@ -37,6 +34,9 @@ from axioms.cat.syntax import (
 from axioms.cat.syntax import (
     Include as Included,
 )
+from axioms.cat.syntax import (
+    Stated as Test,
+)
 from axioms.cat.values import (
     EMPTY,
     UNIVERSE,
@@ -45,7 +45,7 @@ from axioms.cat.values import (
     Closure,
     Collection,
     Env,
-    Failed,
+    FailedDefinition,
     Known,
     Later,
     NeedsExecution,
@@ -96,7 +96,7 @@ class CallFrame:
 class ModelCompiler(ExpressionCompiler):
     """Compiles one model, with what it includes."""
 
-    def __init__(self, name: str, options: frozenset[str], include: Include) -> None:
+    def __init__(self, name: str, options: frozenset[str], include: FindModel) -> None:
         super().__init__(name, options)
         self.include = include
         self.including: list[str] = []
@@ -202,7 +202,7 @@ class ModelCompiler(ExpressionCompiler):
             if not frame.included:
                 raise
             placed(error, env)
-            return [(n, Failed(error)) for n in (b.name, *b.parts) if n]
+            return [(n, FailedDefinition(error)) for n in (b.name, *b.parts) if n]
 
     def let_rec(self, item: Let, frame: CallFrame) -> None:
         env = frame.env
@@ -239,7 +239,7 @@ class ModelCompiler(ExpressionCompiler):
 
     def call(self, item: Call, frame: CallFrame) -> None:
         routine = self.meaning(item.name, frame.env)
-        if isinstance(routine, Failed):
+        if isinstance(routine, FailedDefinition):
             raise routine.error
         if not isinstance(routine, Routine):
             raise fail(item.span, f"'{item.name}' is no procedure")

@@ -50,7 +50,7 @@ class Binding(NamedTuple):
     parts: Binders = ()
 
 
-class Axiom(NamedTuple):
+class Stated(NamedTuple):
     """`kind` is acyclic, irreflexive or empty. A `flag` forbids nothing: it tells of executions; `demanded` ones
     (`undefined_unless`) tell of executions that break them."""
 
@@ -67,7 +67,7 @@ class Axiom(NamedTuple):
 class Let(NamedTuple):
     bindings: tuple[Binding, ...]
     recursive: bool
-    when: Axiom | None = None
+    when: Stated | None = None
 
 
 class Include(NamedTuple):
@@ -135,10 +135,9 @@ class Debug(NamedTuple):
     span: Span
 
 
-Item = Let | Axiom | Include | Show | Enum | Procedure | Call | Forall | With | Match | If | Debug
+Item = Let | Stated | Include | Show | Enum | Procedure | Call | Forall | With | Match | If | Debug
 
 __all__ = [
-    "Axiom",
     "Binders",
     "Binding",
     "Call",
@@ -154,5 +153,6 @@ __all__ = [
     "Match",
     "Procedure",
     "Show",
+    "Stated",
     "With",
 ]  # fmt: skip

@@ -58,7 +58,7 @@ class Collection(NamedTuple):
     items: tuple[CatValue, ...]
 
 
-class Parts(NamedTuple):
+class TupleValue(NamedTuple):
     """A tuple."""
 
     items: tuple[CatValue, ...]
@@ -132,15 +132,15 @@ class Choice(NamedTuple):
     number: int
 
 
-class Failed(NamedTuple):
+class FailedDefinition(NamedTuple):
     """A definition without a meaning, which nobody may need."""
 
     error: InputError
 
 
 CatValue = (
-    Node | Known | CatEvent | CatPair | ClassRelation | Tag | Collection | Parts | Closure | Routine | Primitive | Classes
-    | Orders | Later | Choice | Failed | Anything
+    Node | Known | CatEvent | CatPair | ClassRelation | Tag | Collection | TupleValue | Closure | Routine | Primitive | Classes
+    | Orders | Later | Choice | FailedDefinition | Anything
 )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ class NeedsExecution(Exception):
 
 def as_pair(value: CatValue) -> CatValue:
     """Two events are a pair of events where one is meant."""
-    if isinstance(value, Parts) and len(value.items) == 2:
+    if isinstance(value, TupleValue) and len(value.items) == 2:
         a, b = value.items
         if isinstance(a, CatEvent) and isinstance(b, CatEvent):
             return CatPair(a.number, b.number)
@@ -186,7 +186,7 @@ _WORDS: dict[type, str] = {
     ClassRelation: "a relation between sets",
     Tag: "a tag",
     Collection: "a set of values",
-    Parts: "a tuple",
+    TupleValue: "a tuple",
     Closure: "a function",
     Primitive: "a function",
     Routine: "a procedure",

@@ -14,7 +14,7 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped
 from axioms.dynamic.lookbacks import Finds, LookBack, Looking, NotConfluent, Ways
 from axioms.dynamic.shadow import Access
-from axioms.dynamic.waiting import Look, Place, Written
+from axioms.dynamic.waiting import Look, Written, WrittenBytes
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op
@@ -78,7 +78,7 @@ class Confluent(Determinate):
             self._join(threads)
         super().met(how, threads, masked)
 
-    def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: Place) -> None:
+    def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:
         if id(thread.instruction.instruction) not in self.searched:
             super()._find(thread, access, segment, place)
             return

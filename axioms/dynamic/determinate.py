@@ -21,7 +21,7 @@ from axioms.dynamic.phases import Phases
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 from axioms.dynamic.sums import Sums, is_sum
 from axioms.dynamic.tensors import Tensors
-from axioms.dynamic.waiting import Hand, Look, Place, Read, Written, behind, leading
+from axioms.dynamic.waiting import Hand, Look, Read, Written, WrittenBytes, behind, leading
 from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
@@ -38,8 +38,8 @@ _LOOK = 16
 
 
 class Determinate:
-    """Watches one launch (`ptxcore.machine.run.watched.Watcher`). `accesses` and `meetings` count what was checked; `exact`: so
-    far only program order and barriers could order accesses, so that what is unordered here is so in the model."""
+    """Watches one launch (`ptxcore.machine.run.watched.RunWatcher`). `accesses`, `meetings`: how many were checked; `exact`: so far
+    only program order and barriers could order accesses, so that what is unordered here is so in the model."""
 
     #: Whether the run stands for all executions alone; of several runs, phases and asynchronous operations are not looked at.
     alone = True
@@ -67,7 +67,7 @@ class Determinate:
         self.open_values = OpenValues()
         #: Bytes that strong operations access, by segment and byte; what threads' fences hand on, and what they may acquire by
         #: one; where threads look, and the liveness of registers there.
-        self.places: dict[int, dict[int, tuple[int, Place]]] = {}
+        self.places: dict[int, dict[int, tuple[int, WrittenBytes]]] = {}
         self.fenced: dict[int, tuple[Hand, ...]] = {}
         self.offered: dict[int, list[tuple[Hand, str]]] = {}
         self.looked: dict[int, Look] = {}
@@ -295,7 +295,7 @@ class Determinate:
         """What is raised where a thread may go on in several ways."""
         return self.leaves(thread, "order")
 
-    def _place(self, thread: WatchedThread, access: Access, segment: Segment) -> Place | None:
+    def _place(self, thread: WatchedThread, access: Access, segment: Segment) -> WrittenBytes | None:
         """What is known of the bytes of an access; None where no strong operation is about any of them."""
         places = self.places.setdefault(id(segment), {})
         found = places.get(access.first)
@@ -309,7 +309,7 @@ class Determinate:
         first = segment.read(access.first, access.size)
         if type(first) is not int:
             raise self.leaves(thread, "unknown")
-        place = Place(access.size, first)
+        place = WrittenBytes(access.size, first)
         places.update((byte, (access.first, place)) for byte in inside)
         return place
 
@@ -327,7 +327,7 @@ class Determinate:
         kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
         return Written(number, time, value if type(value) is int else 0, kind, access.strong, known, tuple(hands))
 
-    def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: Place) -> None:
+    def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:
         """A strong read: what it may find, and what is certain then."""
         number, value = thread.number, segment.read(access.first, access.size)
         if type(value) is not int:
@@ -356,7 +356,7 @@ class Determinate:
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""
 
-    def _handed(self, place: Place, n: int, read: Read) -> tuple[Hand, ...]:
+    def _handed(self, place: WrittenBytes, n: int, read: Read) -> tuple[Hand, ...]:
         """What a write hands on to a read that sees it, or an atomic operation behind it, each in the other's scope."""
         within = self.clocks.within
         seen = [w for m, w in enumerate(place.writes) if m not in read.before]

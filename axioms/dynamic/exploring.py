@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from axioms.dynamic.noted import Again, Event, Spot
 from axioms.dynamic.plan import Bytes, Known, Name, Round, Script
-from axioms.dynamic.symmetry import Names, Symmetry
+from axioms.dynamic.symmetry import CtaNames, Symmetry
 
 #: Runs at most.
 MOST = 400
@@ -44,7 +44,7 @@ def explore(
     known = Known()
     for _ in range(_MOST_AGAIN):
         try:
-            return _explored(run, known, most, same or Names())
+            return _explored(run, known, most, same or CtaNames())
         except Again:
             continue
     raise TooMany

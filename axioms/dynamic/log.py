@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from axioms.dynamic.rows import Crowd, Rows
+from axioms.dynamic.rows import ClockRows, Crowd
 
 #: Links of a chain after which it is made anew, of what is still needed.
 _DEPTH = 32
@@ -106,7 +106,7 @@ class Accessed(NamedTuple):
 class Log:
     """The log of a launch."""
 
-    def __init__(self, clocks: Rows) -> None:
+    def __init__(self, clocks: ClockRows) -> None:
         self.clocks = clocks
         self.next = 1  # 0 is no entry
         self.batches: list[Batch] = []

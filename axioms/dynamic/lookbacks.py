@@ -22,7 +22,7 @@ from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import step
 from axioms.dynamic.live import Live
 from axioms.dynamic.waiting import Copying, Ended, Look, plain, stopped_at
-from ptxcore.isa.data_movement import Lanes
+from ptxcore.isa.data_movement import ShuffleLanes
 from ptxcore.machine.lower.ops import Op
 
 #: Places that a thread comes to by itself; and those that threads come to together, with all ways there.
@@ -299,7 +299,7 @@ class Ways:
             if sum(1 << lane for lane in lanes) != mask & self._of.running:
                 return {}
             results = how.form.meaning(
-                how, Lanes({lane: stops[lanes[lane]].brings for lane in sorted(lanes)}, _undetermined)
+                how, ShuffleLanes({lane: stops[lanes[lane]].brings for lane in sorted(lanes)}, _undetermined)
             )
         except Exception:  # a mask or a lane that nobody knows, or what has no meaning
             raise NotConfluent from None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from axioms.dynamic.clocks import Clocks
 from axioms.dynamic.cycles import Step
 from axioms.dynamic.plan import Bytes, Name, Takers
-from axioms.dynamic.waiting import Hand, Place, Read
+from axioms.dynamic.waiting import Hand, Read, WrittenBytes
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
 
@@ -69,7 +69,7 @@ class Spot:
 
     name: Bytes
     mode: str
-    place: Place
+    place: WrittenBytes
     segment: Segment
     first: int
     order: list[Event] = field(default_factory=list)

@@ -91,7 +91,7 @@ class Phase:
         self.merged: dict[tuple[str, int], tuple[Table, Table]] = {}
 
 
-class Object:
+class PhasedObject:
     """One mbarrier object since its initialisation: `count` phases are over. `added`: arrivals of asynchronous operations that
     are counted when they are announced, and have not come."""
 
@@ -119,7 +119,7 @@ class Phases:
     def __init__(self, run: Determinate) -> None:
         self.run, self.clocks = run, run.clocks
         #: By segment and by the number of the 8 bytes.
-        self.objects: dict[int, dict[int, Object]] = {}
+        self.objects: dict[int, dict[int, PhasedObject]] = {}
         #: Whether somebody found a phase over and did not acquire all that counted in it.
         self.partly = False
         #: Threads that were told no, and might have been told yes in another execution.
@@ -131,7 +131,7 @@ class Phases:
         #: By function its peeks; by thread and peek, the last one last, the object at which it was, what it found, and what the
         #: thread knew.
         self._of_code: dict[int, Peeks] = {}
-        self._peeked: dict[int, dict[int, tuple[Object, int, Arrival]]] = {}
+        self._peeked: dict[int, dict[int, tuple[PhasedObject, int, Arrival]]] = {}
 
     def knows(self, arrival: Arrival, other: int, time: int) -> bool:
         """Whether what a thread did at a time is ordered before an operation."""
@@ -200,18 +200,18 @@ class Phases:
             raise self.run.misuses(thread, AGAIN)
         self.run.overwrites(thread, segment, offset, SIZE)
         number, _, time = self.clocks.release(thread.number)
-        objects[offset // SIZE] = Object(
+        objects[offset // SIZE] = PhasedObject(
             offset // SIZE, (number, time), Party(number, thread.instruction), self.run.owner_of(segment)
         )
 
-    def _inval(self, thread: WatchedThread, segment: Segment, found: Object, arrival: Arrival) -> None:
+    def _inval(self, thread: WatchedThread, segment: Segment, found: PhasedObject, arrival: Arrival) -> None:
         over = found.awaited < 0 or self._over(found, found.awaited, arrival)
         if not (over and all(self.knows(arrival, *user) for user in found.users.items())):
             self.run.doubts(thread, "mbarrier")
         del self.objects[id(segment)][found.place]
         self.run.overwrites(thread, segment, SIZE * found.place, SIZE)
 
-    def _familiar(self, thread: WatchedThread, found: Object, actor: Actor) -> None:
+    def _familiar(self, thread: WatchedThread, found: PhasedObject, actor: Actor) -> None:
         """The initialisation comes before every operation; before those of the asynchronous proxy by a fence."""
         key = ~actor.thread if actor.agent else actor.thread
         if key not in found.familiar:
@@ -223,7 +223,7 @@ class Phases:
         else:
             found.users[actor.thread] = actor.arrival[2]
 
-    def _initialised(self, actor: Actor, found: Object) -> bool:
+    def _initialised(self, actor: Actor, found: PhasedObject) -> bool:
         if actor.agent:
             return self.run.copies.initialised(actor, *found.begun, found.cta)
         return self.knows(actor.arrival, *found.begun) or self.run.copies.knows_initialised(
@@ -231,7 +231,7 @@ class Phases:
         )
 
     def _counts(
-        self, thread: WatchedThread, kind: str, how: Use, found: Object, actor: Actor, states: tuple[Any, Any]
+        self, thread: WatchedThread, kind: str, how: Use, found: PhasedObject, actor: Actor, states: tuple[Any, Any]
     ) -> None:
         """An operation counts in the current phase, which may end with it."""
         now, after = map(contents, states)
@@ -264,7 +264,7 @@ class Phases:
             known = self._returned[thread.op] = _only_waits(code, op)
         return known
 
-    def _over(self, found: Object, number: int, arrival: Arrival) -> bool:
+    def _over(self, found: PhasedObject, number: int, arrival: Arrival) -> bool:
         """Whether somebody found a phase over before an operation."""
         waits = found.phase(number).waits
         own = waits.get(arrival[0])
@@ -272,7 +272,7 @@ class Phases:
             return True
         return any(self.follows(arrival, other, first) for other, (first, _) in waits.items())
 
-    def _ends(self, thread: WatchedThread, found: Object, phase: Phase) -> None:
+    def _ends(self, thread: WatchedThread, found: PhasedObject, phase: Phase) -> None:
         """A phase is over: nothing that counted in it could have come behind its end, and nobody comes too late to see the
         end of the one before."""
         counted = phase.counted
@@ -292,7 +292,7 @@ class Phases:
 
     # Waits.
 
-    def _wait(self, thread: WatchedThread, how: Use, found: Object, old: int) -> int | None:
+    def _wait(self, thread: WatchedThread, how: Use, found: PhasedObject, old: int) -> int | None:
         number, clocks = thread.number, self.clocks
         ready, refusing = _answer(thread, how, old)
         if ready is None:
@@ -334,7 +334,7 @@ class Phases:
             self._of_code[id(code)] = peeks_of(code)
         return self._of_code[id(code)]
 
-    def _same(self, number: int, peeks: frozenset[int], found: Object, refusing: int) -> bool:
+    def _same(self, number: int, peeks: frozenset[int], found: PhasedObject, refusing: int) -> bool:
         """Whether a thread that has waited had looked for the end of the same phase, by the last of some peeks, and knew that
         the one before was over."""
         if not peeks:

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
-from ptxcore.machine.run.surroundings import Cta
+from ptxcore.machine.run.surroundings import CtaView
 from ptxcore.machine.run.tensor_memory import TensorMemory
-from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Watcher, Write
-from ptxcore.machine.run.watched_tensors import Watcher as OfTensors
-from ptxcore.machine.vector.watching import Accesses
+from ptxcore.machine.run.watched import RunWatcher, Told, WatchedProduct, WatchedThread, Write
+from ptxcore.machine.run.watched_tensors import TensorWatcher as OfTensors
+from ptxcore.machine.vector.watching import WatchedAccesses
 from ptxcore.machine.vector.watching import Watcher as OfBatches
 from ptxcore.values.tensor_cells import COLUMNS
 
@@ -43,7 +43,7 @@ class Recorder(Protocol):
 class Recording:
     """Of single threads."""
 
-    def __init__(self, watcher: Watcher | None) -> None:
+    def __init__(self, watcher: RunWatcher | None) -> None:
         self._watcher = watcher
         self._ops: list[Op] = []
         self._noted: dict[int, set[int]] = {}
@@ -58,7 +58,7 @@ class Recording:
         self.makes_clusters: Callable[..., Any] | None = None
 
     @property
-    def watcher(self) -> Watcher:
+    def watcher(self) -> RunWatcher:
         """Who is told."""
         assert self._watcher is not None, "somebody watches, or nothing runs"
         return self._watcher
@@ -146,10 +146,10 @@ class Recording:
     def waited(self, thread: WatchedThread, how: Use, pending: int) -> None:
         self.watcher.waited(thread, how, pending)
 
-    def enters(self, cta: Cta) -> int:
+    def enters(self, cta: CtaView) -> int:
         return self.watcher.enters(cta)
 
-    def ends(self, cta: Cta) -> None:
+    def ends(self, cta: CtaView) -> None:
         self.watcher.ends(cta)
 
     def looks(self, thread: WatchedThread, block: int) -> None:
@@ -158,7 +158,7 @@ class Recording:
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
         self.watcher.arrives(thread, level, identity, waits, count)
 
-    def released(self, cta: Cta, level: str, identity: int, whole: bool) -> None:
+    def released(self, cta: CtaView, level: str, identity: int, whole: bool) -> None:
         self.watcher.released(cta, level, identity, whole)
 
     def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
@@ -180,7 +180,7 @@ class Recording:
 
 
 class TensorRecording:
-    """Of an instruction of Tensor Memory: as `ptxcore.machine.run.watched_tensors.Watcher`."""
+    """Of an instruction of Tensor Memory: as `ptxcore.machine.run.watched_tensors.TensorWatcher`."""
 
     def __init__(self, recording: Recording, watcher: OfTensors) -> None:
         self._recording, self._watcher = recording, watcher
@@ -241,7 +241,7 @@ class Batches:
             found.setdefault(key, set()).update(places)
         return found
 
-    def access(self, accesses: Accesses) -> None:
+    def access(self, accesses: WatchedAccesses) -> None:
         key, kind = id(accesses.op.instruction), accesses.area.kind
         if kind == "shared":
             self._in_shared(key, accesses)
@@ -252,7 +252,7 @@ class Batches:
             self._places.setdefault(key, set()).add(LOCAL >> GRANULE)
         self.watcher.access(accesses)
 
-    def _in_shared(self, key: int, accesses: Accesses) -> None:
+    def _in_shared(self, key: int, accesses: WatchedAccesses) -> None:
         import numpy
 
         marks = self._offsets.get(key)

@@ -29,7 +29,7 @@ class Crowd:
         self.behind: dict[Crowd, bool] = {}
 
 
-class Rows:
+class ClockRows:
     """The clocks of the threads of a launch, which are numbered CTA by CTA; all CTAs have `size` threads."""
 
     def __init__(self, size: int, kept: Callable[[], Iterable[Any]] = tuple) -> None:

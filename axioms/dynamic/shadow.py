@@ -52,7 +52,7 @@ _ANYTHING = "anything"
 _WIDE = frozenset(("gpu", "sys"))
 
 
-class Cell:
+class ShadowCell:
     """The accesses to some bytes that can matter, by their classes: `atomics` has all strong writes that may come in any order;
     `constant`: a read by the texture proxy; `over`: reads of asynchronous operations with the writes that come before them;
     `group`: what all of `atomics` are, if they are alike; `unseen`: the last strong write, if no strong access came since."""
@@ -81,9 +81,9 @@ class Shadow:
         self.grain = _GRAIN
         #: Whether operations that commute were met of which nothing orders one before the other.
         self.commuted = False
-        self.cells: dict[int, Cell] = {}
+        self.cells: dict[int, ShadowCell] = {}
 
-    def _of(self, access: Access) -> list[Cell]:
+    def _of(self, access: Access) -> list[ShadowCell]:
         """The cells of an access; they become smaller where it has only a part of one."""
         first, end = access.first, access.first + access.size
         while (first | end) & (self.grain - 1):
@@ -93,7 +93,7 @@ class Shadow:
         for i in range(first // grain, end // grain):
             cell = cells.get(i)
             if cell is None:
-                cell = cells[i] = Cell()
+                cell = cells[i] = ShadowCell()
             found.append(cell)
         return found
 
@@ -102,7 +102,7 @@ class Shadow:
         old, self.cells = self.cells, {}
         for i, cell in old.items():
             for half in (2 * i, 2 * i + 1):
-                new = self.cells[half] = Cell()
+                new = self.cells[half] = ShadowCell()
                 new.writes, new.constant = dict(cell.writes), cell.constant
                 new.reads, new.atomics, new.over = dict(cell.reads), dict(cell.atomics), dict(cell.over)
 
@@ -182,7 +182,7 @@ class Shadow:
             self._add(cell, access, f"{access.commutes} ")
         return found
 
-    def _against(self, cell: Cell, access: Access) -> Iterable[Access]:
+    def _against(self, cell: ShadowCell, access: Access) -> Iterable[Access]:
         """The strong writes of a cell with which another write is to be compared: of a group that it belongs to, the last one.
         Where that is ordered before it, so are all, or some two of the group came in any order, which is known then."""
         group, last = cell.group, cell.last
@@ -190,7 +190,7 @@ class Shadow:
             return cell.atomics.values()
         return (last,)
 
-    def _add(self, cell: Cell, access: Access, prefix: str) -> None:
+    def _add(self, cell: ShadowCell, access: Access, prefix: str) -> None:
         """A strong write that may come in any order among its like."""
         group: Group = access.commutes, access.strong, access.first, access.size
         if not access.commutes or access.strong not in _WIDE or (cell.atomics and cell.group is None):
@@ -245,7 +245,7 @@ class Shadow:
             kept[kind] = access
         return found
 
-    def _unseen(self, cell: Cell, thread: int) -> Access | None:
+    def _unseen(self, cell: ShadowCell, thread: int) -> Access | None:
         """The last strong write of a cell, where nobody observed it and it is not ordered before what a thread does."""
         last = cell.unseen
         if last is None or self.clocks.ordered(thread, last.thread, last.time):
@@ -258,7 +258,7 @@ class Shadow:
         return not access.strong and all(w is not None and w.kind == "A" and w.thread == access.thread for w in last)
 
     @staticmethod
-    def _through(cell: Cell, write: Access, ordered: Callable[[Access], bool]) -> bool:
+    def _through(cell: ShadowCell, write: Access, ordered: Callable[[Access], bool]) -> bool:
         """Whether a write comes before a read that is ordered. Reads of threads since a weak write of one come behind it."""
         plain = write.thread < AGENTS and not write.strong and write.kind == "W"
         since = [r for r in cell.reads.values() if r.thread < AGENTS and not r.strong] if plain else []

@@ -92,7 +92,7 @@ def _written(script: Script) -> Iterator[tuple[tuple[object, int], Name]]:
         yield from (((taken, position), name) for position, name in sorted(script.takers[taken].items()))
 
 
-class Names(Symmetry):
+class CtaNames(Symmetry):
     """No CTAs can change places."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from ptxcore.values.tensor_cells import COLUMNS, LANES
 
 class Touching(NamedTuple):
     """One asynchronous access: by which thread, the `number`-th of its kind by its thread or its warp; `kind` and `place` as in
-    `ptxcore.machine.run.tensor_memory.Access`; `behind` what its thread had fenced, `known` all that it knew; what stands for
+    `ptxcore.machine.run.tensor_memory.TensorAccess`; `behind` what its thread had fenced, `known` all that it knew; what is for
     its reads of shared memory, and with `.cta_group::2` for those of the peer's."""
 
     party: Party

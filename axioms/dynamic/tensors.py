@@ -54,7 +54,7 @@ LEAK = "columns of Tensor Memory that are allocated when the CTA ends (section 9
 
 
 class Tensors:
-    """The Tensor Memories of a launch, as `ptxcore.machine.run.watched_tensors.Watcher` is told of them."""
+    """The Tensor Memories of a launch, as `ptxcore.machine.run.watched_tensors.TensorWatcher` is told of them."""
 
     def __init__(self, run: Determinate) -> None:
         self.run, self.clocks = run, run.clocks

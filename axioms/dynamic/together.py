@@ -14,14 +14,14 @@ import numpy as np
 from axioms.dynamic.accesses import ORDERING, SAME, commuting, conflict, scope_of
 from axioms.dynamic.findings import Open, Party, Race, Stopped, step
 from axioms.dynamic.log import Accessed, Conflict, Log, Region
-from axioms.dynamic.rows import Rows
+from axioms.dynamic.rows import ClockRows
 from axioms.dynamic.shadow import CONSTANT, Access
 from axioms.dynamic.sums import Sums, is_sum
 from ptxcore.machine.ir.windows import LOCAL
 from ptxcore.machine.lower.ops import Code, ExecutableModule, Op
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.vector.registers import TOO_MANY, Irregular
-from ptxcore.machine.vector.watching import Accesses
+from ptxcore.machine.vector.watching import WatchedAccesses
 
 #: Batches that are one step of the work.
 _LOOK = 16
@@ -68,7 +68,7 @@ class Together:
         self.program, self.size = program, size
         self.code: Code = program.functions[entry]
         self.indices: list[tuple[int, int, int]] = []
-        self.clocks = Rows(size, self._kept)
+        self.clocks = ClockRows(size, self._kept)
         self.log = Log(self.clocks)
         self.accesses = self.meetings = self.waits = 0
         self.exact = True
@@ -122,7 +122,7 @@ class Together:
 
     # Accesses.
 
-    def access(self, accesses: Accesses) -> None:
+    def access(self, accesses: WatchedAccesses) -> None:
         area = accesses.area
         if area.kind in _OWN:
             return
@@ -149,7 +149,7 @@ class Together:
         if found is not None:
             self._tell(self._conflict(found, how, accesses, region))
 
-    def _adds(self, accesses: Accesses) -> None:
+    def _adds(self, accesses: WatchedAccesses) -> None:
         """Sums of floating-point numbers, in the order of the threads."""
         each = np.broadcast_arrays(accesses.places, accesses.operands[0], accesses.read)
         for place, addend, found in zip(*(values.tolist() for values in each), strict=True):
@@ -182,7 +182,7 @@ class Together:
         found = self._regions[id(area)] = Region(area, area.size, self._shift, area.name, area.stride)
         return found
 
-    def _accessed(self, accesses: Accesses, how: _How, region: Region) -> Accessed:
+    def _accessed(self, accesses: WatchedAccesses, how: _How, region: Region) -> Accessed:
         """The words of accesses. Raises Irregular for shared memory of other CTAs."""
         size, places = accesses.size * accesses.parts, accesses.places
         units = size >> self._shift
@@ -205,7 +205,7 @@ class Together:
             if ((value >= LOCAL) & (value < LOCAL + self.code.frame)).any():
                 raise Irregular("a pointer to a thread's stack")
 
-    def _conflict(self, found: Conflict, how: _How, accesses: Accesses, region: Region) -> Race | Open:
+    def _conflict(self, found: Conflict, how: _How, accesses: WatchedAccesses, region: Region) -> Race | Open:
         """What a conflict is."""
 
         def access(number: int, thread: int, kind: str) -> tuple[Party, Access]:

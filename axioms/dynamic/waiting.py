@@ -78,7 +78,7 @@ class Read:
         self.own = -1
 
 
-class Place:
+class WrittenBytes:
     """Some bytes that strong operations access: their first value, the writes in the order of the run, and the reads that led
     on."""
 

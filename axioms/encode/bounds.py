@@ -20,7 +20,7 @@ from axioms.cat.evaluate import bits
 from axioms.cat.model import Model, Node
 from axioms.encode.interpret import Interpreter
 from axioms.events.event_kinds import READ, WRITE
-from axioms.events.value_sets import Numbers
+from axioms.events.value_sets import NumberSet
 from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
 from axioms.sat import relations
 from axioms.sat.acyclicity import cycles
@@ -56,7 +56,7 @@ class Bounds:
         executed: Executed,
         forced: Mapping[Term, int],
         tick: Callable[[], None],
-        numbers: Callable[[Value], Numbers] | None,
+        numbers: Callable[[Value], NumberSet] | None,
     ) -> None:
         self.program, self.model, self.forced, self.tick = program, model, forced, tick
         self.formula, self.lowering, self.executed = formula, lowering, executed
@@ -92,7 +92,7 @@ class Bounds:
 
         return Barriers(program, executed, lowering, formula, by_warps)
 
-    def _of_mbarriers(self, numbers: Callable[[Value], Numbers] | None) -> Mbarriers | NoMbarriers:
+    def _of_mbarriers(self, numbers: Callable[[Value], NumberSet] | None) -> Mbarriers | NoMbarriers:
         program = self.program
         if MBARRIER not in program.kinds:
             return NoMbarriers(program.size)

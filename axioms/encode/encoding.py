@@ -18,10 +18,10 @@ from axioms.cat.model import Model
 from axioms.encode.bounds import Bounds
 from axioms.encode.inputs import inputs, samples
 from axioms.encode.races import Flags
-from axioms.encode.symmetry import AlikeThreads, Class, classes
+from axioms.encode.symmetry import AlikeThreads, SymmetryClass, classes
 from axioms.encode.termination import executed_literals, forced_values
 from axioms.events.event import BarrierMisuse, Event, what_is_read
-from axioms.events.value_sets import Numbers
+from axioms.events.value_sets import NumberSet
 from axioms.program import Program, carries_all
 from axioms.sat import relations
 from axioms.sat.acyclicity import cycles
@@ -29,7 +29,7 @@ from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, Relation
 from axioms.sat.values import MAX_NUMBERS, Lowering, TooManyValues, domains
 from axioms.witness.candidate import Candidate
-from axioms.witness.judge import Judge
+from axioms.witness.judge import ModelChecker
 from axioms.witness.result import Undefined, site_of
 from ptxcore.clock import OutOfTime, paced
 from ptxcore.collection import collection_paused
@@ -96,7 +96,7 @@ class Encoding:
             self.troubles = self._troubles()
             self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
 
-    def _numbers(self, ended: bool) -> Callable[[Value], Numbers] | None:
+    def _numbers(self, ended: bool) -> Callable[[Value], NumberSet] | None:
         """What counts of mbarrier operations may be; None where there are no such operations."""
         if MBARRIER not in self.program.kinds:
             return None
@@ -240,7 +240,7 @@ class Encoding:
         """The literal of "every thread reaches its end"."""
         return self.formula.conj_all((self.truth(t.execution.finishes) for t in self.program.threads), BOTH)
 
-    def _break_symmetry(self, alike: AlikeThreads | None) -> list[Class]:
+    def _break_symmetry(self, alike: AlikeThreads | None) -> list[SymmetryClass]:
         """Fixes the order in which interchangeable threads write."""
         if "symmetry" in self.program.off or self.model.residual is not None:
             return []
@@ -273,7 +273,7 @@ class Encoding:
         return [-l if true(l) else l for l in dict.fromkeys(literals) if l not in (TRUE, FALSE)]
 
     def candidate(
-        self, judge: Judge, true: Callable[[int], bool], number: Callable[[Term], int] | None = None
+        self, judge: ModelChecker, true: Callable[[int], bool], number: Callable[[Term], int] | None = None
     ) -> Candidate:
         """The execution that a model of the formula describes; `true` says which literals hold in it, and `number`, where
         values are left to a theory, what a symbol is."""

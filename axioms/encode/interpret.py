@@ -17,10 +17,10 @@ from axioms.sat import relations
 from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import DOWN, FALSE, UP, Formula
 from axioms.sat.paths import Paths
-from axioms.sat.relations import Executed, Members, Relation, Row
+from axioms.sat.relations import Executed, LiteralRow, Relation, SetBounds
 from ptxcore.clock import tick
 
-Computed = Relation | Members | Paths
+Computed = Relation | SetBounds | Paths
 
 
 class Interpreter:
@@ -101,7 +101,7 @@ class Interpreter:
     def _is_dead(self, node: Node) -> bool:
         """Whether a sequence passes through an empty set."""
         return any(
-            isinstance(m, Members) and not m.must and not m.may
+            isinstance(m, SetBounds) and not m.must and not m.may
             for m in (self.values.get(a) for is_relation, a in _steps(node) if not is_relation)
         )
 
@@ -114,7 +114,7 @@ class Interpreter:
                 return self.executed.members(everything if node.name == "_" else self.members.get(node.name, 0))
             return self.base(node.name)
         if op == "empty":
-            return Members(0, {}) if node.kind == "set" else Relation([0] * self.size, {})
+            return SetBounds(0, {}) if node.kind == "set" else Relation([0] * self.size, {})
         if op == "intersection" and node.kind == "relation":
             return self._intersection(node, way)
         if op == "sequence":
@@ -123,9 +123,9 @@ class Interpreter:
         if node.kind == "set":
             return self._set(op, args, way)
         first = args[0]
-        if isinstance(first, Members):
+        if isinstance(first, SetBounds):
             second = args[1] if op == "product" else first
-            assert isinstance(second, Members)
+            assert isinstance(second, SetBounds)
             return self._product(first, second, way) if op == "product" else self._identity(first)
         related = [self._whole(a) for a in args]
         if op == "union":
@@ -139,16 +139,16 @@ class Interpreter:
             return relations.exact_closure(related[0], self.formula)
         return Paths(related[0], self.executed, self.formula)
 
-    def _set(self, op: str, args: list[Computed], way: int) -> Members:
+    def _set(self, op: str, args: list[Computed], way: int) -> SetBounds:
         formula = self.formula
         first = args[0]
-        if not isinstance(first, Members):
+        if not isinstance(first, SetBounds):
             related = relations.inverse(self._whole(first)) if op == "range" else self._whole(first)
             must = sum(1 << i for i, row in enumerate(related.must) if row)
             may = {i: formula.disj(row.values(), way) for i, row in related.may.items() if not must >> i & 1}
-            return Members(must, may)
+            return SetBounds(must, may)
         for other in args[1:]:
-            assert isinstance(other, Members)
+            assert isinstance(other, SetBounds)
             sure, maybe = other.must, other.may
             if op == "union":
                 must = first.must | sure
@@ -168,16 +168,16 @@ class Interpreter:
                 for i, l in first.may.items():
                     if not sure >> i & 1:
                         may[i] = formula.conj(l, -maybe[i], way) if i in maybe else l
-            first = Members(must, {i: l for i, l in may.items() if l != FALSE})
+            first = SetBounds(must, {i: l for i, l in may.items() if l != FALSE})
         return first
 
-    def _identity(self, members: Members) -> Relation:
+    def _identity(self, members: SetBounds) -> Relation:
         must = [members.must & 1 << i for i in range(self.size)]
         return Relation(must, {i: {i: l} for i, l in members.may.items()})
 
-    def _product(self, a: Members, b: Members, way: int) -> Relation:
+    def _product(self, a: SetBounds, b: SetBounds, way: int) -> Relation:
         must = [b.must if a.must >> i & 1 else 0 for i in range(self.size)]
-        may: dict[int, Row] = {}
+        may: dict[int, LiteralRow] = {}
         for i in bits(a.must) if b.may else ():
             tick()
             may[i] = dict(b.may)
@@ -233,10 +233,10 @@ class Interpreter:
     def _chain(self, operands: list[Computed], mask: list[int] | None, way: int) -> Relation:
         """Composes. Sets restrict what stands beside them, and a closure is computed only where its neighbours let it."""
         result: Relation | None = None
-        domain: Members | None = None
-        composed = sum(1 for o in operands if not isinstance(o, Members))
+        domain: SetBounds | None = None
+        composed = sum(1 for o in operands if not isinstance(o, SetBounds))
         for at, operand in enumerate(operands):
-            if isinstance(operand, Members):
+            if isinstance(operand, SetBounds):
                 if result is not None:
                     result = relations.restrict(result, None, operand, self.formula, way)
                 else:
@@ -267,7 +267,7 @@ class Interpreter:
                 "does not support unless it is a closure; --engine enumerate decides it"
             )
         inside = _inside(node)
-        solution: list[dict[int, Row]] = [{} for _ in node.variables]
+        solution: list[dict[int, LiteralRow]] = [{} for _ in node.variables]
         size = self.size
         while True:
             for n in inside:
@@ -329,7 +329,7 @@ class Interpreter:
         steps = [self.values[a] for _, a in _steps(last)]
         if any(isinstance(s, Relation) and s.is_empty for s in steps):
             return
-        if isinstance(steps[-1], Members) or len(steps) == 1:
+        if isinstance(steps[-1], SetBounds) or len(steps) == 1:
             for _, _, literal in relations.intersection(
                 outer, self._sequence(last, mask, UP), self.formula, UP
             ).pairs():
@@ -351,7 +351,7 @@ class Interpreter:
             self.formula.add([literal for _, _, literal in value.pairs()])
 
 
-def _as_members(relation: Relation) -> Relation | Members:
+def _as_members(relation: Relation) -> Relation | SetBounds:
     """A part of the identity, as the set that it restricts to."""
     for i, row in enumerate(relation.must):
         if row & ~(1 << i):
@@ -360,11 +360,11 @@ def _as_members(relation: Relation) -> Relation | Members:
         if len(may) > 1 or i not in may:
             return relation
     must = sum(relation.must)
-    return Members(must, {i: may[i] for i, may in relation.may.items()})
+    return SetBounds(must, {i: may[i] for i, may in relation.may.items()})
 
 
 def _narrowed(
-    size: int, mask: list[int] | None, domain: Members | None, before: Relation | None, after: Computed | None
+    size: int, mask: list[int] | None, domain: SetBounds | None, before: Relation | None, after: Computed | None
 ) -> list[int] | None:
     """The pairs of an operand that its neighbours in a sequence can use."""
     rows, columns = (1 << size) - 1, (1 << size) - 1
@@ -374,7 +374,7 @@ def _narrowed(
         rows = 0
         for row in before.possible():
             rows |= row
-    if isinstance(after, Members):
+    if isinstance(after, SetBounds):
         columns = after.must | sum(1 << i for i in after.may)
     return [(columns if mask is None else mask[i] & columns) if rows >> i & 1 else 0 for i in range(size)]
 

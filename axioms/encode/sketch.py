@@ -14,7 +14,7 @@ from axioms.cat.specialise import specialised
 from axioms.encode.bounds import Bounds
 from axioms.encode.termination import executed_literals, forced_values
 from axioms.events.event import what_is_read
-from axioms.events.value_sets import Numbers
+from axioms.events.value_sets import NumberSet
 from axioms.program import Program
 from axioms.sat.backends import Backend, solver_of
 from axioms.sat.formula import Formula
@@ -39,7 +39,7 @@ class Sketch:
         self._bounds: Bounds | None = None
         self._solver: Backend | None = None
 
-    def numbers(self, value: Value) -> Numbers:
+    def numbers(self, value: Value) -> NumberSet:
         """What a value over results of reads may be; None for anything."""
         symbols = list(terms.symbols_of(value))
         if not symbols:

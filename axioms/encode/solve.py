@@ -19,7 +19,7 @@ from axioms.sat.backends import Backend, solver_of
 from axioms.sat.formula import FALSE, TRUE
 from axioms.witness.asked import needed_to_forbid
 from axioms.witness.candidate import Candidate
-from axioms.witness.judge import Judge
+from axioms.witness.judge import ModelChecker
 from axioms.witness.races import UNDEFINED, RacesAsked, undefined
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
@@ -76,7 +76,7 @@ def is_cut_off(program: Program, model: Model, backend: str | None, deadline: fl
 PATIENCE = 1.0
 
 #: A state, its witness, and whether it satisfies the program's condition.
-Outcome = tuple[dict[str, int], Candidate, bool]
+FoundOutcome = tuple[dict[str, int], Candidate, bool]
 
 
 def _holds(values: Sequence[bool], literal: int) -> bool:
@@ -98,7 +98,7 @@ class Session:
         self.witnesses = witnesses
         self.program, self.model, self.encoding, self.deadline = program, model, encoding, deadline
         self.lowering = encoding.lowering
-        self.judge = Judge(program, model)
+        self.judge = ModelChecker(program, model)
         self.outcome = [(o, self.lowering.value(o.value)) for o in program.observed]
         self.condition = self.lowering.truth(program.condition)
         self.filter = self.lowering.truth(program.filter)
@@ -192,7 +192,7 @@ class Session:
     def _outcomes(self, decision: Decision, max_states: int, settles: bool | None) -> None:
         encoding = self.encoding
         base = [l for l in (encoding.finishes, self.filter, -encoding.troubled) if l != TRUE]
-        found: list[Outcome] = []
+        found: list[FoundOutcome] = []
         if settles is not None and self.solve([*base, self.condition if settles else -self.condition]):
             self._found(found, max_states)
             decision.listed_all = self.solver.limit(PATIENCE)
@@ -221,7 +221,7 @@ class Session:
             if self.witnesses:
                 decision.witnesses.append(candidate.later(state))
 
-    def _rest(self, found: list[Outcome], base: list[int]) -> None:
+    def _rest(self, found: list[FoundOutcome], base: list[int]) -> None:
         """There are more outcomes than are listed: makes sure that one of each kind is among them, if there is any."""
         for wanted in (True, False):
             if not any(holds == wanted for _, _, holds in found):
@@ -229,7 +229,7 @@ class Session:
                 if self.solve([*base, literal]):
                     self._found(found, len(found) + 1)
 
-    def _found(self, found: list[Outcome], limit: int) -> None:
+    def _found(self, found: list[FoundOutcome], limit: int) -> None:
         """Takes the solver's current model, with what it becomes when interchangeable threads are exchanged."""
         first = self._outcome()
         found.append(first)
@@ -243,13 +243,13 @@ class Session:
                 found.append(self.checked(first[1].moved(where)))
                 self.solver.add(self._other_outcome(state))
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> FoundOutcome:
         """The solver's current model, written out and re-checked."""
         values = self.solver.model()
         candidate = self.encoding.candidate(self.judge, partial(_holds, values))
         return self.checked(candidate)
 
-    def checked(self, candidate: Candidate) -> Outcome:
+    def checked(self, candidate: Candidate) -> FoundOutcome:
         """An execution, re-checked. Raises EngineDefect where it is none."""
         broken = candidate.defects()
         if broken:

@@ -12,7 +12,7 @@ from typing import Any
 
 from axioms.cat.model import Model
 from axioms.encode.encoding import Encoding
-from axioms.encode.solve import PATIENCE, Outcome
+from axioms.encode.solve import PATIENCE, FoundOutcome
 from axioms.encode.termination import with_waits_as_stops
 from axioms.errors import EngineDefect
 from axioms.program import Program
@@ -21,7 +21,7 @@ from axioms.sat.formula import FALSE
 from axioms.sat.smt import SmtText
 from axioms.witness.asked import needed_to_forbid
 from axioms.witness.candidate import Candidate
-from axioms.witness.judge import Judge
+from axioms.witness.judge import ModelChecker
 from axioms.witness.races import UNDEFINED, undefined
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
@@ -76,7 +76,7 @@ class Symbolic:
 
         self.z3, self.encoding, self.program, self.deadline = z3, encoding, encoding.program, deadline
         program = self.program
-        self.judge = Judge(program, encoding.model)
+        self.judge = ModelChecker(program, encoding.model)
         text = SmtText()
         condition = text.define(program.condition, 1)
         filter_ = text.define(program.filter, 1)
@@ -129,7 +129,7 @@ class Symbolic:
 
     def decide(self, max_states: int, races: bool, settles: bool | None) -> Decision:
         """All outcomes, and all races; what is found stands, also when the time runs out then."""
-        decision, found = Decision(), list[Outcome]()
+        decision, found = Decision(), list[FoundOutcome]()
         try:
             self._search(decision, found, max_states, races, settles)
         except OutOfTime as error:
@@ -144,7 +144,7 @@ class Symbolic:
         return decision
 
     def _search(
-        self, decision: Decision, found: list[Outcome], max_states: int, races: bool, settles: bool | None
+        self, decision: Decision, found: list[FoundOutcome], max_states: int, races: bool, settles: bool | None
     ) -> None:
         encoding = self.encoding
         self.find_wrong(decision, races)
@@ -168,7 +168,7 @@ class Symbolic:
                     break
             decision.undefined = decision.undefined or undefined(decision.races)
 
-    def _list(self, found: list[Outcome], max_states: int) -> bool:
+    def _list(self, found: list[FoundOutcome], max_states: int) -> bool:
         """More outcomes, and whether they are all. Where some are known already, nothing depends on them any more."""
         settled = bool(found)
         if settled:
@@ -186,7 +186,7 @@ class Symbolic:
             return False
         return True
 
-    def _rest(self, found: list[Outcome]) -> None:
+    def _rest(self, found: list[FoundOutcome]) -> None:
         """One outcome of each kind must be listed, if there is any."""
         for wanted in (True, False):
             if any(holds == wanted for _, _, holds in found):
@@ -235,7 +235,7 @@ class Symbolic:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
         return candidate
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> FoundOutcome:
         """The current model, written out, re-checked, and forbidden for the rest of the search."""
         z3, candidate = self.z3, self.candidate()
         state = candidate.state()

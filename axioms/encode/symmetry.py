@@ -38,7 +38,7 @@ class Swap(NamedTuple):
     labels: dict[str, str]
 
 
-class Class(NamedTuple):
+class SymmetryClass(NamedTuple):
     """Threads that can be exchanged freely. `swaps` exchange neighbours; `writes` is the event to order, of each thread."""
 
     threads: tuple[int, ...]
@@ -57,7 +57,7 @@ class AlikeThreads(NamedTuple):
 
 def classes(
     program: Program, model: Model, ordered: set[tuple[int, int]], alike: AlikeThreads | None = None
-) -> list[Class]:
+) -> list[SymmetryClass]:
     """The classes of interchangeable threads that have writes to order. `ordered` are the pairs of writes
     that coherence relates whenever both are executed."""
     ends = [t.execution.finishes for t in program.threads] if alike is None else alike.ends
@@ -77,7 +77,7 @@ def classes(
         for run, swaps in _runs(program, members, by_thread, levels, alike):
             writes = _ordered_writes(ends, run, by_thread, ordered)
             if writes is not None:
-                found.append(Class(tuple(run), tuple(swaps), tuple(writes)))
+                found.append(SymmetryClass(tuple(run), tuple(swaps), tuple(writes)))
     return found
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from axioms.errors import UnsupportedProgram
-from axioms.events.event import Collector, Event, Maker, Thread
+from axioms.events.event import Collector, Event, Maker, ProgramThread
 from axioms.events.undetermined import number, way_of
 from ptxcore.clock import tick
 from ptxcore.isa.effect_kinds import COLLECTIVE, MBARRIER
@@ -28,7 +28,7 @@ MeetingSite = tuple[Any, ...]
 _MOST_WAYS = 4096
 
 
-def check(threads: Sequence[Thread], definitions: Mapping[Term, Value]) -> None:
+def check(threads: Sequence[ProgramThread], definitions: Mapping[Term, Value]) -> None:
     """Raises UnsupportedProgram where nothing says what such an instruction returns."""
     for thread in threads:
         for effect in thread.execution.effects:
@@ -50,7 +50,9 @@ MAKERS: Mapping[str, Maker] = {COLLECTIVE: _nothing}
 class CollectiveMeetings:
     """The collective instructions of a program, as brute force meets them."""
 
-    def __init__(self, threads: Sequence[Thread], options: Iterable[str], check_time: Callable[[], None]) -> None:
+    def __init__(
+        self, threads: Sequence[ProgramThread], options: Iterable[str], check_time: Callable[[], None]
+    ) -> None:
         self.check_time, self.way = check_time, way_of(options)
         warps: dict[tuple[int, int], list[int]] = {}
         for t, thread in enumerate(threads):
@@ -146,7 +148,7 @@ class CollectiveMeetings:
 class Flows:
     """What data comes from where, by way of what the threads of warps compute together."""
 
-    def __init__(self, threads: Sequence[Thread]) -> None:
+    def __init__(self, threads: Sequence[ProgramThread]) -> None:
         self.threads = threads
         self.lanes: dict[tuple[int, int, int], int] = {}
         self.effects: dict[tuple[int, int], Effect] = {}
@@ -223,7 +225,7 @@ def _under(dependencies: Dependencies, guard: Value) -> Dependencies:
     return {index: condition for index, condition in found.items() if condition != 0}
 
 
-def operations_before(threads: Sequence[Thread], events: Sequence[Event]) -> list[int]:
+def operations_before(threads: Sequence[ProgramThread], events: Sequence[Event]) -> list[int]:
     """Which operations on mbarrier objects are over before which others begin, as rows: what a thread did before it brought
     something, before what is done by who was told. No order of memory comes of it, but nobody is told by who is not there."""
     rows = [0] * len(events)
@@ -244,11 +246,11 @@ def _on_object(event: Event) -> bool:
     return event.in_po and event.effect is not None and event.effect.kind is MBARRIER
 
 
-def _warp(thread: Thread) -> tuple[int, int]:
+def _warp(thread: ProgramThread) -> tuple[int, int]:
     return thread.place.gpu, thread.place.warp
 
 
-def lane_of(thread: Thread) -> int:
+def lane_of(thread: ProgramThread) -> int:
     """The number of a thread in its warp."""
     return thread.code.special["laneid"]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from axioms.events.event import Thread
+from axioms.events.event import ProgramThread
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -21,8 +21,8 @@ from ptxcore.values.terms import Term, Value
 WARP = 32
 
 #: Which barrier it is; and which instance of it.
-Barrier = tuple[Hashable, ...]
-Instance = tuple[Barrier, int]
+BarrierName = tuple[Hashable, ...]
+InstanceName = tuple[BarrierName, int]
 
 
 class BarrierMeeting(NamedTuple):
@@ -34,7 +34,7 @@ class BarrierMeeting(NamedTuple):
 
 
 def meeting_at(
-    places: Sequence[Place], threads: Sequence[int], arrivals: Iterable[tuple[int, Value | None]]
+    places: Sequence[Placement], threads: Sequence[int], arrivals: Iterable[tuple[int, Value | None]]
 ) -> BarrierMeeting | None:
     """The threads of a CTA that meet at a barrier at which these may arrive, each with the number of threads that it gives;
     None where that is not certain."""
@@ -58,11 +58,11 @@ class Encounters:
     """`barriers` has the barrier at which an effect is (thread, index), where that is known, `names` the instance of it;
     `meetings` those who meet at a barrier in every instance of it."""
 
-    def __init__(self, threads: Sequence[Thread]) -> None:
+    def __init__(self, threads: Sequence[ProgramThread]) -> None:
         self.threads = threads
-        self.names: dict[tuple[int, int], Instance] = {}
-        self.meetings: dict[Barrier, BarrierMeeting] = {}
-        self.barriers: dict[tuple[int, int], Barrier] = {}
+        self.names: dict[tuple[int, int], InstanceName] = {}
+        self.meetings: dict[BarrierName, BarrierMeeting] = {}
+        self.barriers: dict[tuple[int, int], BarrierName] = {}
         self._find_barriers()
         for t in range(len(threads)):
             self._number(t)
@@ -91,14 +91,14 @@ class Encounters:
             if not any(type(effect.identity) is Term for _, effect in arrivals):
                 self._of_cta(cta, arrivals)
 
-    def _of_cluster(self, cluster: int) -> Barrier:
+    def _of_cluster(self, cluster: int) -> BarrierName:
         barrier = "cluster", cluster
         if barrier not in self.meetings:
             places = ((t, thread.place) for t, thread in enumerate(self.threads))
             self.meetings[barrier] = BarrierMeeting(tuple(t for t, p in places if p.cluster == cluster and not p.host))
         return barrier
 
-    def _of_warp(self, warp: int, mask: int) -> Barrier:
+    def _of_warp(self, warp: int, mask: int) -> BarrierName:
         barrier = "warp", warp, mask
         if barrier not in self.meetings:
             mates = [t for t, thread in enumerate(self.threads) if thread.place.warp == warp]
@@ -120,7 +120,7 @@ class Encounters:
     # Which instance.
 
     def _number(self, t: int) -> None:
-        before: dict[Barrier, list[Effect]] = {}
+        before: dict[BarrierName, list[Effect]] = {}
         for effect in self.threads[t].execution.effects:
             barrier = self.barriers.get((t, effect.index))
             if barrier is None:

@@ -13,19 +13,19 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.definitions import Definitions
 from axioms.events.event_kinds import READ, WRITE, EventKind
 from axioms.events.memory import MAX_ALIGNMENT, AddressSpace, CellLayout, GuardedLocation, TooManyPlaces
-from axioms.events.value_sets import Flow, Numbers
+from axioms.events.value_sets import Flow, NumberSet
 from ptxcore.clock import tick
 from ptxcore.isa.effect_kinds import ATOM, INPUT, LOAD, RED, STOP, STORE, kinds_with
 from ptxcore.machine.ir.effects import Effect, Requirement, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
-from ptxcore.places import Place as Placement
+from ptxcore.places import Placement as Placement
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value
 
 
-class Thread(NamedTuple):
+class ProgramThread(NamedTuple):
     """`code` re-executes the thread on numbers; `execution` is all its executions at once.
 
     Threads with equal `source` run the same program on the same memory; None where that is not known.
@@ -164,7 +164,7 @@ class MadeEvents(Protocol):
     """Who has the threads of a program, and the events of each effect."""
 
     @property
-    def threads(self) -> Sequence[Thread]: ...
+    def threads(self) -> Sequence[ProgramThread]: ...
 
     @property
     def by_effect(self) -> Sequence[Mapping[int, list[Event]]]: ...
@@ -179,7 +179,7 @@ class Collector:
 
     def __init__(
         self,
-        threads: Sequence[Thread],
+        threads: Sequence[ProgramThread],
         space: AddressSpace,
         options: frozenset[str] = frozenset(),
         flow: Callable[[], Flow] | None = None,
@@ -238,7 +238,7 @@ class Collector:
             self._elsewhere(thread, effect, guard, address, 1 if possible.aligned else alignment, inside)
         return places
 
-    def _numbers(self, address: Term) -> Numbers:
+    def _numbers(self, address: Term) -> NumberSet:
         """The numbers that an address may be, where it is worth while to find out."""
         low, high, step = spread(address)
         return None if self._flow is None or high - low <= _FEW * step else self._flow().numbers(address)
@@ -286,7 +286,7 @@ class Collector:
                 UndefinedBehaviour(thread, broken, requirement.kind, requirement.message, requirement.instruction)
             )
 
-    def define(self, threads: Sequence[Thread], definitions: Definitions) -> None:
+    def define(self, threads: Sequence[ProgramThread], definitions: Definitions) -> None:
         """The threads after definitions were put in, and what is known of them."""
         self.threads = tuple(threads)
         if definitions:

@@ -18,7 +18,7 @@ from axioms.events.event_kinds import FENCE_EVENT
 from axioms.events.memory import Object
 from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
 from ptxcore.machine.ir.effects import Effect
-from ptxcore.places import Place
+from ptxcore.places import Placement
 
 _ORDER_TAGS = {"sc": "SC", "acq_rel": "ACQ_REL", "acquire": "ACQ", "release": "REL"}
 #: The proxies that fences name: those of accesses, and aliases.
@@ -88,7 +88,7 @@ class _Covered:
             self._in[key] = _bits(e for e in self.events if self._is_in(objects[e.object], space, place))
         return self._in[key]
 
-    def _is_in(self, thing: Object, space: str, place: Place) -> bool:
+    def _is_in(self, thing: Object, space: str, place: Placement) -> bool:
         if space == "shared::cluster":
             return thing.space == "shared" and thing.cta is not None and self.clusters.get(thing.cta) == place.cluster
         if space in ("shared", "shared::cta"):

@@ -20,7 +20,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
-from axioms.events.event import Collector, Event, Maker, Thread, tags_of
+from axioms.events.event import Collector, Event, Maker, ProgramThread, tags_of
 from axioms.events.event_kinds import GRID_WAIT, HOST_EVENT, ISSUE_EVENT, KERNEL_EVENT
 from ptxcore.isa.effect_kinds import GRID, HOST
 from ptxcore.machine.ir.effects import Dependencies, Effect
@@ -29,7 +29,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
 
-class Kernel(NamedTuple):
+class KernelThreads(NamedTuple):
     """`threads` by their numbers; `after` names kernels by whose ends an event makes this one wait."""
 
     name: str
@@ -38,7 +38,7 @@ class Kernel(NamedTuple):
     after: tuple[str, ...] = ()
 
 
-class Launch(NamedTuple):
+class HostLaunch(NamedTuple):
     """What a thread of the host does to kernels: the event, and those kernels, by number."""
 
     event: Event
@@ -49,7 +49,7 @@ class Streams:
     """Who waits for whose end: kernels by their streams and events, threads of the host, and `griddepcontrol.wait`. Kernels by
     their numbers."""
 
-    def __init__(self, kernels: Sequence[Kernel], threads: Sequence[Thread]) -> None:
+    def __init__(self, kernels: Sequence[KernelThreads], threads: Sequence[ProgramThread]) -> None:
         self.kernels, self.threads = tuple(kernels), threads
         self.of_thread = {t: k for k, kernel in enumerate(self.kernels) for t in kernel.threads}
         #: By kernel, which threads of the host launch it, each with the effect.
@@ -130,7 +130,7 @@ class Grids:
     """The kernels of a program with their events. `starts` and `ends` by the kernels' numbers. To be made when the collector
     has the events of all threads."""
 
-    def __init__(self, collector: Collector, kernels: Sequence[Kernel]) -> None:
+    def __init__(self, collector: Collector, kernels: Sequence[KernelThreads]) -> None:
         self.collector, self.kernels = collector, tuple(kernels)
         self.streams = Streams(kernels, collector.threads)
         self.of_thread = self.streams.of_thread
@@ -138,7 +138,7 @@ class Grids:
         self.ends = [self._new(k, "KE", 1, "the end of kernel") for k in self.kernels]
         self.turns = [self._turn(k) for k in range(len(self.kernels))]
 
-    def _new(self, kernel: Kernel, tag: str, guard: Value, label: str) -> Event:
+    def _new(self, kernel: KernelThreads, tag: str, guard: Value, label: str) -> Event:
         event = self.collector.new(-1, KERNEL_EVENT, tags_of(tag), guard)
         event.label = f"{label} {kernel.name}"
         return event
@@ -235,10 +235,10 @@ class Grids:
 
     # The host.
 
-    def _launches(self) -> Iterator[Launch]:
+    def _launches(self) -> Iterator[HostLaunch]:
         for e in self.collector.events:
             if e.kind is HOST_EVENT and e.effect is not None and e.effect.operation == "launch":
-                yield Launch(e, self.streams.called(e.effect))
+                yield HostLaunch(e, self.streams.called(e.effect))
 
     def refuse_uncertain_launches(self) -> None:
         """Raises UnsupportedProgram for a kernel whose launch is not executed exactly once, whatever happens."""

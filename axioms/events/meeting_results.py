@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axioms.events.definitions import Definitions
-from axioms.events.encounters import Encounters, Instance
-from axioms.events.event import Thread
+from axioms.events.encounters import Encounters, InstanceName
+from axioms.events.event import ProgramThread
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values.terms import Term, Value
 
 
-def reduced_together(threads: Sequence[Thread]) -> dict[Term, Value]:
+def reduced_together(threads: Sequence[ProgramThread]) -> dict[Term, Value]:
     """The results that are those of other threads, where it is known before any execution that all who meet reduce, and that
     they come under the same condition."""
     waiting = _reductions(threads)
@@ -27,10 +27,10 @@ def reduced_together(threads: Sequence[Thread]) -> dict[Term, Value]:
             found |= {other: first for other in others if other is not None and other is not first}
 
 
-def _reductions(threads: Sequence[Thread]) -> dict[Instance, list[Effect]]:
+def _reductions(threads: Sequence[ProgramThread]) -> dict[InstanceName, list[Effect]]:
     """Instances at which everybody reduces in the same way, with what each does there."""
     encounters = Encounters(threads)
-    found: dict[Instance, dict[int, Effect]] = {}
+    found: dict[InstanceName, dict[int, Effect]] = {}
     for (t, index), instance in encounters.names.items():
         found.setdefault(instance, {})[t] = threads[t].execution.effects[index]
     reductions = {}

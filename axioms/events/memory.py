@@ -219,7 +219,7 @@ def contents(number: int, offset: int, size: int) -> Term:
 
 
 #: Bytes of an object: its number, the first byte, and how many.
-Bytes = tuple[int, int, int]
+ObjectBytes = tuple[int, int, int]
 
 
 class CellLayout:
@@ -228,9 +228,9 @@ class CellLayout:
     def __init__(
         self,
         objects: Sequence[Object],
-        accesses: Iterable[Bytes],
-        alike: Iterable[Sequence[Bytes]] = (),
-        looked_at: Iterable[Bytes] = (),
+        accesses: Iterable[ObjectBytes],
+        alike: Iterable[Sequence[ObjectBytes]] = (),
+        looked_at: Iterable[ObjectBytes] = (),
         cuts: Iterable[tuple[int, int]] = (),
     ) -> None:
         """`accesses` must each cover whole cells, and those of each group in `alike` be cut in the same way. There are cells
@@ -253,8 +253,8 @@ class CellLayout:
         _cut_alike(edges, self._alike)
         self.cells: list[Cell] = []
         self._starts: dict[tuple[int, int], int] = {}
-        self._ranges: dict[Bytes, range] = {}
-        self._parts: dict[Bytes, list[tuple[int, int, int]]] = {}
+        self._ranges: dict[ObjectBytes, range] = {}
+        self._parts: dict[ObjectBytes, list[tuple[int, int, int]]] = {}
         for number in sorted(covered):
             for offset, end in _pieces(edges[number], covered[number]):
                 self._starts[number, offset] = len(self.cells)
@@ -308,7 +308,7 @@ def _pieces(cuts: list[int], covered: set[tuple[int, int]]) -> Iterator[tuple[in
             yield cut, cuts[i + 1]
 
 
-def _cut_alike(cuts: dict[int, list[int]], groups: list[Sequence[Bytes]]) -> None:
+def _cut_alike(cuts: dict[int, list[int]], groups: list[Sequence[ObjectBytes]]) -> None:
     """Cuts the members of each group at the same bytes, until nothing changes."""
     changed = True
     while changed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from axioms.events.event import Collector, Event
 from axioms.events.event_kinds import BARRIER_EVENT, MBARRIER_EVENT, READ
 from ptxcore.clock import paced
-from ptxcore.places import Place, includes
+from ptxcore.places import Placement, includes
 from ptxcore.values import terms
 
 
@@ -180,8 +180,8 @@ def _scope_relations(collector: Collector, relations: dict[str, list[int]]) -> N
     not events."""
     places = [t.place for t in collector.threads]
     holders = _holders(collector, places)
-    key_of: dict[int, tuple[int, str | None, Place]] = {}
-    classes: dict[tuple[int, str | None, Place], int] = {}
+    key_of: dict[int, tuple[int, str | None, Placement]] = {}
+    classes: dict[tuple[int, str | None, Placement], int] = {}
     for e in collector.events:
         if e.thread >= 0 and e.effect is not None:
             key = (
@@ -208,13 +208,13 @@ def _scope_relations(collector: Collector, relations: dict[str, list[int]]) -> N
         sr[i], scta[i] = reach[key]
 
 
-def _holders(collector: Collector, places: list[Place]) -> dict[int, Place]:
+def _holders(collector: Collector, places: list[Placement]) -> dict[int, Placement]:
     """Where completions count as made that mbarrier objects of other CTAs are told of: in the CTA that holds the object, so
     that a wait there observes them whatever its scope."""
-    found: dict[int, Place] = {}
+    found: dict[int, Placement] = {}
     if "completion-by-issuer" in collector.options:
         return found
-    of_cta: dict[int, Place] = {}
+    of_cta: dict[int, Placement] = {}
     for place in places:
         if not place.host:
             of_cta.setdefault(place.cta, place)

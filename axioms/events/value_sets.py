@@ -24,7 +24,7 @@ from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value
 
 #: The numbers that a value may be; None for anything.
-Numbers = frozenset[int] | None
+NumberSet = frozenset[int] | None
 
 #: More numbers than this are anything.
 MOST = 256
@@ -32,7 +32,7 @@ MOST = 256
 _MOST_TOGETHER = 4096
 _NONE = frozenset[int]()
 #: An object, an offset in bytes, and a size in bytes.
-Key = tuple[int, int, int]
+AccessKey = tuple[int, int, int]
 
 
 class Flow:
@@ -50,8 +50,8 @@ class Flow:
         others = [(t, *span) for t, e in accesses if not e.kind.accesses for span in spans(e)]
         self._reads = [(t, e) for t, e in self._plain if e.result is not None]
         self._writes = [(t, e) for t, e in self._plain if e.value is not None]
-        self._known: dict[Term, Numbers] = {e.result: _NONE for _, e in self._reads if e.result is not None}
-        self._computed: dict[tuple[object, ...], Numbers] = {}
+        self._known: dict[Term, NumberSet] = {e.result: _NONE for _, e in self._reads if e.result is not None}
+        self._computed: dict[tuple[object, ...], NumberSet] = {}
         self._order = terms.subterms([v for _, e in self._plain for v in (e.address, e.value or 0)])
         try:
             anywhere = [key for t, address, size in others for key in self._keys(t, address, size, aligned=1)]
@@ -59,7 +59,7 @@ class Flow:
         except TooManyPlaces:
             self._known = {}
 
-    def numbers(self, value: Value) -> Numbers:
+    def numbers(self, value: Value) -> NumberSet:
         """What a value may be; of one that is not part of any access, too."""
         if type(value) is int:
             return frozenset((value,))
@@ -68,12 +68,12 @@ class Flow:
                 self._known[t] = self._of(t)
         return self._known[value]  # type: ignore[index]
 
-    def _solve(self, anywhere: list[Key]) -> None:
+    def _solve(self, anywhere: list[AccessKey]) -> None:
         for _ in range(len(self._reads) + 1):
             for t in self._order:
                 if t.op != "symbol" or t not in self._known:
                     self._known[t] = self._of(t)
-            written: dict[int, dict[Key, Numbers]] = {}
+            written: dict[int, dict[AccessKey, NumberSet]] = {}
             for key in anywhere:
                 written.setdefault(key[0], {})[key] = None
             for thread, e in self._writes:
@@ -82,10 +82,10 @@ class Flow:
                     at = written.setdefault(key[0], {})
                     at[key] = union(at.get(key, _NONE), numbers)
             changed = False
-            held: dict[Key, Numbers] = {}
+            held: dict[AccessKey, NumberSet] = {}
             for thread, e in self._reads:
                 assert e.result is not None
-                found: Numbers = _NONE
+                found: NumberSet = _NONE
                 for key in self._keys(thread, e.address, e.width // 8):
                     if key not in held:
                         held[key] = self._held(key, written.get(key[0], {}))
@@ -95,7 +95,7 @@ class Flow:
             if not changed:
                 return
 
-    def _of(self, t: Term) -> Numbers:
+    def _of(self, t: Term) -> NumberSet:
         tick()
         if t.width == 1:
             return frozenset((0, 1))
@@ -114,14 +114,14 @@ class Flow:
             return frozenset(n & terms.mask(t.width) for n in range(low, high + 1, step))
         return None
 
-    def _compute(self, t: Term, known: Mapping[Term, frozenset[int]]) -> Numbers:
+    def _compute(self, t: Term, known: Mapping[Term, frozenset[int]]) -> NumberSet:
         try:
             numbers = numbers_of(t, known)
         except TooManyValues:
             return None
         return numbers if len(numbers) <= MOST else None
 
-    def _keys(self, thread: int, address: Value, size: int, aligned: int = 0) -> list[Key]:
+    def _keys(self, thread: int, address: Value, size: int, aligned: int = 0) -> list[AccessKey]:
         """Where an access may go. Raises TooManyPlaces."""
         numbers = self.numbers(address)
         if numbers is None:
@@ -131,7 +131,7 @@ class Flow:
         found = [self.space.at(thread, a, size) for a in numbers]
         return [(at[0].object, at[1], size) for at in found if at is not None]
 
-    def _held(self, key: Key, written: Mapping[Key, Numbers]) -> Numbers:
+    def _held(self, key: AccessKey, written: Mapping[AccessKey, NumberSet]) -> NumberSet:
         """What may be found in some bytes: each from the initial value, or from a write that it is part of."""
         number, offset, size = key
         if self.space.objects[number].open:
@@ -165,20 +165,20 @@ class LaterFlow:
         return self._found
 
 
-def union(a: Numbers, b: Numbers) -> Numbers:
+def union(a: NumberSet, b: NumberSet) -> NumberSet:
     if a is None or b is None or len(both := a | b) > MOST:
         return None
     return both
 
 
-def torn(numbers: Numbers, size: int) -> Numbers:
+def torn(numbers: NumberSet, size: int) -> NumberSet:
     """With each byte from any of the numbers."""
     if numbers is None:
         return None
     return _joined([{n >> 8 * i & 0xFF for n in numbers} for i in range(size)])
 
 
-def _joined(columns: Sequence[set[int]]) -> Numbers:
+def _joined(columns: Sequence[set[int]]) -> NumberSet:
     """The numbers of which each byte is one of some."""
     if math.prod(len(c) for c in columns) > MOST:
         return None

@@ -8,7 +8,7 @@ from itertools import islice
 
 from axioms.events.event_kinds import WRITE
 from axioms.explain.claims import DEPENDENCIES, Claim, Ground, Reason, holds
-from axioms.explain.missing import Missing
+from axioms.explain.missing import MissingSynchronisation
 from axioms.witness.execution import Execution
 
 _MOST_REASONS = 3
@@ -29,8 +29,8 @@ class Account:
         self.ahead = dict(self.line.ahead())
 
     @functools.cached_property
-    def missing(self) -> Missing:
-        return Missing(self.ground)
+    def missing(self) -> MissingSynchronisation:
+        return MissingSynchronisation(self.ground)
 
     def reasons(self) -> list[Reason]:
         """Why the execution is not what its author may have meant: what is read before it is written, out of date, atomic to

@@ -17,7 +17,7 @@ from axioms.events.event_kinds import READ, WRITE
 from axioms.explain.forbidding import without
 from axioms.program import Program
 from axioms.witness.fitted import fitted
-from axioms.witness.judge import Judge
+from axioms.witness.judge import ModelChecker
 from axioms.witness.result import Site, Unreachable, ValueFlow, site_of
 from ptxcore.values import terms
 
@@ -56,7 +56,7 @@ def _circle(program: Program, model: Model) -> tuple[ValueFlow, ...]:
 
     events = program.events
     flow: dict[int, set[int]] = {}  # from a write to the reads that it stores
-    for i, j, _ in Judge(program, model).carrying["data"]:
+    for i, j, _ in ModelChecker(program, model).carrying["data"]:
         if events[i].kind is READ and events[j].kind is WRITE:
             flow.setdefault(j, set()).add(i)
     writes: dict[int, list[Event]] = {}

@@ -61,7 +61,7 @@ class Connection(NamedTuple):
     missing: tuple[MissingAt, ...]
 
 
-class Missing:
+class MissingSynchronisation:
     """What there is to say of the order of one execution."""
 
     def __init__(self, ground: Ground) -> None:

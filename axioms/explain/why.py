@@ -36,7 +36,7 @@ from ptxcore.syntax.tree import Instruction
 
 #: Definitions that are shown as one edge; what they consist of is told beside it.
 _SHOWN = ("sync", "sync-some", "sc", "bars", "proxy-sync")
-#: Base relations that are edges of a story; others only say which pairs count.
+#: Base relations that are edges of a linearisation; others only say which pairs count.
 _EDGES = frozenset(
     {
         "po",
@@ -324,7 +324,7 @@ def _step(edge: _Edge, number: Mapping[int, int]) -> ExecutionEdge:
 # What it rests on.
 
 #: A weaker effect, or one that never happens.
-Change = Callable[[Effect], Effect]
+EffectChange = Callable[[Effect], Effect]
 _LESS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     FENCE: {"sc": ("acq_rel",), "acq_rel": ("release", "acquire")},
     LOAD: {"acquire": ("relaxed",), "relaxed": ("weak",)},
@@ -370,7 +370,7 @@ class _Same:
         return isinstance(other, _Same) and other.what is self.what
 
 
-def _changed(program: Program, thread: int, instruction: Instruction, change: Change) -> Program:
+def _changed(program: Program, thread: int, instruction: Instruction, change: EffectChange) -> Program:
     """The program in which one thread executes something weaker in place of an instruction."""
     threads = list(program.uncut)
     execution = threads[thread].execution
@@ -379,7 +379,7 @@ def _changed(program: Program, thread: int, instruction: Instruction, change: Ch
     return with_threads(program, threads)
 
 
-def _weaker(effect: Effect) -> Iterator[tuple[str, list[tuple[str, Change]]]]:
+def _weaker(effect: Effect) -> Iterator[tuple[str, list[tuple[str, EffectChange]]]]:
     """What could be weaker about an instruction, and how, strongest first."""
     if effect.kind.fences:
         yield "fence", [("", _never)]
@@ -391,7 +391,7 @@ def _weaker(effect: Effect) -> Iterator[tuple[str, list[tuple[str, Change]]]]:
     if effect.scope and effect.kind in _LESS:
         names = scopes_of(effect.instruction)
         narrower = reversed(SCOPES[: SCOPES.index(effect.scope)])
-        changes: list[tuple[str, Change]] = [
+        changes: list[tuple[str, EffectChange]] = [
             (names[scope], functools.partial(_with_scope, scope)) for scope in narrower if scope in names
         ]
         if changes:

@@ -90,7 +90,7 @@ def _search(
 ) -> None:
     encoding = Encoding(blocking.program, model, finite=finite, alike=blocking.alike(), deadline=deadline)
     Reasons(blocking, encoding).require(reasons=False)
-    ended = Ended(blocking.program, blocking.ends)
+    ended = EndedPairs(blocking.program, blocking.ends)
     encoding.flags.only(blocking.program, ended, encoding.truth, encoding.formula)
     if finite:
         from axioms.encode.solve import Session
@@ -106,7 +106,7 @@ def _search(
         Symbolic(encoding, deadline).find_wrong(found, races)
 
 
-class Ended:
+class EndedPairs:
     """Under which condition a pair of events may raise a flag: that the end has come by which nobody did it."""
 
     def __init__(self, program: Program, ends: list[Value]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.encode.symmetry import AlikeThreads
 from axioms.events.definitions import Definitions
-from axioms.program import Program, Thread, with_threads
+from axioms.program import Program, ProgramThread, with_threads
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from axioms.witness.stalls import abort_of
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, INPUT, MBARRIER, kinds_with
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 REPEATABLE = kinds_with("accesses", "fences")
 
 
-class Round(NamedTuple):
+class RepeatedEffects(NamedTuple):
     """Effects of a thread, by index, that it may do again and again, and the truth value of "it ends them where it began"."""
 
     effects: range | tuple[int, ...]
     same: Value
 
 
-class Stop(NamedTuple):
+class BlockingPoint(NamedTuple):
     """A place where a thread may block: `guard` is the truth value of "it does so here". `rounds`, of a loop: what it
     may do again and again from there, each with the truth value of "it could"."""
 
@@ -44,7 +44,7 @@ class Stop(NamedTuple):
     effect: int = -1  # barrier: the effect; loop: none
     reads: tuple[int, ...] = ()
     says: str = ""
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[RepeatedEffects, ...] = ()
 
 
 def _waits(effect: Effect) -> bool:
@@ -73,7 +73,7 @@ class Blocking:
         streams: bool = True,
         certain: CertainEnds | None = None,
     ) -> None:
-        self.stops: list[Stop] = []
+        self.stops: list[BlockingPoint] = []
         self.ends: list[Value] = []  # of each thread: that it truly ends
         self._own: list[list[Term]] = [[] for _ in program.threads]  # what each thread chooses for itself
         #: Of each thread that may stop anywhere: for each effect, and for its end, the symbol of "it comes so far".
@@ -106,7 +106,7 @@ class Blocking:
         self.ends = [pieces(e) for e in self.ends]
         self.together = [(t, pieces.effect(e), pieces(passes)) for t, e, passes in self.together]
 
-    def _thread(self, number: int, thread: Thread) -> Thread:
+    def _thread(self, number: int, thread: ProgramThread) -> ProgramThread:
         execution = thread.execution
         effects: list[Effect] = []
         choices: list[Effect] = []
@@ -147,12 +147,12 @@ class Blocking:
                 if effect.kind is COLLECTIVE:
                     self.together.append((number, changed, passes))
                 stop = terms.conj(guard, terms.negate(passes))
-                self.stops.append(Stop("barrier", number, stop, effect.instruction, effect.index))
+                self.stops.append(BlockingPoint("barrier", number, stop, effect.instruction, effect.index))
                 through = terms.conj(through, terms.disj(terms.negate(effect.guard), passes))
                 chosen(passes, effect.instruction)
             elif self._aborts and (kind := abort_of(effect)):
                 says = effect.operation if kind == "assertion" else ""
-                self.stops.append(Stop(kind, number, guard, effect.instruction, effect.index, says=says))
+                self.stops.append(BlockingPoint(kind, number, guard, effect.instruction, effect.index, says=says))
             effects.append(changed)
             behind.append(through)
         if comes:
@@ -193,7 +193,7 @@ class Blocking:
         """The truth value of "a thread begins"; where it need not, its kernel may never do."""
         begins = 1 if self.launching is None else self.launching.of(number)
         if begins != 1:
-            self.stops.append(Stop("launch", number, terms.negate(begins), None))
+            self.stops.append(BlockingPoint("launch", number, terms.negate(begins), None))
         return begins
 
     def _over(self, number: int, effect: Effect, guard: Value) -> Value:
@@ -203,7 +203,7 @@ class Blocking:
             return 1
         if over != 1:
             stop = terms.conj(guard, terms.negate(over))
-            self.stops.append(Stop("kernel", number, stop, effect.instruction, effect.index))
+            self.stops.append(BlockingPoint("kernel", number, stop, effect.instruction, effect.index))
         return over
 
     # Loops.
@@ -216,7 +216,9 @@ class Blocking:
             guard = terms.conj(stuck.guard if self._aborts else stuck.forever, through)
             kind = "mbarrier" if any(execution.effects[i].kind is MBARRIER for i in stuck.reads) else "loop"
             where = _where(stuck, execution.effects)
-            self.stops.append(Stop(kind, number, guard, where, reads=stuck.reads, rounds=(Round(stuck.reads, 1),)))
+            self.stops.append(
+                BlockingPoint(kind, number, guard, where, reads=stuck.reads, rounds=(RepeatedEffects(stuck.reads, 1),))
+            )
 
     def _goes_on(
         self, number: int, iteration: Iteration, others: list[Iteration], through: Value, chosen: Callable[[Value, Instruction],
@@ -236,11 +238,11 @@ class Blocking:
             guard = terms.conj(guard, self.alive[number][-1])
         effects = self._whole[number].execution.effects
         last = max((e.index for e in effects[: iteration.start] if _stops_rounds(e, iteration)), default=-1)
-        rounds = [Round(range(o.start, iteration.start), iteration.same(o)) for o in others if o.start > last]
+        rounds = [RepeatedEffects(range(o.start, iteration.start), iteration.same(o)) for o in others if o.start > last]
         rounds = [r for r in rounds if r.same != 0]
         guard = terms.conj(guard, terms.any_of([r.same for r in rounds]))
         if guard != 0:
-            self.stops.append(Stop("livelock", number, guard, iteration.instruction, rounds=tuple(rounds)))
+            self.stops.append(BlockingPoint("livelock", number, guard, iteration.instruction, rounds=tuple(rounds)))
 
     def _passing(self, thread: int, effect: Effect) -> Value:
         """The truth value of "a wait at a barrier is over": for those who must have a reason to block, one for all who

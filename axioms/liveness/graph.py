@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from axioms.events.event import Thread
+from axioms.events.event import ProgramThread
 from axioms.events.memory import AddressSpace
 from ptxcore.diagnostics import InputError
 from ptxcore.isa.effect_kinds import LOAD, STORE
@@ -80,10 +80,10 @@ class _Key(NamedTuple):
 END, IDLE = -1, -2
 
 
-class Graph:
+class ProgressGraph:
     """The graph of a thread. Node 0 is where it begins; nobody comes back there."""
 
-    def __init__(self, number: int, thread: Thread, space: AddressSpace) -> None:
+    def __init__(self, number: int, thread: ProgramThread, space: AddressSpace) -> None:
         """Raises Unsuited."""
         self.number, self.code, self.space = number, thread.code, space
         self._numbers: dict[_Key, int] = {}

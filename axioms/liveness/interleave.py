@@ -19,13 +19,13 @@ from weakref import WeakKeyDictionary
 
 from axioms.analysis.constant_reads import follows_causality
 from axioms.cat.model import Model
-from axioms.liveness.graph import END, IDLE, Graph, MemoryRange, NextAccess, Unsuited
+from axioms.liveness.graph import END, IDLE, MemoryRange, NextAccess, ProgressGraph, Unsuited
 from axioms.liveness.limits import Limits
 from axioms.liveness.parts import strongly_connected
 from axioms.liveness.progress import Progress, Schedule
-from axioms.liveness.repeat import PLAIN, Periodic, Point, ThreadPart, breaks, written_out
+from axioms.liveness.repeat import PLAIN, Periodic, PointInLoop, ThreadPart, breaks, written_out
 from axioms.program import Program
-from axioms.witness.execution import Executions
+from axioms.witness.execution import ExecutionsFound
 from axioms.witness.result import Decision
 from axioms.witness.stalls import Stall, Wait, repeated
 from ptxcore.clock import OutOfTime
@@ -100,7 +100,13 @@ def decided_by_one(program: Program, model: Model, deadline: float | None) -> De
         return None
     holds = bool(program.condition)
     return Decision(
-        [{}], Executions([candidate.execution({})]), int(holds), int(not holds), complete=False, ends=True, satisfied=[holds]
+        [{}],
+        ExecutionsFound([candidate.execution({})]),
+        int(holds),
+        int(not holds),
+        complete=False,
+        ends=True,
+        satisfied=[holds],
     )  # fmt: skip
 
 
@@ -127,10 +133,10 @@ def _stall(program: Program, model: Model, found: InterleavedLasso) -> Stall | L
 def periodic(program: Program, found: InterleavedLasso) -> Periodic | None:
     """An interleaving as an execution: who reads from whom, and the orders. Fences are where their threads come to them."""
     said: list[list[int | None]] = [[] for _ in program.threads]
-    sources: dict[Point, tuple[Point, ...]] = {}
-    writes: dict[int, list[Point]] = {}
+    sources: dict[PointInLoop, tuple[PointInLoop, ...]] = {}
+    writes: dict[int, list[PointInLoop]] = {}
     again = [0] * len(said)
-    fences: list[Point] = []
+    fences: list[PointInLoop] = []
     steps = (*found.before, *found.again)
     for number, step in enumerate(steps):
         assert step.access is not None
@@ -182,7 +188,7 @@ class Interleavings:
     def __init__(self, program: Program, resident: int | None = None, deadline: float | None = None) -> None:
         """Raises Unsuited, where some thread does what graphs do not know, and OutOfTime."""
         self.program, self.deadline = program, deadline
-        self.graphs = [Graph(t, thread, program.space) for t, thread in enumerate(program.threads)]
+        self.graphs = [ProgressGraph(t, thread, program.space) for t, thread in enumerate(program.threads)]
         self.schedule = Schedule([t.place for t in program.threads], resident, _first_to_end(program))
         self.places: dict[MemoryRange, int] = {}
         self.initial: list[int] = []

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable
 
 from axioms.encode.encoding import Encoding
 from axioms.events.event import Event
-from axioms.liveness.blocking import REPEATABLE, Blocking, Stop
+from axioms.liveness.blocking import REPEATABLE, Blocking, BlockingPoint
 from axioms.sat.formula import BOTH, FALSE
 from ptxcore.values import terms
 
@@ -42,7 +42,7 @@ class Lasso:
         self.blocking, self.encoding, self.formula = blocking, encoding, encoding.formula
         self.segment: dict[int, int] = {}
         #: Of each stop in a loop that it may have been, and of each way round, the literal of "that is what it does".
-        self.rounds: list[tuple[Stop, int, int]] = []
+        self.rounds: list[tuple[BlockingPoint, int, int]] = []
         parts: dict[int, list[int]] = {}
         for stop in blocking.stops:
             if stop.rounds:
@@ -53,7 +53,7 @@ class Lasso:
             if literal != FALSE:
                 self.segment[event] = literal
 
-    def _choose(self, stop: Stop, parts: dict[int, list[int]]) -> None:
+    def _choose(self, stop: BlockingPoint, parts: dict[int, list[int]]) -> None:
         """One of the ways round that the thread may go from where it blocked."""
         formula, truth = self.formula, self.encoding.truth
         gives_up = truth(stop.guard)
@@ -73,7 +73,7 @@ class Lasso:
             formula.add([-gives_up, *ways])
             formula.at_most_one(ways)
 
-    def _take(self, stop: Stop, way: int, literal: int, parts: dict[int, list[int]]) -> None:
+    def _take(self, stop: BlockingPoint, way: int, literal: int, parts: dict[int, list[int]]) -> None:
         program = self.blocking.program
         made = program.by_effect[stop.thread]
         effects = program.threads[stop.thread].execution.effects
@@ -101,7 +101,7 @@ class Lasso:
             self._keep(cell, writes)
         self._fences()
 
-    def done(self, stop: Stop, true: Callable[[int], bool]) -> Iterable[int]:
+    def done(self, stop: BlockingPoint, true: Callable[[int], bool]) -> Iterable[int]:
         """The effects that a thread does again and again which blocked there."""
         way = next((way for s, way, literal in self.rounds if s is stop and true(literal)), None)
         return () if way is None else stop.rounds[way].effects

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.liveness.graph import END, IDLE, Graph, MemoryRange, Unsuited
+from axioms.liveness.graph import END, IDLE, MemoryRange, ProgressGraph, Unsuited
 from axioms.liveness.parts import strongly_connected
 from axioms.liveness.progress import Progress, Schedule
 
@@ -53,7 +53,7 @@ class Limits:
 
     def __init__(
         self,
-        graphs: Sequence[Graph],
+        graphs: Sequence[ProgressGraph],
         schedule: Schedule,
         shared: Callable[[], Sequence[MemoryRange]],
         initial: Mapping[MemoryRange, int],
@@ -84,7 +84,7 @@ class Limits:
                 return True
 
 
-def _values(graphs: Sequence[Graph], initial: Mapping[MemoryRange, int]) -> dict[MemoryRange, tuple[int, ...]]:
+def _values(graphs: Sequence[ProgressGraph], initial: Mapping[MemoryRange, int]) -> dict[MemoryRange, tuple[int, ...]]:
     """What each place may hold: what stood there at first, and whatever threads write that find such numbers."""
     known: dict[MemoryRange, dict[int, None]] = {place: {number: None} for place, number in initial.items()}
     size = -1

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from ptxcore.places import Place
+from ptxcore.places import Placement
 
 #: The models, in the order of the table.
 NAMES = ("fair", "hsa", "obe", "hsa_obe", "lobe", "unfair")
@@ -117,7 +117,7 @@ class Fair(NamedTuple, Generic[T]):
     groups: list[tuple[T, list[int]]]
 
 
-def fairly_scheduled(places: Sequence[Place], progress: Progress, status: Status[T], logic: Logic[T]) -> Fair[T]:
+def fairly_scheduled(places: Sequence[Placement], progress: Progress, status: Status[T], logic: Logic[T]) -> Fair[T]:
     """Who is scheduled fairly."""
     if not progress.of_scopes:
         return Fair(_among([[t] for t in range(len(places))], progress.name, status, logic), [])
@@ -141,7 +141,7 @@ def fairly_scheduled(places: Sequence[Place], progress: Progress, status: Status
 _LEVELS = (("sys", "gpu"), ("gpu", "cluster"), ("cluster", "cta"), ("cta", None))
 
 
-def _groups(places: Sequence[Place], threads: Sequence[int], level: str) -> list[list[int]]:
+def _groups(places: Sequence[Placement], threads: Sequence[int], level: str) -> list[list[int]]:
     """The threads by their numbers at a level, in the order of their first ones. Threads of the host are each by themselves."""
     found: dict[object, list[int]] = {}
     for t in threads:
@@ -177,7 +177,7 @@ class Residents(NamedTuple):
     gpu: int
 
 
-def residents(places: Sequence[Place]) -> list[Residents]:
+def residents(places: Sequence[Placement]) -> list[Residents]:
     """The clusters of a launch."""
     groups = _groups(places, [t for t, p in enumerate(places) if not p.host], "cluster")
     return [Residents(g, len({places[t].cta for t in g}), places[g[0]].gpu) for g in groups]
@@ -187,7 +187,7 @@ class Schedule:
     """Who may make a step, and who must sooner or later, where each thread is at a node of its graph."""
 
     def __init__(
-        self, places: Sequence[Place], resident: int | None, waits: Sequence[Collection[int]] | None = None
+        self, places: Sequence[Placement], resident: int | None, waits: Sequence[Collection[int]] | None = None
     ) -> None:
         """`waits`: of each thread, those that must have ended before it may begin."""
         self.places, self.resident = places, resident

@@ -8,7 +8,7 @@ from axioms.encode.encoding import Encoding
 from axioms.events.encounters import WARP
 from axioms.events.event import BarrierMisuse, Event
 from axioms.events.event_kinds import MBARRIER_EVENT
-from axioms.liveness.blocking import Blocking, Stop, is_arrival
+from axioms.liveness.blocking import Blocking, BlockingPoint, is_arrival
 from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sync.arrivals import EARLY
 from axioms.sync.numbered_barriers import BarrierInstances
@@ -258,7 +258,7 @@ class Reasons:
 
     # mbarrier objects.
 
-    def _at_object(self, stop: Stop) -> None:
+    def _at_object(self, stop: BlockingPoint) -> None:
         """What an iteration saw of mbarrier objects stays as it is."""
         stays = self.encoding.truth(stop.guard)
         made = self.giving.program.by_effect[stop.thread]

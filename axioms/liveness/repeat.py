@@ -13,11 +13,11 @@ from axioms.cat.evaluate import Rows
 from axioms.cat.model import Model
 from axioms.events.event_kinds import READ, WRITE
 from axioms.liveness.graph import first_state, machine_of
-from axioms.program import Event, Program, Thread
+from axioms.program import Event, Program, ProgramThread
 from axioms.witness.candidate import Candidate
 from axioms.witness.concrete import assembled
 from axioms.witness.fitted import fitted
-from axioms.witness.judge import Judge
+from axioms.witness.judge import ModelChecker
 from ptxcore.isa.effect_kinds import kinds_with
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.explore.state import State
@@ -39,7 +39,7 @@ class ThreadPart(NamedTuple):
 
 
 #: An access or fence of a thread, by its number there; -1 for what memory held at first.
-Point = tuple[int, int]
+PointInLoop = tuple[int, int]
 
 
 class Periodic(NamedTuple):
@@ -47,9 +47,9 @@ class Periodic(NamedTuple):
     each cell (but for the first), `fences` that of all fences."""
 
     parts: tuple[ThreadPart, ...]
-    sources: dict[Point, tuple[Point, ...]]
-    writes: dict[int, list[Point]]
-    fences: list[Point]
+    sources: dict[PointInLoop, tuple[PointInLoop, ...]]
+    writes: dict[int, list[PointInLoop]]
+    fences: list[PointInLoop]
 
 
 def written_out(program: Program, model: Model, execution: Periodic, copies: int) -> Candidate | None:
@@ -78,7 +78,7 @@ class _Enough(Exception):
     """The thread has done all that it should."""
 
 
-def replayed(thread: Thread, found: Sequence[int | None]) -> Trace | None:
+def replayed(thread: ProgramThread, found: Sequence[int | None]) -> Trace | None:
     """A thread that does as many accesses and fences as are given, which find these numbers; None where it does otherwise."""
     code = thread.code
     wanted = len(found)
@@ -118,9 +118,9 @@ def _count(effects: Sequence[Effect]) -> int:
 class _Copies:
     def __init__(self, program: Program, model: Model, execution: Periodic, copies: int) -> None:
         self.program, self.execution, self.copies = program, execution, copies
-        self.judge = Judge(program, fitted(model, program, frozenset()))
+        self.judge = ModelChecker(program, fitted(model, program, frozenset()))
         self.initial = {c: e.index for e in program.events if e.thread < 0 and e.kind is WRITE for c in e.cells}
-        self.events: dict[Point, list[Event]] = {}
+        self.events: dict[PointInLoop, list[Event]] = {}
         for t, thread in enumerate(program.threads):
             done = [e for e in thread.execution.effects if e.kind in PLAIN and e.guard != 0]
             for i, effect in enumerate(done):
@@ -153,23 +153,23 @@ class _Copies:
             rows[i] |= later
             later |= 1 << i
 
-    def _is_again(self, point: Point) -> bool:
+    def _is_again(self, point: PointInLoop) -> bool:
         t, i = point
         part = self.execution.parts[t]
         return i >= len(part.found) - part.again
 
-    def _at(self, point: Point, copy: int) -> Point:
+    def _at(self, point: PointInLoop, copy: int) -> PointInLoop:
         return point[0], point[1] + copy * self.execution.parts[point[0]].again if self._is_again(point) else point[1]
 
-    def _in_order(self, points: Sequence[Point]) -> list[tuple[Point, int]]:
+    def _in_order(self, points: Sequence[PointInLoop]) -> list[tuple[PointInLoop, int]]:
         """Points of all copies: those before, then copy by copy."""
         again = [p for p in points if self._is_again(p)]
         return [(p, 0) for p in points if not self._is_again(p)] + [(p, k) for k in range(self.copies) for p in again]
 
-    def _write(self, point: Point, copy: int, cell: int) -> int:
+    def _write(self, point: PointInLoop, copy: int, cell: int) -> int:
         return next(e.index for e in self.events[self._at(point, copy)] if e.kind is WRITE and cell in e.cells)
 
-    def _source(self, source: Point, cell: int, copy: int) -> int:
+    def _source(self, source: PointInLoop, cell: int, copy: int) -> int:
         """The write that a read of a copy reads from."""
         if source[0] >= 0 and self._is_again(source):
             return self._write(source, copy, cell)

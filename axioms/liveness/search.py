@@ -38,7 +38,7 @@ from axioms.cat.model import Model
 from axioms.encode.cut_off import is_cut_off, unbounded
 from axioms.encode.encoding import Encoding
 from axioms.errors import EngineDefect
-from axioms.liveness.blocking import Blocking, Stop
+from axioms.liveness.blocking import Blocking, BlockingPoint
 from axioms.liveness.progress import FAIR, Progress
 from axioms.liveness.reasons import Reasons
 from axioms.program import Program
@@ -47,7 +47,7 @@ from axioms.sat.values import TooManyValues
 from axioms.witness.asked import refuse
 from axioms.witness.candidate import Candidate
 from axioms.witness.fitted import fitted
-from axioms.witness.judge import Judge
+from axioms.witness.judge import ModelChecker
 from axioms.witness.missing_arrivals import absent, awaited, missing_from_phase
 from axioms.witness.stalls import ABORTS, Bounded, Stall, Wait, abort_of, repeated
 from axioms.witness.tearing import with_tearing
@@ -234,7 +234,7 @@ class _Search:
         def true(literal: int) -> bool:
             return literal == TRUE or (literal != FALSE and (values[literal] if literal > 0 else not values[-literal]))
 
-        candidate = self.encoding.candidate(Judge(self.giving.program, self.model), true)
+        candidate = self.encoding.candidate(ModelChecker(self.giving.program, self.model), true)
         defects = [] if broken else candidate.defects()
         if defects:
             raise EngineDefect(f"an execution in which threads wait for ever breaks {', '.join(defects)}")
@@ -260,7 +260,7 @@ class _Search:
         unscheduled = tuple(t for t, literal in enumerate(self.stopped) if true(literal))
         return Stall(tuple(waits), candidate.execution({}), undefined, unscheduled)
 
-    def _wait(self, stop: Stop, candidate: Candidate, true: Callable[[int], bool]) -> Wait:
+    def _wait(self, stop: BlockingPoint, candidate: Candidate, true: Callable[[int], bool]) -> Wait:
         wait = Wait(stop.kind, stop.thread, stop.instruction, stop.says)
         launching = self.giving.launching
         if stop.kind in ("kernel", "launch") and launching is not None:

@@ -17,12 +17,12 @@ from axioms.cat.model import Model
 from axioms.oracle import contents
 from axioms.oracle.barriers import BarrierChoice
 from axioms.oracle.budget import Budget
-from axioms.oracle.executions import Executions
+from axioms.oracle.executions import EnumeratedExecutions
 from axioms.oracle.liveness import BlockedSearch, ThreadEnd, ways_of
 from axioms.oracle.schedules import BarrierSchedules
 from axioms.program import Event, Program
 from axioms.witness.fitted import fitted
-from axioms.witness.races import BY_THE_END, Seen, add_races, flags_of_beginnings, undefined
+from axioms.witness.races import BY_THE_END, SeenRaces, add_races, flags_of_beginnings, undefined
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.staged import StagedEvaluation
 from axioms.witness.stalls import ABORTS
@@ -40,7 +40,7 @@ def look(
     if any(e.instance is not None for thread in program.threads for e in thread.execution.effects):
         return
     fit = fitted(model, program, flags_of_beginnings(model, races))
-    budget, seen = Budget(deadline, steps), Seen(fit)
+    budget, seen = Budget(deadline, steps), SeenRaces(fit)
     for one in contents.each(program):
         search = _Search(one, fit, ABORTS, budget, seen)
         search.look()
@@ -53,7 +53,7 @@ def look(
 class _Search(BlockedSearch):
     """Looks at all beginnings: `undefined` is why one has no meaning, `seen` has the races."""
 
-    def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget, seen: Seen) -> None:
+    def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget, seen: SeenRaces) -> None:
         super().__init__(program, model, kinds, budget)
         self.seen, self.stages = seen, StagedEvaluation.stages_of(model)
         self.undefined: Undefined | None = None
@@ -67,7 +67,7 @@ class _Search(BlockedSearch):
             if all(way.kind == "end" for way in chosen) or not self.go_together(chosen):
                 continue
             program = replace(self.assembled(chosen), observed=())  # nothing has its final value yet
-            executions = Executions(program, self.model, self.stages, self.runs.contents.wrong, self.spend)
+            executions = EnumeratedExecutions(program, self.model, self.stages, self.runs.contents.wrong, self.spend)
             for barrier, orders in executions.arrangements(self._arranged(program, chosen)):
                 for candidate in executions.of(barrier, orders, finals=False):
                     self.spend()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from axioms.events.event_kinds import READ
-from axioms.oracle.provenance import TooLarge
+from axioms.oracle.provenance import BeyondBruteForce
 from axioms.program import Program, build
 from ptxcore.values.terms import Term
 
@@ -24,7 +24,7 @@ def each(program: Program) -> Iterator[Program]:
     cells = [program.cells[c] for c in sorted(read) if type(program.cells[c].initial) is Term]
     bits = sum(cell.width for cell in cells)
     if bits > _MOST_BITS:
-        raise TooLarge(
+        raise BeyondBruteForce(
             f"what {', '.join(cell.name for cell in cells[:3])} may hold at first are {bits} bits, and brute force tries all "
             f"contents of {_MOST_BITS} at most"
         )

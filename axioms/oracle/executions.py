@@ -16,11 +16,11 @@ from axioms.cat.model import Model
 from axioms.events.event_kinds import READ, WRITE
 from axioms.oracle import mbarriers as mbarrier_orders
 from axioms.oracle.barriers import BarrierChoice
-from axioms.oracle.mbarriers import OperationOrder, Wrong
-from axioms.oracle.provenance import TooLarge
+from axioms.oracle.mbarriers import MisuseOf, OperationOrder
+from axioms.oracle.provenance import BeyondBruteForce
 from axioms.program import Event, Program, dependency_pairs
 from axioms.witness.candidate import Candidate, Reads
-from axioms.witness.judge import Judge
+from axioms.witness.judge import ModelChecker
 from axioms.witness.staged import StagedEvaluation, Stages
 from axioms.witness.tearing import mixes
 from ptxcore.values import terms
@@ -30,19 +30,19 @@ from ptxcore.values.terms import Value
 _MAX_WRITES = 7
 
 
-class Executions:
+class EnumeratedExecutions:
     """The consistent executions of a program of numbers. `stages` are those of the model, `wrong` says what is wrong with
     operations on mbarrier objects; `check_time` is called now and then, so that a caller can stop."""
 
     def __init__(
-        self, program: Program, model: Model, stages: Stages, wrong: Wrong, check_time: Callable[[], None]
+        self, program: Program, model: Model, stages: Stages, wrong: MisuseOf, check_time: Callable[[], None]
     ) -> None:
         self.program, self.model, self.stages = program, model, stages
         self.wrong, self.check_time = wrong, check_time
         self.dependencies = _dependency_rows(program, carrying=False)
         carrying = _dependency_rows(program, carrying=True)
         self.carrying = [a | b for a, b in zip(carrying["data"], carrying["addr"], strict=True)]
-        self.judge = Judge(program, model)
+        self.judge = ModelChecker(program, model)
 
     def arrangements(
         self, barriers: Iterable[BarrierChoice]
@@ -130,7 +130,7 @@ class Executions:
         by_cell: dict[tuple[int, ...], list[frozenset[tuple[int, int]]]] = {}
         for initial, *others in _writes(self.program).values():
             if len(others) > _MAX_WRITES:
-                raise TooLarge("too many writes to one location for brute force")
+                raise BeyondBruteForce("too many writes to one location for brute force")
             writes = tuple(w.index for w in others)
             rows[initial.index] = sum(1 << w for w in writes)
             if writes not in by_cell:
@@ -172,7 +172,7 @@ def _agree(program: Program, rf: Reads) -> bool:
         for c, read, w in zip(program.events[r].cells, program.events[r].values, chosen, strict=True):
             write = program.events[w]
             if write.unstable and type(read) is not int:
-                raise TooLarge("copies of what a discard leaves behind are beyond brute force")
+                raise BeyondBruteForce("copies of what a discard leaves behind are beyond brute force")
             if not write.unstable and not type(read) is type(write.value_at(c)) is int:
                 waiting.append((read, write.value_at(c)))
     while waiting:
@@ -307,5 +307,5 @@ def _final_writes(program: Program, co: Rows) -> Iterator[dict[int, int]]:
     shown = {c for c, _ in program.finals}
     for chosen in itertools.product(*by_cell):
         if any(program.events[w].unstable for c, w in chosen if c in shown):
-            raise TooLarge("what a discard leaves behind may be any of too many numbers for brute force")
+            raise BeyondBruteForce("what a discard leaves behind may be any of too many numbers for brute force")
         yield {c: w for c, w in chosen if not program.events[w].unstable}

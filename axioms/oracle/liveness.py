@@ -23,8 +23,8 @@ from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.events.launches import Streams
 from axioms.oracle import contents
 from axioms.oracle.budget import Budget
-from axioms.oracle.executions import Executions
-from axioms.oracle.provenance import TooLarge
+from axioms.oracle.executions import EnumeratedExecutions
+from axioms.oracle.provenance import BeyondBruteForce
 from axioms.oracle.runs import ThreadRuns
 from axioms.oracle.schedules import BarrierSchedule, BarrierSchedules, ThreadPrefix
 from axioms.program import Event, Program
@@ -83,7 +83,9 @@ class BlockedSearch:
         self.program, self.model, self.kinds, self.spend = program, model, kinds, budget.spend
         self.aborts = not set(ABORTS).isdisjoint(kinds)
         if any(e.instance is not None for thread in program.threads for e in thread.execution.effects):
-            raise TooLarge("who waits for ever at the barriers that the short dialect names is beyond brute force")
+            raise BeyondBruteForce(
+                "who waits for ever at the barriers that the short dialect names is beyond brute force"
+            )
         self.runs = ThreadRuns(program, model, self.spend)
         self.streams = Streams(program.kernels, program.threads) if program.kernels and model.uses("api") else None
 
@@ -173,7 +175,7 @@ class BlockedSearch:
             return  # it is undefined, and what others may do then nobody knows
         model = fitted(self.model, program, frozenset())
         stages = StagedEvaluation.stages_of(model)
-        executions = Executions(program, model, stages, self.runs.contents.wrong, self.spend)
+        executions = EnumeratedExecutions(program, model, stages, self.runs.contents.wrong, self.spend)
         for barrier, orders in executions.arrangements(schedule.choice(program) for schedule in schedules):
             if barrier.misuse is None:
                 for candidate in executions.of(barrier, orders, finals=False):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from axioms.cat.evaluate import Rows
 from axioms.events.barrier_events import COUNTED, OBJECT_SIZE, early_no, returns
 from axioms.events.event import Event
-from axioms.oracle.provenance import TooLarge
+from axioms.oracle.provenance import BeyondBruteForce
 from axioms.program import Program
 from axioms.sync.mbarrier_states import ARRIVALS, START, WRECKS, ObjectState, Transition, next_state, steps
 from ptxcore.isa.effect_kinds import COLLECTIVE, MBARRIER
@@ -27,7 +27,7 @@ from ptxcore.values.terms import Value
 UNSEEN = "an arrival in a phase of an mbarrier object before any wait said that the phase before is over"
 
 #: Says what is wrong with an operation or a wait that finds such contents; nothing: "".
-Wrong = Callable[[Event, int], str]
+MisuseOf = Callable[[Event, int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class OperationOrder:
     misuse: str = ""
 
 
-def order_choices(program: Program, wrong: Wrong, tick: Callable[[], None]) -> Iterator[tuple[OperationOrder, ...]]:
+def order_choices(program: Program, wrong: MisuseOf, tick: Callable[[], None]) -> Iterator[tuple[OperationOrder, ...]]:
     """Every choice of an order for each object."""
     before: Rows = []
     if COLLECTIVE in program.kinds:
@@ -107,7 +107,7 @@ def _counts(event: Event) -> bool:
     return _effect_operation(event) in COUNTED
 
 
-def _orders(members: Sequence[Transition], wrong: Wrong, tick: Callable[[], None]) -> Iterator[OperationOrder]:
+def _orders(members: Sequence[Transition], wrong: MisuseOf, tick: Callable[[], None]) -> Iterator[OperationOrder]:
     queues: dict[object, list[Transition]] = {}
     for step in members:
         e = step.event
@@ -130,7 +130,7 @@ def _orders(members: Sequence[Transition], wrong: Wrong, tick: Callable[[], None
     return play(START, "", [])
 
 
-def _played(step: Transition, state: ObjectState | None, wrong: Wrong) -> Iterator[tuple[ObjectState | None, str]]:
+def _played(step: Transition, state: ObjectState | None, wrong: MisuseOf) -> Iterator[tuple[ObjectState | None, str]]:
     """What becomes of the object, if the operation can have returned what it did."""
     returned = step.event.value
     if state is None:
@@ -195,7 +195,7 @@ def contents_of(
     while waiting:
         tick()
         if len(known) > limit:
-            raise TooLarge("an mbarrier object may be in too many states for brute force")
+            raise BeyondBruteForce("an mbarrier object may be in too many states for brute force")
         content, done = waiting.pop()
         for key, some in by_key.items():
             thread, number, in_po = key

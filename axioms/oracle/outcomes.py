@@ -20,14 +20,14 @@ from axioms.cat.model import Model
 from axioms.oracle import contents
 from axioms.oracle.barriers import BarrierChoice, NamedBarrier, barrier_choices
 from axioms.oracle.budget import Budget
-from axioms.oracle.executions import Executions
-from axioms.oracle.provenance import TooLarge, number_of
+from axioms.oracle.executions import EnumeratedExecutions
+from axioms.oracle.provenance import BeyondBruteForce, number_of
 from axioms.oracle.runs import ThreadRuns
 from axioms.oracle.schedules import BarrierSchedules, ThreadPrefix, may_circle
 from axioms.program import Program
 from axioms.witness.candidate import Candidate
 from axioms.witness.concrete import assembled
-from axioms.witness.races import Seen, undefined
+from axioms.witness.races import SeenRaces, undefined
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.staged import StagedEvaluation
 from ptxcore.clock import OutOfTime
@@ -48,7 +48,7 @@ def decide(
     """All outcomes, and with `races` all of those. After `deadline` (a time of `time.monotonic`), and after so many `steps`
     (runs of a thread, choices of runs, of barrier instances, of orders and of writes to read from, executions), the decision
     says what was found until then, and why it `stopped`."""
-    seen = Seen(model)
+    seen = SeenRaces(model)
     decision = _decided(program, model, Budget(deadline, steps), seen, max_states)
     decision.races = seen.races()
     decision.undefined = decision.undefined or undefined(decision.races)
@@ -64,7 +64,7 @@ def executions(
     `deadline`, and after so many `steps`: see `decide`."""
     budget = Budget(deadline, steps)
     for one in contents.each(program):
-        search = _Search(one, model, budget, Seen(model))
+        search = _Search(one, model, budget, SeenRaces(model))
         for combination in search.combinations():
             concrete = assembled(one, combination)
             if any(t.status in ("cut", "waits") for t in combination) or concrete.troubles:
@@ -78,7 +78,7 @@ def executions(
 _Found = dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]]
 
 
-def _decided(program: Program, model: Model, budget: Budget, races: Seen, max_states: int) -> Decision:
+def _decided(program: Program, model: Model, budget: Budget, races: SeenRaces, max_states: int) -> Decision:
     decision = Decision()
     found: _Found = {}
     try:
@@ -101,7 +101,7 @@ def _decided(program: Program, model: Model, budget: Budget, races: Seen, max_st
 class _Search:
     """What there is to find with some contents of memory; `races` are those of all of them."""
 
-    def __init__(self, program: Program, model: Model, budget: Budget, races: Seen) -> None:
+    def __init__(self, program: Program, model: Model, budget: Budget, races: SeenRaces) -> None:
         self.program, self.model, self.spend, self.races = program, model, budget.spend, races
         self.stages = StagedEvaluation.stages_of(model)
         self.named_barriers = [
@@ -181,7 +181,7 @@ class _Search:
             hasty = False
         elif hasty and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
             return
-        executions = Executions(program, self.model, self.stages, self.runs.contents.wrong, self.spend)
+        executions = EnumeratedExecutions(program, self.model, self.stages, self.runs.contents.wrong, self.spend)
         choices = self._arranged(program, cut)
         for barrier, orders in executions.arrangements(choices):
             if barrier.misuse is not None and not cut and decision.undefined is not None:
@@ -209,4 +209,4 @@ def _shown(value: object, width: int, signed: bool) -> int:
     return terms.signed(number, width) if signed else number
 
 
-__all__ = ["TooLarge", "decide"]
+__all__ = ["BeyondBruteForce", "decide"]

@@ -21,7 +21,7 @@ ReadKey = tuple[int, int]
 ReadSource = tuple[ReadKey, Sequence[int], int]
 
 
-class TooLarge(OutOfTime):
+class BeyondBruteForce(OutOfTime):
     """The program is beyond brute force, which says nothing of it: it stays undecided, and the text says why."""
 
 
@@ -44,7 +44,7 @@ class Origins:
         pieces = [[v for v, ways in self.cells[c].items() if any(read not in w for w in ways)] for c in cells]
         count = math.prod(map(len, pieces))
         if count > MAX_VALUES:
-            raise TooLarge("a read may return too many values for brute force")
+            raise BeyondBruteForce("a read may return too many values for brute force")
         sizes = [self.sizes[c] for c in cells]
         return sorted((_joined(found, sizes) for found in itertools.product(*pieces)), reverse=True)
 

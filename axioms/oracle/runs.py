@@ -16,8 +16,8 @@ from axioms.events.collectives import CollectiveMeetings, Sites
 from axioms.events.copied import moves
 from axioms.events.event_kinds import READ
 from axioms.oracle.mbarriers import Looks, ObjectContents
-from axioms.oracle.provenance import MAX_VALUES, Origins, ReadSource, TooLarge, number_of
-from axioms.program import Program, Thread
+from axioms.oracle.provenance import MAX_VALUES, BeyondBruteForce, Origins, ReadSource, number_of
+from axioms.program import Program, ProgramThread
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, DISCARD, INPUT, MBARRIER
 from ptxcore.machine.explore.concrete import Trace, run
 from ptxcore.machine.ir.effects import Effect
@@ -62,7 +62,7 @@ class ThreadRuns:
             if not grown:
                 return traces
             if any(len(v) > MAX_VALUES for v in origins.cells):
-                raise TooLarge("a location may hold too many values for brute force")
+                raise BeyondBruteForce("a location may hold too many values for brute force")
 
     def _cells(self, t: int, effect: Effect) -> Sequence[int]:
         """The cells that an access of a concrete run goes to. Raises TooLarge where the program has none: threads come there
@@ -70,7 +70,7 @@ class ThreadRuns:
         try:
             return self.program.cells_at(t, number_of(effect.address), effect.width // 8)
         except KeyError:
-            raise TooLarge("brute force comes to bytes that no execution accesses") from None
+            raise BeyondBruteForce("brute force comes to bytes that no execution accesses") from None
 
     def _copied(self, t: int, effect: Effect, origins: Origins) -> bool:
         """Notes what a copy, a clear or a discard may write. True if that is news."""
@@ -99,7 +99,7 @@ class ThreadRuns:
     def _spoiled(self, cells: Sequence[int], origins: Origins) -> bool:
         """Cells may hold anything. True if that is news."""
         if any(1 << origins.bits(c) > MAX_VALUES and self._is_read(c) for c in cells):
-            raise TooLarge("what a discard leaves behind may be any of too many numbers for brute force")
+            raise BeyondBruteForce("what a discard leaves behind may be any of too many numbers for brute force")
         news = False
         for c in filter(self._is_read, cells):
             for n in range(1 << origins.bits(c)):
@@ -128,7 +128,7 @@ class ThreadRuns:
                 found.append(((t, index), self._cells(t, source), source.answer))
         return found
 
-    def _runs(self, t: int, thread: Thread, origins: Origins) -> list[Trace]:
+    def _runs(self, t: int, thread: ProgramThread, origins: Origins) -> list[Trace]:
         """All runs of one thread: depth first over the answers to its reads, replaying the answers so far."""
         runs: list[Trace] = []
         answers: list[Value] = []
@@ -174,7 +174,7 @@ class ThreadRuns:
             if effect.width > 1:
                 numbers = self.clocks.get(effect.instruction, (0,))
                 if numbers is None:
-                    raise TooLarge(
+                    raise BeyondBruteForce(
                         "what a clock says, or a register that nothing wrote, may be any number: beyond brute force"
                     )
                 return [*numbers]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from axioms.events.collectives import Sites, lane_of
-from axioms.events.event import Event, Thread
+from axioms.events.event import Event, ProgramThread
 from axioms.oracle.barriers import BarrierChoice, cluster_choices
 from axioms.program import Program, ends_by
 from axioms.witness.candidate import REDUCTIONS
@@ -36,7 +36,7 @@ class ThreadPrefix(NamedTuple):
     ends: bool
 
 
-def may_circle(threads: Sequence[Thread]) -> bool:
+def may_circle(threads: Sequence[ProgramThread]) -> bool:
     """Whether threads of one warp wait for each other at more than barriers at which all of them wait: where they execute
     something together, or one of them arrives at a barrier without waiting for more than its warp. (The barriers that the short
     dialect names are not played.)"""
@@ -135,7 +135,7 @@ class BarrierSchedules:
     misuses a barrier are left out. `tick` is called now and then, so that a caller can stop."""
 
     def __init__(
-        self, threads: Sequence[Thread], parts: Sequence[ThreadPrefix], strict: bool, tick: Callable[[], None]
+        self, threads: Sequence[ProgramThread], parts: Sequence[ThreadPrefix], strict: bool, tick: Callable[[], None]
     ) -> None:
         self.threads, self.parts, self.strict, self.tick = threads, parts, strict, tick
         self.steps = [[e for e in part.effects if _stops(e)] for part in parts]
@@ -333,7 +333,7 @@ def _stops(effect: Effect) -> bool:
     return effect.kind is BARRIER
 
 
-def _keys(thread: Thread, steps: Sequence[Effect]) -> list[_Key]:
+def _keys(thread: ProgramThread, steps: Sequence[Effect]) -> list[_Key]:
     """Where each step of a thread takes place."""
     sites = Sites()
     place = thread.place
@@ -352,7 +352,7 @@ def _keys(thread: Thread, steps: Sequence[Effect]) -> list[_Key]:
     return found
 
 
-def _lanes(threads: Sequence[Thread], mates: Sequence[int]) -> dict[int, int]:
+def _lanes(threads: Sequence[ProgramThread], mates: Sequence[int]) -> dict[int, int]:
     """The numbers of threads in their warp."""
     return {t: lane_of(threads[t]) if "laneid" in threads[t].code.special else number for number, t in enumerate(mates)}
 

@@ -9,7 +9,7 @@ Nothing in a program changes. Whoever needs another one makes it, by `changes` o
 """
 
 from axioms.errors import UnsupportedProgram
-from axioms.events.event import Event, Thread, UndefinedBehaviour
+from axioms.events.event import Event, ProgramThread, UndefinedBehaviour
 from axioms.events.memory import Object, View
 from axioms.program.building import build
 from axioms.program.changes import asking, cut_at, settled, showing, with_threads
@@ -24,7 +24,7 @@ __all__ = [
     "Observable",
     "Program",
     "ProgramSource",
-    "Thread",
+    "ProgramThread",
     "UndefinedBehaviour",
     "UnsupportedProgram",
     "View",

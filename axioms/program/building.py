@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from axioms.errors import UnsupportedProgram
 from axioms.events import event as making
 from axioms.events.definitions import Definitions
-from axioms.events.event import Collector, Event, Thread
+from axioms.events.event import Collector, Event, ProgramThread
 from axioms.events.kinds import maker_of, spans_of
-from axioms.events.memory import AddressSpace, Bytes, CellLayout
+from axioms.events.memory import AddressSpace, CellLayout, ObjectBytes
 from axioms.events.preconditions import obligations
 from axioms.events.static import known_relations
 from axioms.events.value_sets import LaterFlow
@@ -90,7 +90,7 @@ def build(source: ProgramSource) -> Program:
 class _Body(NamedTuple):
     """What definitions are put into."""
 
-    threads: tuple[Thread, ...]
+    threads: tuple[ProgramThread, ...]
     asked: AskedValues
 
     def with_definitions(self, definitions: Definitions) -> _Body:
@@ -139,16 +139,16 @@ def _spans(effect: Effect) -> list[tuple[Value, int]]:
     return [(s.address, s.size) for s in spans_of(effect)]
 
 
-def _located(collector: Collector, accesses: Accesses, kinds: frozenset[EffectKind]) -> list[list[Bytes]]:
+def _located(collector: Collector, accesses: Accesses, kinds: frozenset[EffectKind]) -> list[list[ObjectBytes]]:
     """The bytes that accesses may go to: those that are cut alike together."""
-    found: list[list[Bytes]] = []
+    found: list[list[ObjectBytes]] = []
     for t, effect in paced(accesses):
         spans = spans_of(effect)
         located = collector.locate(t, effect, spans)
         if len(spans) == 1:
             found.append([(p.object, p.offset, spans[0].size) for p in located[0]])
             continue
-        groups: dict[int, list[Bytes]] = {}
+        groups: dict[int, list[ObjectBytes]] = {}
         for span, places in zip(spans, located, strict=True):
             groups.setdefault(span.group, []).extend([(p.object, p.offset, span.size) for p in places])
         found += groups.values()
@@ -170,7 +170,7 @@ def _is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:
     return is_of_state(requirement, effects)
 
 
-def _layout(source: ProgramSource, accesses: list[list[Bytes]], finals: list[Term]) -> CellLayout:
+def _layout(source: ProgramSource, accesses: list[list[ObjectBytes]], finals: list[Term]) -> CellLayout:
     whole = {b: None for places in accesses for b in places}
     alike = [places for places in accesses if len(places) > 1]
     return CellLayout(tuple(source.objects), whole, alike, map(bytes_of, finals))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from axioms.events.event import Thread
+from axioms.events.event import ProgramThread
 from axioms.program.building import build
 from axioms.program.program import Program
 from axioms.program.source import AskedValues, Observable, bytes_of, finals_in
@@ -31,18 +31,18 @@ def showing(program: Program, more: Iterable[Observable]) -> Program:
     """The same program with more that states list."""
     ask, also = program.source.ask, tuple(more)
 
-    def shown(threads: Sequence[Thread]) -> AskedValues:
+    def shown(threads: Sequence[ProgramThread]) -> AskedValues:
         asked = ask(threads)
         return asked._replace(observed=(*asked.observed, *also))
 
     return _asking(program, shown)
 
 
-def _asking(program: Program, ask: Callable[[Sequence[Thread]], AskedValues]) -> Program:
+def _asking(program: Program, ask: Callable[[Sequence[ProgramThread]], AskedValues]) -> Program:
     return build(replace(program.source, ask=ask, layout=program.layout))
 
 
-def with_threads(program: Program, threads: Sequence[Thread]) -> Program:
+def with_threads(program: Program, threads: Sequence[ProgramThread]) -> Program:
     """The same program, with the same cells, of threads that were executed otherwise, on numbers for instance."""
     return build(replace(program.source, threads=tuple(threads), layout=program.layout, settlement=None))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from axioms.events.event import Event, Thread, UndefinedBehaviour
+from axioms.events.event import Event, ProgramThread, UndefinedBehaviour
 from axioms.events.event_kinds import READ, WRITE
 from axioms.events.memory import AddressSpace, Cell, CellLayout, GuardedLocation, Object
 from axioms.models.options import passes_off
@@ -22,8 +22,8 @@ from ptxcore.values.terms import Term, Value
 if TYPE_CHECKING:
     from axioms.analysis.constant_reads import Settlement
     from axioms.events.definitions import Definitions
-    from axioms.events.launches import Grids, Kernel
-    from axioms.events.value_sets import LaterFlow, Numbers
+    from axioms.events.launches import Grids, KernelThreads
+    from axioms.events.value_sets import LaterFlow, NumberSet
 
 #: Reads of more bits may be torn even with the option `no-tearing`.
 _WHOLE_BITS = 64
@@ -44,7 +44,7 @@ class Program:
     not looked at."""
 
     source: ProgramSource
-    threads: tuple[Thread, ...]
+    threads: tuple[ProgramThread, ...]
     observed: tuple[Observable, ...]
     condition: Value
     filter: Value
@@ -64,10 +64,10 @@ class Program:
     finals: Sequence[tuple[int, Term]]
     undetermined: tuple[Term, ...]
     open: tuple[Term, ...]
-    uncut: tuple[Thread, ...]
+    uncut: tuple[ProgramThread, ...]
     pieces: Definitions
     options: frozenset[str]
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[KernelThreads, ...]
     well_used: bool = False
 
     @property
@@ -114,7 +114,7 @@ def final_of(layout: CellLayout, cell: int) -> Term:
     return final_symbol(c.object, c.offset, c.width)
 
 
-def numbers_written(program: Program) -> Callable[[Event, int], Numbers]:
+def numbers_written(program: Program) -> Callable[[Event, int], NumberSet]:
     """Says which numbers a write may write to one of its cells; None for anything."""
     from axioms.analysis.carried import CarriedWrites
 

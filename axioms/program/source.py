@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.events.memory import Bytes, CellLayout, Object, View
+from axioms.events.memory import CellLayout, Object, ObjectBytes, View
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
     from axioms.analysis.constant_reads import Settlement
-    from axioms.events.event import Thread
-    from axioms.events.launches import Kernel
+    from axioms.events.event import ProgramThread
+    from axioms.events.launches import KernelThreads
 
 
 class Observable(NamedTuple):
@@ -42,13 +42,13 @@ class ProgramSource:
     program has its cells. `settlement`: what reads return for certain, see `axioms.analysis.constant_reads`; None where
     nobody asked."""
 
-    threads: Sequence[Thread]
+    threads: Sequence[ProgramThread]
     objects: Sequence[Object]
     views: Sequence[View]
-    ask: Callable[[Sequence[Thread]], AskedValues]
+    ask: Callable[[Sequence[ProgramThread]], AskedValues]
     unroll: int = 4
     definitions: Mapping[Term, Value] = field(default_factory=dict)
-    kernels: tuple[Kernel, ...] = ()
+    kernels: tuple[KernelThreads, ...] = ()
     options: frozenset[str] = frozenset()
     layout: CellLayout | None = None
     settlement: Settlement | None = None
@@ -71,7 +71,7 @@ def finals_in(asked: AskedValues) -> list[Term]:
     return [s for s in found if isinstance(s.args[0], tuple) and s.args[0][0] == _FINAL]
 
 
-def bytes_of(symbol: Term) -> Bytes:
+def bytes_of(symbol: Term) -> ObjectBytes:
     """The bytes whose final value a symbol stands for."""
     _, number, offset = symbol.args[0]
     return number, offset, symbol.width // 8

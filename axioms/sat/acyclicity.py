@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from axioms.cat.evaluate import bits, closure
 from axioms.sat.formula import FALSE, TRUE, UP, Formula
 from axioms.sat.paths import steps_and_jumps
-from axioms.sat.relations import Executed, Relation, Row
+from axioms.sat.relations import Executed, LiteralRow, Relation
 
 
 def _nothing() -> None:
@@ -53,7 +53,7 @@ def edges(relation: Relation, executed: Executed, formula: Formula) -> Iterator[
         yield from ((i, j, literal) for j, literal in found.items())
 
 
-def _lay_out(graph: _Graph, steps: list[int], jumps: dict[int, Row], turning: int) -> None:
+def _lay_out(graph: _Graph, steps: list[int], jumps: dict[int, LiteralRow], turning: int) -> None:
     """The sources of jumps, with what leads from one to the next. Nobody jumps from or to what lies on a cycle of steps."""
     heads = sum(1 << h for h in jumps) & ~turning
     first: dict[int, list[int]] = {}
@@ -85,7 +85,7 @@ class _Graph:
 
     def __init__(self, formula: Formula) -> None:
         self.formula = formula
-        self.after: dict[int, Row] = {}
+        self.after: dict[int, LiteralRow] = {}
         self.before: dict[int, set[int]] = {}
         self.causes: list[tuple[int, int, list[int]]] = []
         self._own: set[int] = set()  # the literals that stand for an edge here and for nothing else

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from axioms.cat.evaluate import Rows, bits, closure, sequence
 from axioms.sat.formula import FALSE, TRUE, UP, Formula
-from axioms.sat.relations import Executed, Relation, Row
+from axioms.sat.relations import Executed, LiteralRow, Relation
 from ptxcore.clock import tick
 
 
@@ -29,14 +29,16 @@ class Paths:
         self.formula, self.size, self.executed = formula, len(base.must), executed
         self.steps, jumps = steps_and_jumps(base, executed, formula)
         self.jumps = self._shortest(jumps)
-        self.reach: dict[int, Row] = {}
-        self._from: dict[int, Row] = {}  # by sources: what is reached from any of them
+        self.reach: dict[int, LiteralRow] = {}
+        self._from: dict[int, LiteralRow] = {}  # by sources: what is reached from any of them
         self._over: dict[tuple[int, int], int] = {}  # by sources and targets: whether any of these is reached
-        self._between: dict[tuple[int, int], Row] = {}  # by sources and the literal of an event: the paths to others
+        self._between: dict[
+            tuple[int, int], LiteralRow
+        ] = {}  # by sources and the literal of an event: the paths to others
         self._solve()
         self._targets = self._targets_before()
 
-    def _shortest(self, jumps: dict[int, Row]) -> dict[int, Row]:
+    def _shortest(self, jumps: dict[int, LiteralRow]) -> dict[int, LiteralRow]:
         """The jumps without those that are steps between events that are executed together, and another jump."""
         together: dict[int, int] = {}
         for i, literal in enumerate(self.executed.literals):
@@ -45,7 +47,7 @@ class Paths:
         for i, row in jumps.items():
             for j, literal in row.items():
                 into[j, literal] = into.get((j, literal), 0) | 1 << i
-        needed: dict[int, Row] = {}
+        needed: dict[int, LiteralRow] = {}
         for i, row in jumps.items():
             later = self.steps[i] & together[self.executed.literals[i]] & -(2 << i)
             for j, literal in row.items():
@@ -53,9 +55,9 @@ class Paths:
                     needed.setdefault(i, {})[j] = literal
         return {i: self._first(row, together) for i, row in needed.items()}
 
-    def _first(self, row: Row, together: dict[int, int]) -> Row:
+    def _first(self, row: LiteralRow, together: dict[int, int]) -> LiteralRow:
         """The jumps of one event without those that are another jump, and a step between events that are executed together."""
-        kept: Row = {}
+        kept: LiteralRow = {}
         targets: dict[int, int] = {}  # of the jumps that are kept, by literal
         for j in sorted(row):
             literal = row[j]
@@ -110,7 +112,7 @@ class Paths:
                     changed = True
         return reachable
 
-    def _reached(self, sources: int) -> Row:
+    def _reached(self, sources: int) -> LiteralRow:
         """What is reached from any of some sources of jumps, a literal for each target."""
         found = self._from.get(sources)
         if found is None:
@@ -134,7 +136,7 @@ class Paths:
     def relation(self, mask: list[int] | None) -> Relation:
         """The paths between pairs in `mask`; between all, if there is none."""
         must = [0] * self.size
-        may: dict[int, Row] = {}
+        may: dict[int, LiteralRow] = {}
         executed, steps = self.executed, self.steps
         heads = sum(1 << h for h in self.reach)
         for i in range(self.size):
@@ -156,7 +158,7 @@ class Paths:
                     may.setdefault(i, {})[j] = literal
         return Relation(must, may)
 
-    def _over_jumps(self, i: int, sources: int, wanted: int) -> Row:
+    def _over_jumps(self, i: int, sources: int, wanted: int) -> LiteralRow:
         """The paths of an event over jumps from these sources, to those that are wanted."""
         reached = self._reached(sources)
         targets = sum(1 << t for t in reached)
@@ -164,7 +166,7 @@ class Paths:
         for t in reached:
             ends |= self.steps[t] | 1 << t
         known = self._between.setdefault((sources, self.executed.literals[i]), {})
-        row: Row = {}
+        row: LiteralRow = {}
         for j in bits(ends & wanted):
             literal = known.get(j)
             if literal is None:
@@ -173,7 +175,7 @@ class Paths:
             row[j] = literal
         return row
 
-    def _any(self, sources: int, reached: Row, targets: int) -> int:
+    def _any(self, sources: int, reached: LiteralRow, targets: int) -> int:
         key = sources, targets
         literal = self._over.get(key)
         if literal is None:
@@ -185,7 +187,7 @@ class Paths:
         return self.relation(mask).pairs()
 
 
-def steps_and_jumps(base: Relation, executed: Executed, formula: Formula) -> tuple[Rows, dict[int, Row]]:
+def steps_and_jumps(base: Relation, executed: Executed, formula: Formula) -> tuple[Rows, dict[int, LiteralRow]]:
     """Edges told apart: steps, closed, and the literals of jumps.
 
     An edge that holds wherever both its ends are executed is a step, if what it adds up to with others does so too: wherever
@@ -198,7 +200,7 @@ def steps_and_jumps(base: Relation, executed: Executed, formula: Formula) -> tup
     way between them, so that in the end all ways that are left are of that kind.
     """
     steps = list(base.must)
-    jumps: dict[int, Row] = {}
+    jumps: dict[int, LiteralRow] = {}
     for i, row in base.may.items():
         for j, literal in row.items():
             if formula.follows(literal, executed.pair(i, j)):
@@ -218,7 +220,7 @@ def steps_and_jumps(base: Relation, executed: Executed, formula: Formula) -> tup
     return closed, _without(jumps, closed)
 
 
-def _without(jumps: dict[int, Row], steps: Rows) -> dict[int, Row]:
+def _without(jumps: dict[int, LiteralRow], steps: Rows) -> dict[int, LiteralRow]:
     """The jumps between events that no steps lead between."""
     found = {i: {j: l for j, l in row.items() if not steps[i] >> j & 1} for i, row in jumps.items()}
     return {i: row for i, row in found.items() if row}

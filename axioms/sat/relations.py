@@ -12,7 +12,7 @@ from axioms.cat.evaluate import bits, closure
 from axioms.sat.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
 from ptxcore.clock import paced
 
-Row = dict[int, int]
+LiteralRow = dict[int, int]
 
 
 class Relation:
@@ -20,7 +20,7 @@ class Relation:
 
     __slots__ = ("may", "must")
 
-    def __init__(self, must: list[int], may: dict[int, Row]) -> None:
+    def __init__(self, must: list[int], may: dict[int, LiteralRow]) -> None:
         self.must, self.may = must, may
 
     def possible(self) -> list[int]:
@@ -53,12 +53,12 @@ class Relation:
         return not self.may and not any(self.must)
 
 
-class Members:
+class SetBounds:
     """A set of events, partly known: as `Relation`, in one dimension."""
 
     __slots__ = ("may", "must")
 
-    def __init__(self, must: int, may: Row) -> None:
+    def __init__(self, must: int, may: LiteralRow) -> None:
         self.must, self.may = must, may
 
 
@@ -81,10 +81,10 @@ def merged(relation: Relation, into: Mapping[int, int], formula: Formula) -> Rel
 
 def filled(rows: dict[int, dict[int, list[int]]], must: list[int], formula: Formula, way: int) -> Relation:
     """Joins the literals collected for each pair by disjunction."""
-    may: dict[int, Row] = {}
+    may: dict[int, LiteralRow] = {}
     disj = formula.disj
     for i, row in paced(rows.items()):
-        new: Row = {}
+        new: LiteralRow = {}
         for j, literals in row.items():
             literal = literals[0] if len(literals) == 1 else disj(literals, way)
             if literal == TRUE:
@@ -116,7 +116,7 @@ def union(parts: list[Relation], formula: Formula, way: int) -> Relation:
 
 def intersection(a: Relation, b: Relation, formula: Formula, way: int) -> Relation:
     must = [x & y for x, y in zip(a.must, b.must, strict=True)]
-    may: dict[int, Row] = {}
+    may: dict[int, LiteralRow] = {}
     for i, row in paced(a.may.items()):
         certain, other = b.must[i], b.may.get(i)
         new = {}
@@ -141,7 +141,7 @@ def intersection(a: Relation, b: Relation, formula: Formula, way: int) -> Relati
 def difference(a: Relation, b: Relation, formula: Formula, way: int) -> Relation:
     uncertain = b.may
     must = []
-    may: dict[int, Row] = {}
+    may: dict[int, LiteralRow] = {}
     for i, row in enumerate(paced(a.must)):
         row &= ~b.must[i]
         other = uncertain.get(i)
@@ -177,7 +177,7 @@ def inverse(a: Relation) -> Relation:
             low = row & -row
             must[low.bit_length() - 1] |= bit
             row ^= low
-    may: dict[int, Row] = {}
+    may: dict[int, LiteralRow] = {}
     for i, old in paced(a.may.items()):
         for j, literal in old.items():
             may.setdefault(j, {})[i] = literal
@@ -247,7 +247,7 @@ def sequence(a: Relation, b: Relation, formula: Formula, way: int, mask: list[in
     return filled(rows, must, formula, way)
 
 
-def restrict(a: Relation, domain: Members | None, codomain: Members | None, formula: Formula, way: int) -> Relation:
+def restrict(a: Relation, domain: SetBounds | None, codomain: SetBounds | None, formula: Formula, way: int) -> Relation:
     """`[domain]; a; [codomain]`."""
     if domain is not None:
         must = [row if domain.must >> i & 1 else 0 for i, row in enumerate(a.must)]
@@ -326,7 +326,7 @@ class Executed:
         """A relation that holds between events exactly when both are executed."""
         certain = self.certain
         must = []
-        may: dict[int, Row] = {}
+        may: dict[int, LiteralRow] = {}
         for i, row in enumerate(paced(rows)):
             sure = row & certain if certain >> i & 1 else 0
             must.append(sure)
@@ -340,9 +340,9 @@ class Executed:
                     may[i] = new
         return Relation(must, may)
 
-    def members(self, events: int) -> Members:
+    def members(self, events: int) -> SetBounds:
         sure = events & self.certain
-        return Members(sure, {i: self.literals[i] for i in bits(events & ~sure)})
+        return SetBounds(sure, {i: self.literals[i] for i in bits(events & ~sure)})
 
 
 def exact_closure(base: Relation, formula: Formula) -> Relation:

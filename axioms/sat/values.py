@@ -19,7 +19,7 @@ MAX_NUMBERS = 1024
 #: A product of possibilities larger than this is not worth writing out.
 MAX_PRODUCT = 65536
 
-Choices = dict[int, int]
+NumberLiterals = dict[int, int]
 
 
 class TooManyValues(Exception):
@@ -125,7 +125,7 @@ class Lowering:
 
     def __init__(self, formula: Formula) -> None:
         self.formula = formula
-        self.choices: dict[Term, Choices] = {}
+        self.choices: dict[Term, NumberLiterals] = {}
         self.truths: dict[Term, int] = {}
         self.postponed: dict[Term, int] = {}
         self.settled = False
@@ -180,7 +180,7 @@ class Lowering:
             known = self.truths[value]
         return known
 
-    def value(self, value: Value) -> Choices:
+    def value(self, value: Value) -> NumberLiterals:
         """The choices of a value."""
         if type(value) is int:
             return {value: TRUE}
@@ -195,7 +195,7 @@ class Lowering:
                 self.choices[t] = self._choices(t)
         return self.choices[value]
 
-    def fresh(self, numbers: Iterable[int]) -> Choices:
+    def fresh(self, numbers: Iterable[int]) -> NumberLiterals:
         """A new variable over `numbers`, of which at most one holds."""
         ordered = sorted(numbers)
         if len(ordered) == 1:
@@ -204,7 +204,7 @@ class Lowering:
         self.formula.at_most_one(list(new.values()))
         return new
 
-    def _operand(self, a: Value) -> Choices:
+    def _operand(self, a: Value) -> NumberLiterals:
         if type(a) is int:
             return {a: TRUE}
         assert type(a) is Term
@@ -233,13 +233,13 @@ class Lowering:
             return formula.disj([formula.conj(l, b[n], BOTH) for n, l in a.items() if n in b], BOTH)
         return self._by_table(t, operands).get(1, FALSE)
 
-    def _choices(self, t: Term) -> Choices:
+    def _choices(self, t: Term) -> NumberLiterals:
         if t.op == "ite":
             condition = self.truths[t.args[0]] if type(t.args[0]) is Term else TRUE
             return self._either(condition, self._operand(t.args[1]), self._operand(t.args[2]))
         return self._by_table(t, [self._operand(a) if type(a) is Term else {a: TRUE} for a in t.args])
 
-    def _either(self, condition: int, a: Choices, b: Choices) -> Choices:
+    def _either(self, condition: int, a: NumberLiterals, b: NumberLiterals) -> NumberLiterals:
         result = self.fresh({*a, *b})
         for n, literal in a.items():
             self.formula.add([-condition, -literal, result[n]])
@@ -247,7 +247,7 @@ class Lowering:
             self.formula.add([condition, -literal, result[n]])
         return result
 
-    def _by_table(self, t: Term, operands: list[Choices]) -> Choices:
+    def _by_table(self, t: Term, operands: list[NumberLiterals]) -> NumberLiterals:
         """The operation's graph, combination by combination."""
         formula = self.formula
         size = 1

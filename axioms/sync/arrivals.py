@@ -31,7 +31,7 @@ BAD_COUNT = "a barrier of a number of threads that is 0 or no multiple of 32"
 LiteralRows = dict[int, dict[int, list[int]]]
 
 
-class Arrival(NamedTuple):
+class BarrierArrival(NamedTuple):
     """One barrier instruction: its arrival event, and its waiting event if it waits, with the literals of both."""
 
     arrive: Event
@@ -70,7 +70,7 @@ class Gathered:
         self._ends: dict[int, list[tuple[int, Value]]] = {}
         self.together: dict[tuple[int, int], int] = {}
         self.at_once: dict[int, int] = {}
-        self.reductions: list[tuple[Arrival, list[Arrival]]] = []
+        self.reductions: list[tuple[BarrierArrival, list[BarrierArrival]]] = []
         self.misuse: list[BarrierMisuse] = []
         self.odd: dict[int, list[int]] = {}  # arrivals with the literals of "its numbers are wrong"
         self.early: list[BarrierMisuse] = []  # misuse that excuses nobody from waiting
@@ -82,7 +82,7 @@ class Gathered:
         self.stopped = [lowering.condition(t.execution.cut) for t in program.threads]
         self.cut = formula.disj(self.stopped, BOTH)
 
-    def same(self, a: Arrival, b: Arrival) -> int:
+    def same(self, a: BarrierArrival, b: BarrierArrival) -> int:
         """The literal of "at one barrier"."""
         x, y = a.effect.identity, b.effect.identity
         if x is None or y is None:
@@ -97,7 +97,7 @@ class Gathered:
             if both != FALSE:
                 rows.setdefault(a.index, {}).setdefault(b.index, []).append(both)
 
-    def edge(self, a: Arrival, b: Arrival, literal: int) -> None:
+    def edge(self, a: BarrierArrival, b: BarrierArrival, literal: int) -> None:
         """`b` waits for `a`."""
         if b.wait is not None:
             self.relate(self.rows, a.arrive, b.wait, literal)
@@ -135,7 +135,7 @@ class Gathered:
             return False
         return first.code.private is not None and second.code.private is not None
 
-    def strange(self, members: list[Arrival]) -> None:
+    def strange(self, members: list[BarrierArrival]) -> None:
         """Numbers of barriers and of threads that there are not."""
         for m in members:
             identity, count = m.effect.identity, m.effect.count
@@ -151,7 +151,7 @@ class Gathered:
                     self.misuse.append(BarrierMisuse(literal, reason, (m.arrive,)))
                     self.odd.setdefault(m.arrive.index, []).append(literal)
 
-    def reduce(self, members: list[Arrival]) -> None:
+    def reduce(self, members: list[BarrierArrival]) -> None:
         """Members that return something return what the predicates of their instance reduce to."""
         self.reductions += [(b, members) for b in members if b.effect.result is not None]
 

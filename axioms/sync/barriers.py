@@ -32,7 +32,7 @@ from axioms.sat.acyclicity import cycles, edges
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, Relation, filled, merged, union
 from axioms.sat.values import Lowering
-from axioms.sync.arrivals import DIVERGENT, EARLY, Arrival, Gathered, LiteralRows, mixed
+from axioms.sync.arrivals import DIVERGENT, EARLY, BarrierArrival, Gathered, LiteralRows, mixed
 from axioms.sync.named_barriers import NamedBarriers
 from axioms.sync.numbered_barriers import BarrierInstances
 from axioms.sync.rounds import RoundPart, Rounds
@@ -72,9 +72,9 @@ class Barriers(Gathered):
     # Who is there.
 
     def _find(self) -> None:
-        named: dict[tuple[int, int], list[Arrival]] = {}
-        of_ctas: dict[int, list[Arrival]] = {}
-        of_warps: dict[tuple[int, int], list[Arrival]] = {}
+        named: dict[tuple[int, int], list[BarrierArrival]] = {}
+        of_ctas: dict[int, list[BarrierArrival]] = {}
+        of_warps: dict[tuple[int, int], list[BarrierArrival]] = {}
         of_clusters: dict[int, list[RoundPart]] = {}
         places = [t.place for t in self.program.threads]
         for t, first, events in self._barrier_events():
@@ -107,13 +107,13 @@ class Barriers(Gathered):
                 if effect is not None and effect.kind is BARRIER:
                     yield t, events[0], events
 
-    def _arrival(self, events: Sequence[Event], effect: Effect) -> Arrival:
+    def _arrival(self, events: Sequence[Event], effect: Effect) -> BarrierArrival:
         literals = self.executed.literals
         wait = events[1] if len(events) > 1 else None
         executed = literals[events[0].index]
-        return Arrival(events[0], wait, effect, executed, FALSE if wait is None else literals[wait.index])
+        return BarrierArrival(events[0], wait, effect, executed, FALSE if wait is None else literals[wait.index])
 
-    def _by_mask(self, arrival: Arrival, effect: Effect) -> Iterator[tuple[int, Arrival]]:
+    def _by_mask(self, arrival: BarrierArrival, effect: Effect) -> Iterator[tuple[int, BarrierArrival]]:
         """A warp's barrier of each mask that it may have, with the arrival where it has that one."""
         mask, conj = effect.mask, self.formula.conj
         if type(mask) is int:
@@ -138,7 +138,7 @@ class Barriers(Gathered):
 
     # Barriers at which everybody meets.
 
-    def _of_warp(self, warp: int, mask: int, members: list[Arrival]) -> None:
+    def _of_warp(self, warp: int, mask: int, members: list[BarrierArrival]) -> None:
         mates = [t for t, thread in enumerate(self.program.threads) if thread.place.warp == warp]
         meeting = [t for lane, t in enumerate(mates) if mask >> lane & 1]
         reason = "bar.warp.sync by a thread that its member mask does not name"
@@ -148,9 +148,9 @@ class Barriers(Gathered):
         if named:
             self._meet(BarrierMeeting(tuple(meeting)), named, meeting)
 
-    def _of_cta(self, threads: list[int], members: list[Arrival]) -> None:
+    def _of_cta(self, threads: list[int], members: list[BarrierArrival]) -> None:
         self.strange(members)
-        by_identity: dict[Value | None, list[Arrival]] = {}
+        by_identity: dict[Value | None, list[BarrierArrival]] = {}
         for m in members:
             by_identity.setdefault(m.effect.identity, []).append(m)
         if any(type(identity) is Term for identity in by_identity):
@@ -164,14 +164,14 @@ class Barriers(Gathered):
             else:
                 self._meet(meeting, some, threads)
 
-    def _may_come_too_early(self, members: list[Arrival]) -> bool:
+    def _may_come_too_early(self, members: list[BarrierArrival]) -> bool:
         """Whether somebody may arrive without waiting, and again where others never come: rounds do not tell."""
         if self.program.well_used or all(m.wait is not None for m in members):
             return False
         arriving = collections.Counter(m.arrive.thread for m in members)
         return len(set(arriving.values())) > 1 or any(m.executed != TRUE for m in members)
 
-    def _meet(self, meeting: BarrierMeeting, members: list[Arrival], threads: Sequence[int]) -> None:
+    def _meet(self, meeting: BarrierMeeting, members: list[BarrierArrival], threads: Sequence[int]) -> None:
         """The barrier of threads that all meet, with their arrivals and waits there. `threads` might come there."""
         self._barriers += 1
         parts = [RoundPart(m.arrive.thread, m.arrive, m.wait, m.executed, m.passes) for m in members]
@@ -241,7 +241,7 @@ class Barriers(Gathered):
                     if both != FALSE:
                         self.misuse.append(BarrierMisuse(both, DIVERGENT, (a.event, b.event)))
 
-    def _mixed(self, arrivals: list[tuple[Arrival, int]]) -> None:
+    def _mixed(self, arrivals: list[tuple[BarrierArrival, int]]) -> None:
         """`red` and others, or `red` of different operations, in one round: undefined."""
         reducing = [(m, l) for m, l in arrivals if m.effect.barrier == "red"]
         others = [(m, l) for m, l in arrivals if m.effect.barrier != "red"]
@@ -287,7 +287,7 @@ class Barriers(Gathered):
 
     # Barriers with a number of threads, of which not all that arrive are in every instance.
 
-    def _numbered(self, threads: list[int], members: list[Arrival]) -> None:
+    def _numbered(self, threads: list[int], members: list[BarrierArrival]) -> None:
         identities = {m.effect.identity for m in members}
         self._barriers += len(identities) + any(type(i) is Term for i in identities)
         self.counted.append(BarrierInstances(self, threads, members))
@@ -337,7 +337,7 @@ class Barriers(Gathered):
 
     # bar.red: the predicates of an instance, reduced.
 
-    def _meets(self, a: Arrival, b: Arrival) -> int:
+    def _meets(self, a: BarrierArrival, b: BarrierArrival) -> int:
         return self.together.get((a.arrive.index, b.arrive.index), FALSE)
 
     def data(self) -> Iterator[tuple[int, int, int]]:
@@ -379,7 +379,7 @@ class Barriers(Gathered):
             formula.add([-b.executed, -outcome, result, self.cut])
             formula.add([-b.executed, outcome, -result, self.cut])
 
-    def _tie_count(self, b: Arrival, votes: list[int]) -> None:
+    def _tie_count(self, b: BarrierArrival, votes: list[int]) -> None:
         assert b.effect.result is not None
         choices = self.lowering.value(b.effect.result)
         exact = self.formula.exactly(self.formula.count(votes, len(votes)))

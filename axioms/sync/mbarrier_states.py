@@ -17,7 +17,7 @@ from typing import NamedTuple
 from axioms.errors import UnsupportedProgram
 from axioms.events.barrier_events import is_of_state
 from axioms.events.event import Event
-from axioms.events.value_sets import Numbers
+from axioms.events.value_sets import NumberSet
 from axioms.program import Program
 from ptxcore.isa.effect_kinds import MBARRIER
 from ptxcore.isa.mbarrier import Contents, contents, packed
@@ -71,7 +71,7 @@ class Transition:
     """What one operation, or one wait, makes of the states of its object. `checks` are what it requires of them. A count that
     comes from memory is one of several numbers: each is a case."""
 
-    def __init__(self, event: Event, checks: Sequence[Requirement], numbers: Callable[[Value], Numbers]) -> None:
+    def __init__(self, event: Event, checks: Sequence[Requirement], numbers: Callable[[Value], NumberSet]) -> None:
         effect = event.effect
         assert effect is not None
         self.event, self.checks = event, checks
@@ -81,7 +81,7 @@ class Transition:
         self._wrong: dict[ObjectState, str] = {}
         self._next: dict[ObjectState, list[tuple[Value, ObjectState]]] = {}
 
-    def _numbers(self, numbers: Callable[[Value], Numbers]) -> list[dict[Term, int]]:
+    def _numbers(self, numbers: Callable[[Value], NumberSet]) -> list[dict[Term, int]]:
         """The values of all symbols but the result."""
         others = sorted(terms.symbols_of(self.value or 0) - {self.result}, key=lambda s: s.serial)
         found = [numbers(s) for s in others]
@@ -146,7 +146,7 @@ class Transition:
         )
 
 
-def steps(program: Program, numbers: Callable[[Value], Numbers]) -> dict[object, list[Transition]]:
+def steps(program: Program, numbers: Callable[[Value], NumberSet]) -> dict[object, list[Transition]]:
     """The operations and waits on each object of a program, by its place. `numbers` says what a count may be."""
     found: dict[object, list[Transition]] = {}
     checks: dict[tuple[int, int], list[Requirement]] = {}

@@ -26,6 +26,7 @@ from axioms.program import Program
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 from axioms.sat.relations import Executed, filled
 from axioms.sat.values import Lowering
+from axioms.sync.arrivals import LiteralRows
 from axioms.sync.mbarrier_states import ARRIVALS, WRECKS, ObjectState, Transition
 from axioms.sync.mbarrier_windows import Windows
 from ptxcore.values import terms
@@ -34,7 +35,6 @@ from ptxcore.values.terms import Term, Value
 #: Section 9.7.13.15.4.
 UNSEEN = "an arrival in a phase of an mbarrier object before any wait said that the phase before is over"
 
-LiteralRows = dict[int, dict[int, list[int]]]
 StateLiterals = list[dict[ObjectState | None, int]]
 
 

@@ -10,19 +10,19 @@ import itertools
 from collections.abc import Iterator
 
 from axioms.sat.formula import BOTH, FALSE, TRUE
-from axioms.sync.arrivals import Arrival, Gathered
+from axioms.sync.arrivals import BarrierArrival, Gathered
 from ptxcore.values.terms import Term
 
 
 class NamedBarriers:
     """The barriers of one instance in one CTA."""
 
-    def __init__(self, whole: Gathered, members: list[Arrival]) -> None:
+    def __init__(self, whole: Gathered, members: list[BarrierArrival]) -> None:
         self.whole, self.formula = whole, whole.formula
         #: Of each who waits for all: of each instruction the literals of "it is reached, or of another barrier". Of each
         #: who waits for some: of each other arrival the literal of "it is there".
-        self._all: list[tuple[Arrival, list[list[int]]]] = []
-        self._some: list[tuple[Arrival, list[int]]] = []
+        self._all: list[tuple[BarrierArrival, list[list[int]]]] = []
+        self._some: list[tuple[BarrierArrival, list[int]]] = []
         formula = self.formula
         position: dict[tuple[int, int], int] = {}
         for x, y in itertools.combinations(range(len(members)), 2):
@@ -46,9 +46,9 @@ class NamedBarriers:
                 continue
             self._wait_for_some(b, y, mates, members, position)
 
-    def _wait_for_all(self, b: Arrival, members: list[Arrival]) -> None:
+    def _wait_for_all(self, b: BarrierArrival, members: list[BarrierArrival]) -> None:
         """Without a count, every instruction of the same barrier must be reached (in some iteration, if it is in a loop)."""
-        instructions: dict[tuple[int, int], list[Arrival]] = {}
+        instructions: dict[tuple[int, int], list[BarrierArrival]] = {}
         for a in members:
             if type(a.effect.identity) is not Term:
                 instructions.setdefault((a.arrive.thread, id(a.effect.instruction)), []).append(a)
@@ -61,10 +61,10 @@ class NamedBarriers:
 
     def _wait_for_some(
         self,
-        b: Arrival,
+        b: BarrierArrival,
         y: int,
         mates: list[tuple[int, int]],
-        members: list[Arrival],
+        members: list[BarrierArrival],
         position: dict[tuple[int, int], int],
     ) -> None:
         """`b` passes when `count` have arrived: those before it, and if they are too few those next after it."""
@@ -84,7 +84,7 @@ class NamedBarriers:
                 enough = at_least[count - 1] if count <= len(at_least) else FALSE
                 formula.add([-b.passes, -holds, self.whole.cut, enough])
 
-    def complete(self) -> Iterator[tuple[Arrival, int]]:
+    def complete(self) -> Iterator[tuple[BarrierArrival, int]]:
         """For each who waits the literal of "it may go on"."""
         formula = self.formula
         for b, reached in self._all:

@@ -9,7 +9,7 @@ from axioms.sat.relations import Relation
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
-    from axioms.sync.arrivals import Arrival
+    from axioms.sync.arrivals import BarrierArrival
     from axioms.sync.named_barriers import NamedBarriers
     from axioms.sync.numbered_barriers import BarrierInstances
     from axioms.sync.rounds import Rounds
@@ -19,7 +19,7 @@ class NoBarriers:
     """No barrier: nobody meets anybody."""
 
     misuse: tuple[tuple[int, str], ...] = ()
-    reductions: tuple[tuple[Arrival, list[Arrival]], ...] = ()
+    reductions: tuple[tuple[BarrierArrival, list[BarrierArrival]], ...] = ()
     absences: tuple[tuple[int, int], ...] = ()
     counted: tuple[BarrierInstances, ...] = ()
     meetings: tuple[Rounds, ...] = ()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from axioms.events.encounters import WARP
 from axioms.events.event import BarrierMisuse
 from axioms.sat.formula import BOTH, FALSE, TRUE
-from axioms.sync.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, Arrival, Gathered, mixed
+from axioms.sync.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, BarrierArrival, Gathered, mixed
 from ptxcore.values import terms
 from ptxcore.values.terms import Term
 
@@ -20,7 +20,7 @@ from ptxcore.values.terms import Term
 class BarrierInstances:
     """Barriers of one CTA, by counting: `number[x][k]` is the literal of "member x is in instance k of its barrier"."""
 
-    def __init__(self, whole: Gathered, threads: list[int], members: list[Arrival]) -> None:
+    def __init__(self, whole: Gathered, threads: list[int], members: list[BarrierArrival]) -> None:
         self.whole, self.formula, self.threads, self.members = whole, whole.formula, threads, members
         by_thread: dict[int, list[int]] = {}
         for x, m in enumerate(members):
@@ -84,7 +84,7 @@ class BarrierInstances:
         smallest = min(max(1, c // WARP) if type(c) is int else 1 for c in counts)
         return max(most, sum(warps.values()) // smallest + 1)
 
-    def _numbers(self, m: Arrival) -> list[int]:
+    def _numbers(self, m: BarrierArrival) -> list[int]:
         if self.bound == 1:
             return [m.executed]
         row = [self.formula.new() for _ in range(self.bound)]
@@ -271,7 +271,7 @@ class BarrierInstances:
             warps.setdefault(self.whole.program.threads[t].place.warp, []).append(self.arrived(t, x, k))
         return [self.formula.disj(some, BOTH) for some in warps.values()]
 
-    def _disagree(self, b: Arrival, m: Arrival) -> int:
+    def _disagree(self, b: BarrierArrival, m: BarrierArrival) -> int:
         if mixed(b.effect, m.effect):
             return TRUE
         if b.effect.count is not None and m.effect.count is not None:

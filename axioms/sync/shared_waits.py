@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axioms.events.encounters import BarrierMeeting, Encounters, Instance
-from axioms.events.event import Thread
+from axioms.events.encounters import BarrierMeeting, Encounters, InstanceName
+from axioms.events.event import ProgramThread
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
 
@@ -18,11 +18,11 @@ from ptxcore.machine.ir.effects import Effect
 class SharedWaits(Encounters):
     """`over` are the instances that are certainly over; waits of one instance are over together."""
 
-    def __init__(self, threads: Sequence[Thread]) -> None:
+    def __init__(self, threads: Sequence[ProgramThread]) -> None:
         super().__init__(threads)
         if any(e.mates for thread in threads for e in thread.execution.effects):
             self._find_collectives()
-        self.over: set[Instance] = set()
+        self.over: set[InstanceName] = set()
         #: Arrivals without a wait whose threads certainly go on: thread and effect.
         self.passed: set[tuple[int, int]] = set()
         self.warp_mates = mates_in_warps(threads)
@@ -56,7 +56,7 @@ class SharedWaits(Encounters):
     def _certainly_over(self) -> None:
         """Lets every thread go on as long as nothing in its way is uncertain."""
         reached = self.reached
-        arrived: dict[Instance, set[int]] = {}
+        arrived: dict[InstanceName, set[int]] = {}
         gone = self.gone
         before = -1
         while before != (before := sum(reached) + len(self.over)):
@@ -78,7 +78,7 @@ class SharedWaits(Encounters):
         """Whether a thread that comes to an effect certainly does it."""
         return effect.guard == 1
 
-    def _passes(self, t: int, effect: Effect, arrived: dict[Instance, set[int]]) -> bool:
+    def _passes(self, t: int, effect: Effect, arrived: dict[InstanceName, set[int]]) -> bool:
         """Whether a thread certainly goes on behind an effect; notes where it arrives."""
         if effect.kind is not BARRIER and not effect.mates:
             return True
@@ -93,14 +93,14 @@ class SharedWaits(Encounters):
             return True
         return False
 
-    def _all_there(self, instance: Instance, arrived: set[int], gone: set[int]) -> bool:
+    def _all_there(self, instance: InstanceName, arrived: set[int], gone: set[int]) -> bool:
         meeting = self.meetings.get(instance[0])
         if meeting is None or not all(t in arrived or t in gone for t in meeting.threads):
             return False
         return not any(arrived.isdisjoint(mates) for mates in meeting.warps)
 
 
-def mates_in_warps(threads: Sequence[Thread]) -> list[set[int]]:
+def mates_in_warps(threads: Sequence[ProgramThread]) -> list[set[int]]:
     """Of each thread the others of its warp."""
     warps: dict[int, set[int]] = {}
     for t, thread in enumerate(threads):

@@ -17,7 +17,7 @@ from axioms.events.event_kinds import BARRIER_EVENT, MBARRIER_EVENT, READ
 from axioms.program import Event
 from axioms.witness.asked import displayed, within_identity
 from axioms.witness.execution import ExecutedEvent, Execution
-from axioms.witness.judge import Base, Judge
+from axioms.witness.judge import BaseValues, ModelChecker
 from axioms.witness.tearing import mixes
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -25,7 +25,7 @@ from ptxcore.values.terms import Term, Value
 if TYPE_CHECKING:
     from axioms.cat.nodes import Node
     from axioms.sync.phases import MbarrierPhases
-    from axioms.witness.checker import Judged
+    from axioms.witness.checker import JudgedExecution
 
 #: Definitions of a model that are shown in witnesses where it has them, and under which name.
 _SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
@@ -51,7 +51,7 @@ class Candidate:
 
     def __init__(
         self,
-        judge: Judge,
+        judge: ModelChecker,
         executed: list[bool],
         rf: Reads,
         co: Rows,
@@ -289,9 +289,9 @@ class Candidate:
             self._evaluation = Evaluation(self.model, self.program.size, self.base(), values)
         return self._evaluation
 
-    def base(self) -> Base:
+    def base(self) -> BaseValues:
         """The base sets and relations of this execution."""
-        base = Base(self.judge.fixed(self.alive)[0], self.program.size)
+        base = BaseValues(self.judge.fixed(self.alive)[0], self.program.size)
         base.update({"rf": self._read_rows(), "co": self.co, "fr": self._from_reads()})
         base.update({"sync_fence": self.sync_fence, "syncbar": self.syncbar, "again": self.again})
         if self.phases is not None:
@@ -343,14 +343,14 @@ class Candidate:
         return functools.partial(kept.execution, state)
 
     @functools.cached_property
-    def judged(self) -> Judged:
+    def judged(self) -> JudgedExecution:
         """What explanations ask, once for all the races of a candidate."""
         return self.judgement()
 
-    def judgement(self) -> Judged:
-        from axioms.witness.checker import Judged  # not where nobody looks at executions
+    def judgement(self) -> JudgedExecution:
+        from axioms.witness.checker import JudgedExecution  # not where nobody looks at executions
 
-        return Judged(self)
+        return JudgedExecution(self)
 
     def unevaluated(self) -> Candidate:
         """The same without what the model says of it, which is long: it is computed again where somebody asks."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EventPair = tuple[int, int]
 
 
-class Judged:
+class JudgedExecution:
     """Evaluated when somebody asks: most executions are never explained. It stays where it was made: copies that are sent
     elsewhere have none (`Execution.judged` is None there)."""
 

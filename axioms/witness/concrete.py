@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axioms.events.event import Thread
+from axioms.events.event import ProgramThread
 from axioms.program import Program, with_threads
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.ir.effects import ThreadExecution
@@ -13,7 +13,8 @@ from ptxcore.machine.ir.effects import ThreadExecution
 def assembled(program: Program, traces: Sequence[Trace]) -> Program:
     """A program of one run of each thread."""
     threads = [
-        Thread(t.name, t.place, t.code, _execution(trace)) for t, trace in zip(program.threads, traces, strict=True)
+        ProgramThread(t.name, t.place, t.code, _execution(trace))
+        for t, trace in zip(program.threads, traces, strict=True)
     ]
     return with_threads(program, threads)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, overload
 
 from axioms.events.event_kinds import EventKind
-from ptxcore.places import Place
+from ptxcore.places import Placement
 
 if TYPE_CHECKING:
-    from axioms.witness.checker import Judged
+    from axioms.witness.checker import JudgedExecution
 
 _FEW = 8
 
@@ -65,13 +65,13 @@ class Execution:
 
     events: tuple[ExecutedEvent, ...]
     relations: dict[str, tuple[tuple[int, int], ...]]
-    threads: tuple[tuple[str, Place], ...]
+    threads: tuple[tuple[str, Placement], ...]
     state: dict[str, int] = field(default_factory=dict)
     title: str = ""
-    judged: Judged | None = field(default=None, compare=False, repr=False)
+    judged: JudgedExecution | None = field(default=None, compare=False, repr=False)
 
 
-class Executions(Sequence[Execution]):
+class ExecutionsFound(Sequence[Execution]):
     """Executions, each written out when somebody looks at it: most are found, re-checked and counted, and never seen."""
 
     __slots__ = ("_made",)
@@ -99,10 +99,10 @@ class Executions(Sequence[Execution]):
         return made
 
     def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, (Executions, list)) else NotImplemented
+        return list(self) == list(other) if isinstance(other, (ExecutionsFound, list)) else NotImplemented
 
     def __repr__(self) -> str:
         return repr(list(self))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Executions, (list(self),)
+        return ExecutionsFound, (list(self),)

@@ -47,7 +47,7 @@ def _named(program: Program, e: Event) -> _Named:
     return _Named(print_statement(instruction), cell, instruction.span.line or None, whole, count)
 
 
-class Judge:
+class ModelChecker:
     """What all candidates of one program share when a model judges them."""
 
     def __init__(self, program: Program, model: Model) -> None:
@@ -71,7 +71,7 @@ class Judge:
         if alive != self._alive:
             self._alive = alive
             program = self.program
-            base = Base({"_": alive}, program.size)
+            base = BaseValues({"_": alive}, program.size)
             for tag, members in self.members.items():
                 base[tag] = members & alive
             for name, rows in program.relations.items():
@@ -91,7 +91,7 @@ class Judge:
         return self._steps[1]
 
 
-class Base(dict[str, "int | Rows"]):
+class BaseValues(dict[str, "int | Rows"]):
     """Base names to values; a set that no event is in, or a relation that none are in, is empty."""
 
     def __init__(self, values: Mapping[str, int | Rows], size: int) -> None:

@@ -131,7 +131,7 @@ def _place(event: Event) -> tuple[int, int, int]:
     return event.thread, span.line, span.column
 
 
-class Seen:
+class SeenRaces:
     """The races of executions that come one by one, as brute force has them."""
 
     def __init__(self, model: Model) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.witness.execution import Execution, Executions
+from axioms.witness.execution import Execution, ExecutionsFound
 from ptxcore.clock import OutOfTime
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
 
 if TYPE_CHECKING:
-    from axioms.events.event import Thread
+    from axioms.events.event import ProgramThread
     from axioms.events.memory import Beside
 
 #: States listed unless asked otherwise. What is true of all states is decided all the same.
@@ -36,7 +36,7 @@ class Site(NamedTuple):
     instruction: str
 
 
-def site_of(threads: Sequence[Thread], thread: int, instruction: Instruction) -> Site:
+def site_of(threads: Sequence[ProgramThread], thread: int, instruction: Instruction) -> Site:
     return Site(thread, threads[thread].name, instruction.span.line, print_statement(instruction))
 
 
@@ -141,7 +141,7 @@ class Decision:
     """
 
     states: list[dict[str, int]] = field(default_factory=list)
-    witnesses: Executions = field(default_factory=Executions)
+    witnesses: ExecutionsFound = field(default_factory=ExecutionsFound)
     positive: int = 0
     negative: int = 0
     complete: bool = True

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable
 from axioms.cat.model import Model
 from axioms.events.event import Event
 from axioms.events.event_kinds import READ, WRITE
-from axioms.events.value_sets import Numbers
+from axioms.events.value_sets import NumberSet
 from axioms.program import Program, cut_at, members_by_tag, numbers_written
 
 _SINGLE_COPY = "single-copy"
@@ -138,7 +138,7 @@ def _surely_strong(program: Program) -> list[int]:
     return rows
 
 
-def _varying(program: Program, written: Callable[[Event, int], Numbers], cell: int, events: list[Event]) -> list[int]:
+def _varying(program: Program, written: Callable[[Event, int], NumberSet], cell: int, events: list[Event]) -> list[int]:
     """The bytes of a cell in which the values that events write there may differ."""
     differ, first = 0, None
     for e in events:

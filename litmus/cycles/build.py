@@ -10,37 +10,37 @@ from litmus.cycles.code import WrittenThread, columns, location_name
 from litmus.cycles.cycle import CycleLayout, CycleOutcome, RefusedCycle
 from litmus.cycles.edges import Edge, shown
 from litmus.cycles.normal import least_rotation
-from litmus.cycles.places import Placement, label, places
+from litmus.cycles.places import CyclePlacement, label, places
 from litmus.cycles.synchronisation import Synchronisation, is_synchronised, synchronise
 from litmus.test import (
     And,
     Compare,
     Condition,
     Constant,
-    Kernel,
+    LaunchedKernel,
+    LitmusThread,
     Location,
     LocationTerm,
     Or,
     Proposition,
     RegisterTerm,
     Test,
-    Thread,
 )
 from ptxcore.syntax.tree import AnyStatement
 
-_Parts = tuple[tuple[tuple[AnyStatement, ...], ...], tuple[Location, ...], tuple[Kernel, ...], Proposition]
+_Parts = tuple[tuple[tuple[AnyStatement, ...], ...], tuple[Location, ...], tuple[LaunchedKernel, ...], Proposition]
 
 
-def builder(layout: CycleLayout, name: str) -> Callable[[Placement], Test]:
+def builder(layout: CycleLayout, name: str) -> Callable[[CyclePlacement], Test]:
     """What makes the test of a cycle with its threads at the places that it is given, with the cycle as its comment. It raises
     `RefusedCycle` where they cannot stand so."""
     cycle, meta = written(layout.edges), information(layout)
     alike = None if is_synchronised(layout) else _parts(layout, None)
 
-    def build(placement: Placement) -> Test:
+    def build(placement: CyclePlacement) -> Test:
         statements, locations, kernels, proposition = alike or _parts(layout, placement)
         threads = tuple(
-            Thread(f"P{t}", place, column)
+            LitmusThread(f"P{t}", place, column)
             for t, (column, place) in enumerate(zip(statements, places(placement), strict=True))
         )
         return Test(
@@ -56,7 +56,7 @@ def builder(layout: CycleLayout, name: str) -> Callable[[Placement], Test]:
     return build
 
 
-def _parts(layout: CycleLayout, placement: Placement | None) -> _Parts:
+def _parts(layout: CycleLayout, placement: CyclePlacement | None) -> _Parts:
     """What a test is made of beside its places; a placement is needed where threads synchronise."""
     cells = columns(layout)
     meeting = Synchronisation() if placement is None else synchronise(layout, cells, placement)

@@ -10,7 +10,16 @@ from litmus.cycles.cycle import CycleLayout, RefusedCycle, events_like, filled, 
 from litmus.cycles.edges import alphabet, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import normal
-from litmus.cycles.places import MOST_PLACED, UNIFORM, Placement, is_label, nearest, placements, read_label, rotations
+from litmus.cycles.places import (
+    MOST_PLACED,
+    UNIFORM,
+    CyclePlacement,
+    is_label,
+    nearest,
+    placements,
+    read_label,
+    rotations,
+)
 from litmus.cycles.search import MOST_EDGES, SearchBounds, crossed, refuse_mode, search
 from litmus.cycles.synchronisation import together
 from litmus.test import Test
@@ -119,13 +128,13 @@ def _fits(places: str, count: int) -> bool:
     return places in ("", "all", *UNIFORM) or sum(map(str.isalnum, places)) == count
 
 
-def tests_of(layout: CycleLayout, placement: Placement | None = None) -> Iterator[Test]:
+def tests_of(layout: CycleLayout, placement: CyclePlacement | None = None) -> Iterator[Test]:
     """The test of a cycle with its threads at these places, or where `generate` puts them; none where they cannot stand so."""
     where = _placements(layout, "") if placement is None else (placement,)
     return _tests(layout, name(layout.edges), where, lenient=True)
 
 
-def _tests(layout: CycleLayout, called: str, where: Sequence[Placement], lenient: bool) -> Iterator[Test]:
+def _tests(layout: CycleLayout, called: str, where: Sequence[CyclePlacement], lenient: bool) -> Iterator[Test]:
     """The tests of a cycle at these places; where one cannot be made there, it is left out if `lenient`."""
     build = builder(layout, called)
     for placement in where:
@@ -138,7 +147,7 @@ def _tests(layout: CycleLayout, called: str, where: Sequence[Placement], lenient
         yield test
 
 
-def _placements(layout: CycleLayout, places: str) -> Sequence[Placement]:
+def _placements(layout: CycleLayout, places: str) -> Sequence[CyclePlacement]:
     count = len(layout.threads)
     if not places:
         return (nearest(together(layout), count),)

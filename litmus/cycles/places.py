@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ptxcore.places import Place
+from ptxcore.places import Placement
 
 #: A placement: for each thread its CTA, cluster and GPU, each counted from 0 in the order of the threads.
-Placement = tuple[tuple[int, int, int], ...]
+CyclePlacement = tuple[tuple[int, int, int], ...]
 #: The placements in which all pairs of threads are equally far from each other, by the narrowest scope that takes them in.
 UNIFORM = ("cta", "cluster", "gpu", "sys")
 #: Of so many threads all placements are enumerated: of 7 there are 146,115, of 8 nearly two million.
@@ -16,14 +16,14 @@ MOST_PLACED = 7
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def uniform(scope: str, count: int) -> Placement:
+def uniform(scope: str, count: int) -> CyclePlacement:
     """All threads of a test as near to each other as `scope` says: `gpu` has each in a CTA and cluster of its own."""
     cta, cluster, gpu = (scope == "cta", scope in ("cta", "cluster"), scope != "sys")
     return tuple((0 if cta else i, 0 if cluster else i, 0 if gpu else i) for i in range(count))
 
 
 @lru_cache(maxsize=64)
-def placements(count: int, symmetries: tuple[tuple[int, ...], ...] = ()) -> tuple[Placement, ...]:
+def placements(count: int, symmetries: tuple[tuple[int, ...], ...] = ()) -> tuple[CyclePlacement, ...]:
     """Every placement of so many threads, each once up to the names of CTAs, clusters and GPUs and up to `symmetries`:
     permutations of the threads under which the test stays the same. That with all threads on one GPU apart comes first.
     Raises `ValueError` for more threads than `MOST_PLACED`."""
@@ -31,8 +31,8 @@ def placements(count: int, symmetries: tuple[tuple[int, ...], ...] = ()) -> tupl
         raise ValueError(f"there are millions of ways to place {count} threads: all are told of at most {MOST_PLACED}")
     first = uniform("gpu", count)
     rest = sorted(set(_all(count)) - {first})
-    found: list[Placement] = []
-    seen: set[Placement] = set()
+    found: list[CyclePlacement] = []
+    seen: set[CyclePlacement] = set()
     for placement in (first, *rest):
         if placement in seen:
             continue
@@ -42,8 +42,8 @@ def placements(count: int, symmetries: tuple[tuple[int, ...], ...] = ()) -> tupl
     return tuple(found)
 
 
-def _all(count: int) -> Iterator[Placement]:
-    def extend(so_far: tuple[tuple[int, int, int], ...]) -> Iterator[Placement]:
+def _all(count: int) -> Iterator[CyclePlacement]:
+    def extend(so_far: tuple[tuple[int, int, int], ...]) -> Iterator[CyclePlacement]:
         if len(so_far) == count:
             yield so_far
             return
@@ -61,7 +61,7 @@ def _all(count: int) -> Iterator[Placement]:
     return extend(())
 
 
-def _renamed(placement: Sequence[tuple[int, int, int]]) -> Placement:
+def _renamed(placement: Sequence[tuple[int, int, int]]) -> CyclePlacement:
     """The same placement with CTAs, clusters and GPUs counted in the order of its threads."""
     ctas, clusters, gpus = (
         {number: n for n, number in enumerate(dict.fromkeys(level))} for level in zip(*placement, strict=True)
@@ -69,7 +69,7 @@ def _renamed(placement: Sequence[tuple[int, int, int]]) -> Placement:
     return tuple((ctas[cta], clusters[cluster], gpus[gpu]) for cta, cluster, gpu in placement)
 
 
-def same_places(where: Sequence[Place]) -> Placement:
+def same_places(where: Sequence[Placement]) -> CyclePlacement:
     """The placement of threads that stand at these places; warps do not count."""
     return _renamed([(place.cta, place.cluster, place.gpu) for place in where])
 
@@ -82,7 +82,7 @@ def rotations(items: Sequence[object]) -> tuple[tuple[int, ...], ...]:
 
 
 @lru_cache(maxsize=1024)
-def label(placement: Placement) -> str:
+def label(placement: CyclePlacement) -> str:
     """How a placement is written in the name of a test: `@cta`; `@01-2` where threads 0 and 1 share a CTA and 2 is elsewhere
     on the GPU. Between CTAs of a cluster stands `_`, between GPUs `--`. Nothing where each thread is apart on one GPU."""
     count = len(placement)
@@ -103,7 +103,7 @@ def label(placement: Placement) -> str:
     )
 
 
-def read_label(text: str, count: int) -> Placement:
+def read_label(text: str, count: int) -> CyclePlacement:
     """The placement that a label without its `@` writes, for so many threads. Raises `ValueError` for what is none."""
     if text in UNIFORM:
         return uniform(text, count)
@@ -135,7 +135,7 @@ def is_label(text: str) -> bool:
     return threads > 0
 
 
-def nearest(together: Sequence[tuple[int, int, str]], count: int) -> Placement:
+def nearest(together: Sequence[tuple[int, int, str]], count: int) -> CyclePlacement:
     """All threads on one GPU, apart but for pairs that have to share a CTA or a cluster."""
     placement = [list(one) for one in uniform("gpu", count)]
     for a, b, scope in together:
@@ -148,6 +148,6 @@ def nearest(together: Sequence[tuple[int, int, str]], count: int) -> Placement:
 
 
 @lru_cache(maxsize=1024)
-def places(placement: Placement) -> tuple[Place, ...]:
+def places(placement: CyclePlacement) -> tuple[Placement, ...]:
     """The places of the threads, each in a warp of its own."""
-    return tuple(Place(i, cta, cluster, gpu) for i, (cta, cluster, gpu) in enumerate(placement))
+    return tuple(Placement(i, cta, cluster, gpu) for i, (cta, cluster, gpu) in enumerate(placement))

@@ -19,7 +19,7 @@ from litmus.cycles.cycle import RefusedCycle, laid_out, resolved
 from litmus.cycles.edges import COPYING, FENCES, PROXIES, WAITING, Edge, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import family, normal
-from litmus.cycles.places import Placement, label, rotations, same_places
+from litmus.cycles.places import CyclePlacement, label, rotations, same_places
 from litmus.test import (
     And,
     Compare,
@@ -373,7 +373,7 @@ def _read_as(test: Test, found: Sequence[Walk], cycle: Sequence[CycleAccess], ki
     return _recognised(first, where, whole, False)
 
 
-def _recognised(edges: Sequence[Edge], placement: Placement, whole: bool, exact: bool) -> Recognised:
+def _recognised(edges: Sequence[Edge], placement: CyclePlacement, whole: bool, exact: bool) -> Recognised:
     return Recognised(name(edges) + label(placement), family(edges), written(edges), whole, exact)
 
 
@@ -403,7 +403,7 @@ def _choices(edges: Sequence[Edge], cycle: Sequence[CycleAccess], i: int, kinds:
     return [other, edge] if needed else [edge, other]
 
 
-def _makes(edges: Sequence[Edge], placement: Placement, test: Test) -> bool:
+def _makes(edges: Sequence[Edge], placement: CyclePlacement, test: Test) -> bool:
     """Whether the test that the generator makes of a cycle is this one."""
     try:
         layout = laid_out(resolved(edges))
@@ -429,7 +429,7 @@ def _own(test: Test) -> Recognised | None:
     return _recognised(edges, placement, True, True) if _makes(edges, placement, test) else None
 
 
-def _placement(test: Test, edges: Sequence[Edge], threads: Sequence[int]) -> Placement:
+def _placement(test: Test, edges: Sequence[Edge], threads: Sequence[int]) -> CyclePlacement:
     """Where the threads of a cycle stand, of the rotations that leave it as it is the one in which they are in order."""
     parts: list[tuple[str, ...]] = []
     part: list[str] = []

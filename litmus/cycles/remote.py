@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from litmus.cycles.code import WrittenThread, step
 from litmus.cycles.copies import handed
 from litmus.cycles.cycle import CycleLayout
-from litmus.cycles.places import Placement
+from litmus.cycles.places import CyclePlacement
 from litmus.test import Location
 from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, Label, Name, Sink
 
@@ -20,7 +20,7 @@ from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, L
 _BYTES = {"StAsyncMbar": 4, "MulticastMbar": 16}
 
 
-def hand_over(layout: CycleLayout, columns: Sequence[WrittenThread], placement: Placement) -> list[Location]:
+def hand_over(layout: CycleLayout, columns: Sequence[WrittenThread], placement: CyclePlacement) -> list[Location]:
     """Adds to the columns what such edges need, but for what threads begin with; gives the mbarrier objects. Threads stand
     where `copies.together` has them."""
     objects = []
@@ -43,7 +43,7 @@ def hand_over(layout: CycleLayout, columns: Sequence[WrittenThread], placement: 
     return objects
 
 
-def begin(layout: CycleLayout, columns: Sequence[WrittenThread], placement: Placement) -> None:
+def begin(layout: CycleLayout, columns: Sequence[WrittenThread], placement: CyclePlacement) -> None:
     """What threads begin with: objects are made, and then the clusters come together."""
     begins: dict[int, list[AnyStatement]] = {}
     for number, (i, taker) in enumerate(handed(layout), 1):

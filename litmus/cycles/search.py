@@ -183,10 +183,10 @@ def _joins(a: Edge, b: Edge, bounds: SearchBounds, choice: Callable[[Edge, Edge]
 #: Communication that, one after the other, is communication again.
 _COMPOSED = (("Co", "Co"), ("Fr", "Co"), ("Rf", "Fr"))
 Directions = set[tuple[str, str]]
-Choice = Callable[[Edge, Edge], bool]
+EdgeChoice = Callable[[Edge, Edge], bool]
 
 
-def _sc(order: Directions, fences: Directions) -> Choice:
+def _sc(order: Directions, fences: Directions) -> EdgeChoice:
     def choice(a: Edge, b: Edge) -> bool:
         over = (a.source, b.target)
         kinds = (a.kind, b.kind)
@@ -214,7 +214,7 @@ def _sc(order: Directions, fences: Directions) -> Choice:
     return choice
 
 
-def _critical(order: Directions, fences: Directions) -> Choice:
+def _critical(order: Directions, fences: Directions) -> EdgeChoice:
     def choice(a: Edge, b: Edge) -> bool:
         if (a.kind in ("Co", "Fr") and b.kind == "Rf") or "Rmw" in (a.kind, b.kind):
             return True
@@ -223,15 +223,15 @@ def _critical(order: Directions, fences: Directions) -> Choice:
     return choice
 
 
-def _free(order: Directions, fences: Directions) -> Choice:
+def _free(order: Directions, fences: Directions) -> EdgeChoice:
     return lambda a, b: True
 
 
-def _uni(order: Directions, fences: Directions) -> Choice:
+def _uni(order: Directions, fences: Directions) -> EdgeChoice:
     return lambda a, b: (a.kind, b.kind) != ("Po", "Po")
 
 
-def _ppo(order: Directions, fences: Directions) -> Choice:
+def _ppo(order: Directions, fences: Directions) -> EdgeChoice:
     return lambda a, b: a.key != b.key
 
 

@@ -10,7 +10,7 @@ from litmus.cycles.generator import enumerate
 from litmus.test import Test
 
 
-class Group(NamedTuple):
+class CycleGroup(NamedTuple):
     """Cycles of some edges. `mode`: which of them may follow each other. `most`: edges that they have at most, so that groups
     of many edges stay small; `more`: how many they have besides those that are asked for."""
 
@@ -22,28 +22,28 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group("coherence", "PosRR,PosRW,PosWR,PosWW,Rfe,Fre,Coe", mode="uni", most=4),
-    Group("fences", "Fence.sc.sysd**,Rfe,Fre,Coe"),
-    Group("releases and acquires", "PodWW.rel.sys,PodRW.acq.sys.rel.sys,PodRR.acq.sys,Rfe,Fre,Coe"),
-    Group("atomic operations", "Rmw.acq_rel.sys,PodWW.rel.sys,PodRR.acq.sys,Rfe,Fre", more=2),
-    Group("dependencies", "DpAddrdR,DpAddrdW,DpDatadW,DpCtrldW,Rfe", most=4),
-    Group("barriers", "Bars**,ClusterBars**,Bard**,ClusterBard**,Rfe,Fre,Coe", mode="uni", most=4),
-    Group("barrier objects", "Mbars**,Mbard**,Rfe,Fre,Coe", mode="uni", most=4),
-    Group(
+    CycleGroup("coherence", "PosRR,PosRW,PosWR,PosWW,Rfe,Fre,Coe", mode="uni", most=4),
+    CycleGroup("fences", "Fence.sc.sysd**,Rfe,Fre,Coe"),
+    CycleGroup("releases and acquires", "PodWW.rel.sys,PodRW.acq.sys.rel.sys,PodRR.acq.sys,Rfe,Fre,Coe"),
+    CycleGroup("atomic operations", "Rmw.acq_rel.sys,PodWW.rel.sys,PodRR.acq.sys,Rfe,Fre", more=2),
+    CycleGroup("dependencies", "DpAddrdR,DpAddrdW,DpDatadW,DpCtrldW,Rfe", most=4),
+    CycleGroup("barriers", "Bars**,ClusterBars**,Bard**,ClusterBard**,Rfe,Fre,Coe", mode="uni", most=4),
+    CycleGroup("barrier objects", "Mbars**,Mbard**,Rfe,Fre,Coe", mode="uni", most=4),
+    CycleGroup(
         "copies that groups wait for",
         "CpAsyncdWW.rel.cta,BulkdWW.rel.sys,BulkReducedWW.rel.sys,PodRR.acq.sys,PodRW.acq.sys.rel.sys,Rfe,Fre,Coe", most=4,
     ),
-    Group(
+    CycleGroup(
         "copies that barrier objects wait for",
         "CpAsyncMbarsWR,BulkMbarsWR,StAsyncMbarsWR,MulticastMbarsWR,CpAsyncMbardWR,BulkMbardWR,PodRR,Rfe,Fre,Coe",
         mode="uni", most=4,
     ),
-    Group("proxies", "Proxy.aliasd**,Proxy.aliass**,Proxy.asyncd**,Fence.sc.sysd**,Rfe,Fre,Coe", most=4),
-    Group("kernels", "Streams**,Streamd**,Rfe,Fre,Coe", mode="uni", most=4),
+    CycleGroup("proxies", "Proxy.aliasd**,Proxy.aliass**,Proxy.asyncd**,Fence.sc.sysd**,Rfe,Fre,Coe", most=4),
+    CycleGroup("kernels", "Streams**,Streamd**,Rfe,Fre,Coe", mode="uni", most=4),
 )  # fmt: skip
 
 
-def suite(size: int, threads: int, places: str) -> Iterator[tuple[Group, Test]]:
+def suite(size: int, threads: int, places: str) -> Iterator[tuple[CycleGroup, Test]]:
     """The tests of all groups with up to `size` edges, by group. Raises ValueError for places that there are not."""
     for group in GROUPS:
         most = min(size + group.more, group.most)

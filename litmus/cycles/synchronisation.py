@@ -9,8 +9,8 @@ from litmus.cycles import copies, remote
 from litmus.cycles.code import WrittenThread, step
 from litmus.cycles.cycle import CycleLayout, RefusedCycle
 from litmus.cycles.edges import REMOTE, SYNCHRONISATION
-from litmus.cycles.places import Placement
-from litmus.test import Kernel, Location
+from litmus.cycles.places import CyclePlacement
+from litmus.test import LaunchedKernel, Location
 from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, Label, Name, Operand, Sink
 
 #: The threads that a barrier between two of them waits for, each a warp; and how many barriers a CTA has.
@@ -25,7 +25,7 @@ class Synchronisation:
     """What synchronises the threads of a test, beside their own accesses: mbarrier objects, kernels."""
 
     locations: list[Location] = field(default_factory=list)
-    kernels: tuple[Kernel, ...] = ()
+    kernels: tuple[LaunchedKernel, ...] = ()
 
 
 def is_synchronised(layout: CycleLayout) -> bool:
@@ -41,7 +41,7 @@ def together(layout: CycleLayout) -> list[tuple[int, int, str]]:
     return [*meeting, *copies.together(layout)]
 
 
-def synchronise(layout: CycleLayout, columns: Sequence[WrittenThread], placement: Placement) -> Synchronisation:
+def synchronise(layout: CycleLayout, columns: Sequence[WrittenThread], placement: CyclePlacement) -> Synchronisation:
     """Adds to the columns what their edges of synchronisation need.
 
     Raises `RefusedCycle` where threads stand so that they cannot meet, or would wait for each other for ever.
@@ -84,7 +84,7 @@ def synchronise(layout: CycleLayout, columns: Sequence[WrittenThread], placement
     return meeting
 
 
-def _refuse_apart(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], placement: Placement) -> None:
+def _refuse_apart(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], placement: CyclePlacement) -> None:
     """Raises `RefusedCycle` where two threads stand too far apart for what synchronises them."""
     for (at, a, b), kind in zip(outward, kinds, strict=True):
         reach = _REACH.get(kind)
@@ -95,7 +95,7 @@ def _refuse_apart(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str],
             raise RefusedCycle(at, message, f"say where, as in @{reach}")
 
 
-def _cluster_barrier(placement: Placement, columns: Sequence[WrittenThread], a: int, b: int, at: int) -> None:
+def _cluster_barrier(placement: CyclePlacement, columns: Sequence[WrittenThread], a: int, b: int, at: int) -> None:
     cluster = placement[a][1]
     if [t for t in range(len(placement)) if placement[t][1] == cluster] != sorted({a, b}):
         raise RefusedCycle(
@@ -135,7 +135,9 @@ def _object(kind: str, giver: WrittenThread, taker: WrittenThread, ready: Instru
     return Location(name, ".u64", "shared")
 
 
-def _kernels(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], placement: Placement) -> tuple[Kernel, ...]:
+def _kernels(
+    outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], placement: CyclePlacement
+) -> tuple[LaunchedKernel, ...]:
     """A kernel for each thread, those in one stream that a `Stream` leads through."""
     if "Stream" not in kinds:
         return ()
@@ -153,5 +155,5 @@ def _kernels(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], plac
         t = (first + turn) % count
         if turn and kinds[t - 1] != "Stream":
             stream += 1
-        kernels.append(Kernel(f"k{t}", (f"P{t}",), stream))
+        kernels.append(LaunchedKernel(f"k{t}", (f"P{t}",), stream))
     return tuple(kernels)

@@ -11,7 +11,7 @@ from litmus.formats.declarations import NAME, Declarations, fits
 from litmus.formats.implied import location_of, pointed_types
 from litmus.formats.program import ReadColumn
 from litmus.formats.source import LitmusSource
-from litmus.test import TYPE_WIDTHS, Location, LocationTerm, Thread
+from litmus.test import TYPE_WIDTHS, LitmusThread, Location, LocationTerm
 from ptxcore.diagnostics import Span
 from ptxcore.syntax.spans import find_span
 from ptxcore.syntax.tree import Address, AnyStatement, Declaration, Instruction, Name, Operand, Pair, Vector
@@ -159,12 +159,15 @@ def check_threads(source: LitmusSource, declared: Declarations, columns: list[Re
             owner.setdefault(thread, kernel.name)
 
 
-def _threads_hint(columns: Sequence[ReadColumn | Thread]) -> str:
+def _threads_hint(columns: Sequence[ReadColumn | LitmusThread]) -> str:
     return "the threads are " + ", ".join(column.name for column in columns[:16])
 
 
 def check_tail(
-    source: LitmusSource, reader: PropositionReader, declared: Declarations, columns: Sequence[ReadColumn | Thread]
+    source: LitmusSource,
+    reader: PropositionReader,
+    declared: Declarations,
+    columns: Sequence[ReadColumn | LitmusThread],
 ) -> None:
     """The terms of the condition, the filter and `locations` name things that exist, and constants fit their types."""
     by_name = {column.name: column for column in columns}

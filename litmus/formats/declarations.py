@@ -6,7 +6,7 @@ import re
 
 from litmus.formats.ctypes import C_TYPES, QUALIFIERS
 from litmus.formats.source import LitmusSource
-from litmus.test import TYPE_WIDTHS, AddressOf, Kernel, Location
+from litmus.test import TYPE_WIDTHS, AddressOf, LaunchedKernel, Location
 from ptxcore.diagnostics import InputError, Span
 
 #: State spaces that a location can be in.
@@ -28,7 +28,7 @@ REGISTER_TYPES = (*TYPE_WIDTHS, ".f16", ".f32", ".f64", ".pred")
 _THREAD = re.compile(r"P?(\d{1,9})", re.ASCII)
 
 InitialValue = int | AddressOf
-Token = tuple[str, int, int]
+DeclarationToken = tuple[str, int, int]
 
 
 def read_value(word: str) -> int | None:
@@ -77,7 +77,7 @@ class Declarations:
         self.locations: dict[str, Location] = {}
         self.registers: dict[str, dict[str, InitialValue]] = {}  # by thread
         self.thread_spans: dict[str, Span] = {}
-        self.kernels: list[Kernel] = []
+        self.kernels: list[LaunchedKernel] = []
         self.kernel_spans: list[Span] = []
         self.named: list[tuple[str, Span]] = []  # names that must be locations
         self.addresses: list[tuple[str, Span]] = []  # likewise; what declares none of that name implies it
@@ -150,7 +150,9 @@ class _Declaration:
         self.source = source
         self.found = found
         self.end = end
-        self.tokens: list[Token] = [(m[1], m.start(1), m.end(1)) for m in _TOKEN.finditer(source.text, start, end) if m]
+        self.tokens: list[DeclarationToken] = [
+            (m[1], m.start(1), m.end(1)) for m in _TOKEN.finditer(source.text, start, end) if m
+        ]
         self.next = 0
 
     # Tokens.
@@ -159,7 +161,7 @@ class _Declaration:
         at = self.next + ahead
         return self.tokens[at][0] if at < len(self.tokens) else ""
 
-    def take(self) -> Token:
+    def take(self) -> DeclarationToken:
         if self.next >= len(self.tokens):
             last = self.tokens[-1][2]
             raise self.source.error(last, last + 1, "the declaration ends too early")
@@ -176,7 +178,7 @@ class _Declaration:
             raise self.wrong(f"expected '{word}'")
         self.next += 1
 
-    def name(self, what: str) -> Token:
+    def name(self, what: str) -> DeclarationToken:
         if not NAME.fullmatch(self.peek()):
             raise self.wrong(f"expected {what}")
         return self.take()
@@ -399,7 +401,7 @@ class _Declaration:
             while self.peek() == ",":
                 self.take()
                 after.append(self.name("a kernel's name")[0])
-        self.found.kernels.append(Kernel(name, tuple(threads), stream, tuple(after)))
+        self.found.kernels.append(LaunchedKernel(name, tuple(threads), stream, tuple(after)))
         self.found.kernel_spans.append(self.source.span(start, end))
 
 

@@ -15,7 +15,7 @@ from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
 FoundText = tuple[str, str | None]
 
 
-class Wanted(NamedTuple):
+class WantedFiles(NamedTuple):
     """Which files of a folder are tests. `named`: whether a file of such a name may be one. `holds`: whether a regular file of
     such a name is one; raises OSError where it cannot be read."""
 
@@ -26,10 +26,12 @@ class Wanted(NamedTuple):
 
 #: As `litmus.library.PREFIX`, which is not imported for this.
 _LIBRARY = "library:"
-LITMUS = Wanted(lambda name: name.lower().endswith(".litmus"), lambda path: True, "no *.litmus file in this folder")
+LITMUS = WantedFiles(
+    lambda name: name.lower().endswith(".litmus"), lambda path: True, "no *.litmus file in this folder"
+)
 
 
-def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[FoundText]:
+def find(paths: Iterable[str], wanted: WantedFiles = LITMUS) -> list[FoundText]:
     """Each file that the paths mean, in order, with None; or the path that means none, with what is wrong with it.
 
     A folder is searched for `*.litmus`, or for what else is `wanted`, sorted by path. What may be a test by its name and
@@ -52,7 +54,7 @@ def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[FoundText]:
     return found
 
 
-def _shipped(path: str, wanted: Wanted) -> list[FoundText]:
+def _shipped(path: str, wanted: WantedFiles) -> list[FoundText]:
     from litmus.library import named, near
 
     name = path.removeprefix(_LIBRARY)
@@ -90,7 +92,7 @@ def _standard_input() -> FoundText:
     return STANDARD_INPUT, None
 
 
-def look(path: str, wanted: Wanted) -> FoundText | None:
+def look(path: str, wanted: WantedFiles) -> FoundText | None:
     """What a file of a folder is: a test, something that may be one and cannot be taken, or None: not ours."""
     if not wanted.named(os.path.basename(path)):
         return None
@@ -107,7 +109,7 @@ def look(path: str, wanted: Wanted) -> FoundText | None:
         return path, f"cannot read: {_reason(error)}"
 
 
-def _expand(path: str, wanted: Wanted) -> list[FoundText]:
+def _expand(path: str, wanted: WantedFiles) -> list[FoundText]:
     try:
         if os.path.isdir(path):
             return _searched(path, wanted) or [(path, wanted.nothing)]
@@ -119,7 +121,7 @@ def _expand(path: str, wanted: Wanted) -> list[FoundText]:
         return [(path, _reason(error))]
 
 
-def _searched(path: str, wanted: Wanted) -> list[FoundText]:
+def _searched(path: str, wanted: WantedFiles) -> list[FoundText]:
     """The tests in a folder, and what may be one. Folders that cannot be read are told."""
     return sorted(_Search(wanted).below(path), key=lambda f: f[0])
 
@@ -128,7 +130,7 @@ class _Search:
     """A walk through a folder. Folders that links lead to come after all others, so that what can be reached by both ways
     has the name that it has without links."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: WantedFiles) -> None:
         self._wanted = wanted
         self._seen: set[str] = set()  # folders, by their real paths
         self._links: list[str] = []
@@ -201,7 +203,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 class _Lists:
     """A list and those that it names. What a second way leads to is there already; a list that leads to itself is a mistake."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: WantedFiles) -> None:
         self._wanted = wanted
         self._done: set[str] = set()  # lists, by their real paths
         self._open: list[str] = []

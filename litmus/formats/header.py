@@ -25,7 +25,7 @@ _ELSEWHERE = dict.fromkeys(_ARCHITECTURES.split(), _PROGRAM) | {
     "Test": "this is a log, which 'ptxmm compare' takes where it takes models: --model FILE.log"
 }
 
-Head = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
+ThreadHead = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 def asks_nothing(expected: Collection[str]) -> bool:
@@ -33,7 +33,7 @@ def asks_nothing(expected: Collection[str]) -> bool:
     return "ok" in expected and "no" in expected
 
 
-def read_head(source: LitmusSource, architecture: str = "PTX") -> tuple[Head, int]:
+def read_head(source: LitmusSource, architecture: str = "PTX") -> tuple[ThreadHead, int]:
     """Name, quoted comments and meta lines, and the offset of the init block's `{`."""
     text = source.text
     at = _skip(source, 0)

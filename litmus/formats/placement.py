@@ -11,12 +11,12 @@ from itertools import count
 
 from litmus.formats.source import LitmusSource
 from ptxcore.diagnostics import Span
-from ptxcore.places import LEVELS, Place
+from ptxcore.places import LEVELS, Placement
 
 #: For each thread of a scope tree the groups that it is in, by level, and where it stands.
 Tree = tuple[dict[str, dict[str, int]], dict[str, Span]]
 #: The numbers that a test gives for a thread's levels; `host` alone for a thread of the host program.
-Levels = Mapping[str, int]
+PlacementLevels = Mapping[str, int]
 
 _NAMES = (*LEVELS, "host")
 #: The levels of a scope tree, widest first.
@@ -165,13 +165,13 @@ def merge_tree(
         wider = (*wider, level)
 
 
-def places(given: Sequence[Levels]) -> list[Place]:
+def places(given: Sequence[PlacementLevels]) -> list[Placement]:
     """The place of each thread. Numbers stay as given where they are unique in the test; others are new ones.
 
     Raises `ValueError` when a CTA is said to be in a cluster by one of its threads and in none by another.
     """
     if not any(map(len, given)):
-        return [Place(i, i, i, 0) for i in range(len(given))]
+        return [Placement(i, i, i, 0) for i in range(len(given))]
     on_gpu = [levels for levels in given if "host" not in levels]
     gpus = [levels.get("gpu", 0) for levels in on_gpu]
     with_cluster = {(g, levels.get("cta")) for g, levels in zip(gpus, on_gpu, strict=True) if "cluster" in levels}
@@ -191,15 +191,15 @@ def places(given: Sequence[Levels]) -> list[Place]:
     clusters = _numbers(cluster_keys, [levels.get("cluster") for levels in on_gpu])
     ctas = _numbers(cta_keys, [levels.get("cta") for levels in on_gpu])
     warps = _numbers(warp_keys, [levels.get("warp") for levels in on_gpu])
-    result: list[Place] = []
+    result: list[Placement] = []
     position, hosts = iter(count_), count(1)
     for levels in given:
         if "host" in levels:
             alone = -next(hosts)
-            result.append(Place(alone, alone, alone, alone, True))
+            result.append(Placement(alone, alone, alone, alone, True))
         else:
             i = next(position)
-            result.append(Place(warps[i], ctas[i], clusters[i], gpus[i]))
+            result.append(Placement(warps[i], ctas[i], clusters[i], gpus[i]))
     return result
 
 

@@ -16,8 +16,9 @@ from litmus.test import (
     Compare,
     Constant,
     Implies,
-    Kernel,
+    LaunchedKernel,
     Literal,
+    LitmusThread,
     Location,
     LocationTerm,
     Not,
@@ -25,10 +26,9 @@ from litmus.test import (
     Proposition,
     RegisterTerm,
     Test,
-    Thread,
 )
 from ptxcore.diagnostics import InputError
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import AnyStatement, Declaration, Instruction, Label
 
@@ -128,7 +128,7 @@ def _value(value: int | AddressOf) -> str:
     return f"&{value.location}" if isinstance(value, AddressOf) else str(value)
 
 
-def _kernel(kernel: Kernel) -> str:
+def _kernel(kernel: LaunchedKernel) -> str:
     stream = f" stream {kernel.stream}" if kernel.stream else ""
     after = f" after {', '.join(kernel.after)}" if kernel.after else ""
     return f"kernel {kernel.name} = [{', '.join(kernel.threads)}]{stream}{after}"
@@ -138,7 +138,7 @@ def _kernel(kernel: Kernel) -> str:
 
 
 @lru_cache(maxsize=1024)  # families of tests have the same places again and again
-def _headers(threads: tuple[tuple[str, Place], ...]) -> list[str]:
+def _headers(threads: tuple[tuple[str, Placement], ...]) -> list[str]:
     wanted = [place for _, place in threads]
     for levels in _LEVEL_CHOICES:
         given = [{"host": 0} if place.host else {level: getattr(place, level) for level in levels} for place in wanted]
@@ -156,13 +156,13 @@ def _headers(threads: tuple[tuple[str, Place], ...]) -> list[str]:
     return headers
 
 
-def _needs_block(thread: Thread, cells: Sequence[str]) -> bool:
+def _needs_block(thread: LitmusThread, cells: Sequence[str]) -> bool:
     if len(cells) > LONGEST_COLUMN:
         return True
     return any(isinstance(s, Declaration) for s in thread.statements) or not all(map(fits_table, cells))
 
 
-def _hides_types(threads: Sequence[Thread], columns: Sequence[Sequence[str]]) -> bool:
+def _hides_types(threads: Sequence[LitmusThread], columns: Sequence[Sequence[str]]) -> bool:
     """Whether a table of these typed threads would be taken for the short dialect: no cell shows a type."""
     typed = [cells for thread, cells in zip(threads, columns, strict=True) if thread.dialect == "typed"]
     return bool(typed) and not any(shows_ptx(cell) for cells in typed for cell in cells)
@@ -188,7 +188,7 @@ def _at(column: Sequence[str], row: int) -> str:
     return column[row] if row < len(column) else ""
 
 
-def _blocks(threads: Sequence[Thread], headers: Sequence[str], columns: Sequence[Sequence[str]]) -> Iterable[str]:
+def _blocks(threads: Sequence[LitmusThread], headers: Sequence[str], columns: Sequence[Sequence[str]]) -> Iterable[str]:
     for thread, header, cells in zip(threads, headers, columns, strict=True):
         yield f"{header} {{"
         for statement, text in zip(thread.statements, cells, strict=True):

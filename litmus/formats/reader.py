@@ -12,9 +12,9 @@ from litmus.formats.parts import Parts
 from litmus.formats.placement import merge_tree, places
 from litmus.formats.program import ReadColumn, read_program
 from litmus.formats.source import LitmusSource, blank_comments, decode, normalised
-from litmus.test import Condition, Test, Thread
+from litmus.test import Condition, LitmusThread, Test
 from ptxcore.diagnostics import InputError
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxcore.syntax.tree import AnyStatement, Declaration, Declarator
 
 
@@ -73,7 +73,7 @@ def _test(source: LitmusSource, parts: Parts, instance: str) -> Test:
         merge_tree(source, {column.name: column.levels for column in columns}, *tail.tree)
         source.stop_on_findings()
     threads = tuple(
-        Thread(
+        LitmusThread(
             column.name,
             place,
             tuple(column.statements),
@@ -112,7 +112,7 @@ def _register_declarations(source: LitmusSource, declared: Declarations, column:
     return [Declaration("reg", type_[1:], (Declarator(name, span=column.span),)) for name, type_ in types.items()]
 
 
-def _places(source: LitmusSource, columns: list[ReadColumn]) -> list[Place]:
+def _places(source: LitmusSource, columns: list[ReadColumn]) -> list[Placement]:
     try:
         return places([column.levels for column in columns])
     except ValueError as error:

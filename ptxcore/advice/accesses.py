@@ -20,7 +20,7 @@ ORDERS = ("relaxed", "acquire", "release", "acq_rel", "volatile", "mmio")
 _PRIVATE = frozenset(("param", "const", "local"))
 
 
-class Access(NamedTuple):
+class AdvisedAccess(NamedTuple):
     """An access at the instruction number `at`. `order`: `weak`, `relaxed` (also where an `atom` says nothing, PTX ISA 9.0,
     section 9.7.13.4), `acquire`, `release`, `acq_rel`, `volatile`, `mmio`; `scope` is empty for weak ones."""
 
@@ -67,11 +67,11 @@ class AdvisedFunction:
         self.instructions = self.graph.instructions
         self.registers = RegisterWriters(self.instructions, spaces)
         self.source = source
-        self.accesses: dict[int, Access] = {
+        self.accesses: dict[int, AdvisedAccess] = {
             i: access for i, instruction in enumerate(self.instructions) for access in self._access(i, instruction)
         }
 
-    def _access(self, index: int, instruction: Instruction) -> Iterator[Access]:
+    def _access(self, index: int, instruction: Instruction) -> Iterator[AdvisedAccess]:
         at = ACCESSES.get(instruction.opcode)
         if at is None or at >= len(instruction.operands) or space_of(instruction) in _PRIVATE:
             return
@@ -87,7 +87,7 @@ class AdvisedFunction:
             scope = "sys"
         elif order != "weak":
             scope = scope or "gpu"
-        yield Access(index, instruction, order, scope, place, self.registers.base(address), address)
+        yield AdvisedAccess(index, instruction, order, scope, place, self.registers.base(address), address)
 
     @cached_property
     def loops(self) -> list[NaturalLoop]:

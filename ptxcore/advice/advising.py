@@ -14,7 +14,7 @@ from ptxcore.advice.waits import waits
 from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.isa.targets import target, version
-from ptxcore.syntax.tree import Close, Directive, Immediate, Instruction, Label, Module, Name, Open
+from ptxcore.syntax.tree import Close, Directive, Immediate, Instruction, Label, Module, Name, OpenBrace
 from ptxcore.syntax.tree import Function as Head
 
 #: `fence`, and orders of accesses, exist from here on.
@@ -72,7 +72,7 @@ def _bodies(module: Module) -> Iterator[list[Instruction | Label]]:
     for statement in module.statements:
         if isinstance(statement, Instruction | Label):
             body.append(statement)
-        elif isinstance(statement, Open):
+        elif isinstance(statement, OpenBrace):
             depth += 1
         elif isinstance(statement, Close):
             depth -= 1

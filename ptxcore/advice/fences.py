@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from ptxcore.advice.accesses import Access, AdvisedFunction, fence_scope
+from ptxcore.advice.accesses import AdvisedAccess, AdvisedFunction, fence_scope
 from ptxcore.advice.edits import rewritten, warning
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.syntax.tree import Instruction
@@ -31,8 +31,8 @@ def needless_sc(functions: Sequence[AdvisedFunction]) -> Iterator[Diagnostic]:
     fences = [(f, i) for f in functions for i, instruction in enumerate(f.instructions) if _is_sc(instruction)]
     if not fences:
         return
-    before: dict[int, Access] = {}
-    behind: dict[int, Access] = {}
+    before: dict[int, AdvisedAccess] = {}
+    behind: dict[int, AdvisedAccess] = {}
     for function, fence in fences:
         if any(instruction.opcode in ("call", "cp", "multimem") for instruction in function.instructions):
             return  # what else accesses memory is not known
@@ -56,7 +56,7 @@ def needless_sc(functions: Sequence[AdvisedFunction]) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def _may_meet(first: Access, second: Access) -> bool:
+def _may_meet(first: AdvisedAccess, second: AdvisedAccess) -> bool:
     """Whether two accesses may be of one place: not, where they are of different variables, or in different state spaces."""
     if {first.space, second.space} == {"global", "shared"}:
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ptxcore.advice.accesses import Access, AdvisedFunction
+from ptxcore.advice.accesses import AdvisedAccess, AdvisedFunction
 from ptxcore.advice.edits import order_span, ordered, warning
 from ptxcore.advice.graph import BARRIERS
 from ptxcore.advice.values import CTA, READ, THREAD
@@ -26,7 +26,7 @@ def unordered_waits(function: AdvisedFunction, waits: Iterable[AdvisedWait]) -> 
             yield _unordered_wait(access)
 
 
-def _unordered_wait(access: Access) -> Diagnostic:
+def _unordered_wait(access: AdvisedAccess) -> Diagnostic:
     instruction, scope = access.instruction, access.scope
     if access.order == "volatile":
         return warning(
@@ -62,7 +62,7 @@ def _needs_order(function: AdvisedFunction, wait: AdvisedWait) -> bool:
     )
 
 
-def _is_protected(function: AdvisedFunction, access: Access, wait: AdvisedWait) -> bool:
+def _is_protected(function: AdvisedFunction, access: AdvisedAccess, wait: AdvisedWait) -> bool:
     """Whether a weak access is one that other threads may make conflict with, if they did not wait for each other. A load: of
     a place that the function also writes, or that others write, as they do what is waited for. A store: to a place that the
     function also reads, or, behind a lock, at an address that is not the thread's own. What is waited for in global memory
@@ -110,7 +110,7 @@ def unordered_signals(function: AdvisedFunction, waits: Iterable[AdvisedWait]) -
             yield _unordered_signal(access)
 
 
-def _unordered_signal(access: Access) -> Diagnostic:
+def _unordered_signal(access: AdvisedAccess) -> Diagnostic:
     instruction = access.instruction
     scope = "cta" if access.space == "shared" else access.scope
     if access.order == "volatile":
@@ -130,7 +130,7 @@ def _unordered_signal(access: Access) -> Diagnostic:
     )  # fmt: skip
 
 
-def _has_stores_before(function: AdvisedFunction, signal: Access, waiting: set[int]) -> bool:
+def _has_stores_before(function: AdvisedFunction, signal: AdvisedAccess, waiting: set[int]) -> bool:
     """Whether some path to a signal has a weak store to what the function also reads, and nothing behind it that releases."""
     accesses = function.accesses
 
@@ -147,7 +147,7 @@ def _has_stores_before(function: AdvisedFunction, signal: Access, waiting: set[i
 def weak_beside_strong(function: AdvisedFunction) -> Iterator[Diagnostic]:
     """Weak accesses to a place that the function also accesses atomically, with nothing that orders the two: neither on every
     way to the weak access nor on every way from it."""
-    strong: dict[object, Access] = {}
+    strong: dict[object, AdvisedAccess] = {}
     for access in function.accesses.values():
         if not access.weak and access.place is not None:
             strong.setdefault(access.place._replace(space=""), access)
@@ -164,7 +164,7 @@ def weak_beside_strong(function: AdvisedFunction) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def _is_kept_apart(function: AdvisedFunction, access: Access) -> bool:
+def _is_kept_apart(function: AdvisedFunction, access: AdvisedAccess) -> bool:
     accesses, count = function.accesses, len(function.instructions)
 
     def orders(i: int) -> bool:

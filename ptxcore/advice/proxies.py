@@ -12,7 +12,7 @@ from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.syntax.tree import Address, Bracket, Instruction, Operand
 
-Base = tuple[str, str] | None
+ProxyBase = tuple[str, str] | None
 
 
 class _Rule(NamedTuple):
@@ -20,8 +20,8 @@ class _Rule(NamedTuple):
     `reads` what it accesses in the other way, as bases in a tuple (None: unknown, which is any)."""
 
     code: str
-    writes: Callable[[AdvisedFunction, int], tuple[Base] | None]
-    reads: Callable[[AdvisedFunction, int], tuple[Base, ...]]
+    writes: Callable[[AdvisedFunction, int], tuple[ProxyBase] | None]
+    reads: Callable[[AdvisedFunction, int], tuple[ProxyBase, ...]]
     fences: Callable[[Instruction], bool]
     message: str
     hint: str
@@ -44,7 +44,7 @@ def _missing(function: AdvisedFunction, rule: _Rule) -> Iterator[Diagnostic]:
         return
     groups = {base: bit for bit, base in enumerate(dict.fromkeys(base for (base,) in writes.values()))}
     arriving = _flow(function, {i: 1 << groups[base] for i, (base,) in writes.items()}, rule.fences)
-    told: set[Base] = set()
+    told: set[ProxyBase] = set()
     for i, wanted in reads.items():
         bare, fenced = arriving.get(i, (0, 0))  # nothing comes to what control does not
         bad = {
@@ -94,14 +94,14 @@ def _flow(
     return found
 
 
-def _base(function: AdvisedFunction, operand: Operand) -> Base:
+def _base(function: AdvisedFunction, operand: Operand) -> ProxyBase:
     return function.registers.base(operand)
 
 
 # Generic writes, async reads.
 
 
-def _shared_write(function: AdvisedFunction, i: int) -> tuple[Base] | None:
+def _shared_write(function: AdvisedFunction, i: int) -> tuple[ProxyBase] | None:
     instruction = function.instructions[i]
     if instruction.opcode == "stmatrix":
         return (_base(function, instruction.operands[0]),) if instruction.operands else None
@@ -111,7 +111,7 @@ def _shared_write(function: AdvisedFunction, i: int) -> tuple[Base] | None:
     return (access.base,)
 
 
-def _async_access(function: AdvisedFunction, i: int) -> tuple[Base, ...]:
+def _async_access(function: AdvisedFunction, i: int) -> tuple[ProxyBase, ...]:
     """What an instruction accesses of shared memory through the async proxy; matrices stand in descriptors."""
     instruction = function.instructions[i]
     modifiers = instruction.modifiers
@@ -143,14 +143,14 @@ def _is_proxy_fence(instruction: Instruction) -> bool:
 # Initialised mbarrier objects.
 
 
-def _initialises(function: AdvisedFunction, i: int) -> tuple[Base] | None:
+def _initialises(function: AdvisedFunction, i: int) -> tuple[ProxyBase] | None:
     instruction = function.instructions[i]
     if instruction.opcode != "mbarrier" or "init" not in instruction.modifiers or not instruction.operands:
         return None
     return (_base(function, instruction.operands[0]),)
 
 
-def _completes(function: AdvisedFunction, i: int) -> tuple[Base, ...]:
+def _completes(function: AdvisedFunction, i: int) -> tuple[ProxyBase, ...]:
     """The mbarrier object that an asynchronous operation completes."""
     instruction = function.instructions[i]
     if not any(m.startswith("mbarrier::") for m in instruction.modifiers):

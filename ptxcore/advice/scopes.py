@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ptxcore.advice.accesses import Access, AdvisedFunction, fence_scope
+from ptxcore.advice.accesses import AdvisedAccess, AdvisedFunction, fence_scope
 from ptxcore.advice.edits import replaced, warning
 from ptxcore.advice.values import CTA, READ
 from ptxcore.advice.waits import AdvisedWait
@@ -52,8 +52,8 @@ def narrow_fences(function: AdvisedFunction, waits: Iterable[AdvisedWait]) -> It
 
 
 def _signal_behind(
-    function: AdvisedFunction, fence: int, bases: set[tuple[str, str] | None], waiting: dict[int, Access]
-) -> Access | None:
+    function: AdvisedFunction, fence: int, bases: set[tuple[str, str] | None], waiting: dict[int, AdvisedAccess]
+) -> AdvisedAccess | None:
     """A wide write, of what a loop waits for, that a fence alone orders weak accesses to global memory before."""
     accesses, count = function.accesses, len(function.instructions)
     if not any(
@@ -69,7 +69,7 @@ def _signal_behind(
     return None
 
 
-def _wait_before(function: AdvisedFunction, fence: int, waiting: dict[int, Access]) -> Access | None:
+def _wait_before(function: AdvisedFunction, fence: int, waiting: dict[int, AdvisedAccess]) -> AdvisedAccess | None:
     """A wide load that waits, behind which a fence alone orders weak accesses to global memory."""
     count = len(function.instructions)
     bases = {access.base for access in waiting.values()}
@@ -91,7 +91,7 @@ def _is_data(function: AdvisedFunction, i: int, bases: set[tuple[str, str] | Non
     return access.base in function.read and access.base in function.written
 
 
-def _wider(access: Access) -> bool:
+def _wider(access: AdvisedAccess) -> bool:
     return access.space != "shared" and SCOPES.index(access.scope) > SCOPES.index("cluster")
 
 

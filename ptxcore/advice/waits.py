@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ptxcore.advice.accesses import Access, AdvisedFunction
+from ptxcore.advice.accesses import AdvisedAccess, AdvisedFunction
 from ptxcore.advice.values import names_in, sources, written
 from ptxcore.clock import tick
 from ptxcore.machine.ir.loop_nest import NaturalLoop
@@ -19,7 +19,7 @@ _LONGEST_CHAIN = 32
 class AdvisedWait(NamedTuple):
     """A loop that goes on until `access`, a load or an atomic, gives another value. `inside`: its instructions."""
 
-    access: Access
+    access: AdvisedAccess
     loop: NaturalLoop
     inside: frozenset[int]
 
@@ -74,7 +74,7 @@ def _deciding(
                 waiting += sources(writer)
 
 
-def _repeats(access: Access, writers: dict[str, list[Instruction]]) -> bool:
+def _repeats(access: AdvisedAccess, writers: dict[str, list[Instruction]]) -> bool:
     """Whether an access does the same in each iteration, as one that waits does, not one that goes through memory or tries
     again with what it has read."""
     names = [*names_in(access.address)]

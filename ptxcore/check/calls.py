@@ -7,9 +7,9 @@ from typing import Any
 
 from ptxcore.check.context import Context
 from ptxcore.check.functions import differs, shown_parameter
-from ptxcore.check.kinds import MOST_PLACES, Kind, Kinds
+from ptxcore.check.kinds import MOST_PLACES, Kinds
 from ptxcore.check.symbols import Callable, DeclaredVariable, LabelSymbol, Symbol, variable
-from ptxcore.check.trouble import describe
+from ptxcore.check.trouble import OperandKind, describe
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.spans import operand_span
@@ -29,12 +29,12 @@ from ptxcore.syntax.tree import (
 Signature = tuple[tuple[Declaration, ...], tuple[Declaration, ...]]
 
 
-def check_call(context: Context, kinds: Kinds, s: Instruction) -> tuple[Kind, ...]:
+def check_call(context: Context, kinds: Kinds, s: Instruction) -> tuple[OperandKind, ...]:
     """Check the signature of a call; the kinds of its operands, by which its form is judged."""
     operands = s.operands
     at = 1 if operands and isinstance(operands[0], Arguments) else 0
     target = operands[at] if len(operands) > at else None
-    found: list[Kind] = [("(",) if isinstance(o, Arguments) else None for o in operands]
+    found: list[OperandKind] = [("(",) if isinstance(o, Arguments) else None for o in operands]
     if not isinstance(target, Name) or target.prefix:
         return kinds.of(s)
     symbol = context.scopes.find(target.name)
@@ -47,7 +47,7 @@ def check_call(context: Context, kinds: Kinds, s: Instruction) -> tuple[Kind, ..
         signatures = _signatures([symbol])
     elif isinstance(last, Name) and found[at] not in ("function", "any"):
         found[-1], signatures = _through(context, kinds, s, last)
-    result: list[Kind] = [k or kinds.classify(o, s) for k, o in zip(found, operands, strict=True)]
+    result: list[OperandKind] = [k or kinds.classify(o, s) for k, o in zip(found, operands, strict=True)]
     before = len(context.findings)
     for signature in signatures:
         if len(context.findings) > before:  # one of several callees is enough
@@ -58,7 +58,9 @@ def check_call(context: Context, kinds: Kinds, s: Instruction) -> tuple[Kind, ..
     return tuple(result)
 
 
-def _target_kind(context: Context, kinds: Kinds, s: Instruction, at: int, target: Name, symbol: Symbol | None) -> Kind:
+def _target_kind(
+    context: Context, kinds: Kinds, s: Instruction, at: int, target: Name, symbol: Symbol | None
+) -> OperandKind:
     if isinstance(symbol, Callable):
         assert symbol.head is not None
         if symbol.head.kind == "func":

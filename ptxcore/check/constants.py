@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from ptxcore.check.trouble import OperandTrouble
 from ptxcore.isa.form import Use
-from ptxcore.isa.operand import Parameter
+from ptxcore.isa.operand import FormOperand
 from ptxcore.syntax.tree import Immediate, Operand, Vector
 
 #: The integers among the operands: None for an operand that is none, several for a vector.
-Values = Sequence["int | tuple[int | None, ...] | None"]
+ConstantValues = Sequence["int | tuple[int | None, ...] | None"]
 
 
-def check_values(use: Use, places: Sequence[int | None], values: Values) -> OperandTrouble | None:
+def check_values(use: Use, places: Sequence[int | None], values: ConstantValues) -> OperandTrouble | None:
     """What is wrong with the integers among the operands."""
     for e, place in zip(use.expected, places, strict=True):
         value = values[place] if e is not None and place is not None else None
@@ -35,7 +35,7 @@ def check_values(use: Use, places: Sequence[int | None], values: Values) -> Oper
     return None
 
 
-def _check_value(p: Parameter, value: int, path: tuple[int, ...]) -> OperandTrouble | None:
+def _check_value(p: FormOperand, value: int, path: tuple[int, ...]) -> OperandTrouble | None:
     if _is_legal(p, value):
         return None
     if p.low is not None and p.high is not None and p.high - p.low <= _WIDEST_LIST:
@@ -52,7 +52,7 @@ def _check_value(p: Parameter, value: int, path: tuple[int, ...]) -> OperandTrou
 _WIDEST_LIST, _LONGEST_LIST = 512, 6
 
 
-def _is_legal(p: Parameter, value: int) -> bool:
+def _is_legal(p: FormOperand, value: int) -> bool:
     if p.low is not None and p.high is not None and not p.low <= value <= p.high:
         return False
     if "nonzero" in p.flags and value == 0:
@@ -62,7 +62,7 @@ def _is_legal(p: Parameter, value: int) -> bool:
     return p.multiple <= 1 or value % p.multiple == 0
 
 
-def _value_of(use: Use, name: str, places: Sequence[int | None], values: Values) -> int | None:
+def _value_of(use: Use, name: str, places: Sequence[int | None], values: ConstantValues) -> int | None:
     for e, place in zip(use.expected, places, strict=True):
         if e is not None and place is not None and e.parameter.name == name:
             value = values[place]
@@ -70,7 +70,7 @@ def _value_of(use: Use, name: str, places: Sequence[int | None], values: Values)
     return None
 
 
-def values_of(operands: Sequence[Operand]) -> Values:
+def values_of(operands: Sequence[Operand]) -> ConstantValues:
     """The integers among operands, as `check_values` takes them."""
     return [_integers(operand) for operand in operands]
 
@@ -88,5 +88,5 @@ def has_limits(use: Use) -> bool:
     return any(_limited(part.parameter) for e in use.expected if e is not None for part in (e, *e.parts))
 
 
-def _limited(p: Parameter) -> bool:
+def _limited(p: FormOperand) -> bool:
     return p.low is not None or p.multiple > 1 or bool(p.upto) or not p.flags.isdisjoint(("nonzero", "power_of_two"))

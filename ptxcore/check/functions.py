@@ -16,7 +16,7 @@ from ptxcore.diagnostics import Span
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.directives import DIRECTIVES, PRAGMAS
 from ptxcore.isa.types import OPAQUE, WIDTHS
-from ptxcore.syntax.tree import Declaration, Directive, Function, Immediate, Name, Prototype, Statement, Text
+from ptxcore.syntax.tree import Declaration, Directive, Function, Immediate, Name, Prototype, QuotedText, Statement
 
 #: Most bytes of parameters of a kernel (section 11.2.1), by the version that allowed them.
 _PARAMETER_BYTES = (((8, 1), 32764), ((1, 5), 4352), ((1, 0), 256))
@@ -338,7 +338,7 @@ def check_gates(context: Context, directive: Directive, span: Span) -> None:
 def check_pragma(context: Context, directive: Directive, span: Span, in_function: bool) -> None:
     """Pragmas that are known (chapter 12); others are ignored."""
     for argument in directive.arguments:
-        word = argument.text.partition(" ")[0] if isinstance(argument, Text) else ""
+        word = argument.text.partition(" ")[0] if isinstance(argument, QuotedText) else ""
         pragma = PRAGMAS.get(word)
         if pragma is None:
             continue
@@ -346,7 +346,7 @@ def check_pragma(context: Context, directive: Directive, span: Span, in_function
         context.gate(span, f'.pragma "{word}"', gate)
         if pragma.only_in_functions and not in_function:
             context.report("directive", span, f'.pragma "{word}" stands only in a function')
-        assert isinstance(argument, Text)
+        assert isinstance(argument, QuotedText)
         if pragma.number and not argument.text.removeprefix(word).strip():
             context.report("directive", span, f'.pragma "{word}" needs a number', f'as in .pragma "{word} 4";')
 

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from ptxcore.check.calls import check_call
 from ptxcore.check.constants import check_values, has_limits, values_of
 from ptxcore.check.context import Context, kind_of_need
-from ptxcore.check.kinds import Kind, Kinds
+from ptxcore.check.kinds import Kinds
 from ptxcore.check.operands import arrange, judge
 from ptxcore.check.rules import VALUED, broken_rule, misaligned, wrong_value
 from ptxcore.check.symbols import Callable as Function
-from ptxcore.check.trouble import OperandTrouble, describe
+from ptxcore.check.trouble import OperandKind, OperandTrouble, describe
 from ptxcore.diagnostics import Span
 from ptxcore.isa.form import Use
 from ptxcore.isa.matching import Misfit
@@ -71,7 +71,7 @@ class Instructions:
             self._check_guard(s, guard)
         opcode = s.opcode
         special = _SPECIAL.get(opcode)
-        kinds: tuple[Kind, ...]
+        kinds: tuple[OperandKind, ...]
         if special is None:
             known = self.kinds.known
             try:
@@ -92,7 +92,7 @@ class Instructions:
 
     # Judging a shape.
 
-    def _judge(self, s: Instruction, kinds: tuple[Kind, ...]) -> Verdict:
+    def _judge(self, s: Instruction, kinds: tuple[OperandKind, ...]) -> Verdict:
         manual = self.context.manual
         uses = candidates(s.opcode, s.modifiers, manual=manual)
         if uses is None:
@@ -133,7 +133,7 @@ class Instructions:
 
     # Telling.
 
-    def _tell(self, s: Instruction, kinds: tuple[Kind, ...], verdict: Verdict) -> None:
+    def _tell(self, s: Instruction, kinds: tuple[OperandKind, ...], verdict: Verdict) -> None:
         context = self.context
         if verdict.misfit:
             misfit = None if verdict.misfit is True else verdict.misfit
@@ -180,7 +180,7 @@ class Instructions:
 
     # Opcodes that ask more.
 
-    def _branch(self, s: Instruction) -> tuple[Kind, ...]:
+    def _branch(self, s: Instruction) -> tuple[OperandKind, ...]:
         """Labels may come later, so branches are kept until the scope that has the label is closed."""
         if len(s.operands) != 1:
             return ("any",) * len(s.operands)  # of whose names one may be a label that is still to come
@@ -193,10 +193,10 @@ class Instructions:
         self.context.scopes.stack[-1].pending.setdefault(operand.name, []).append((s, operand))
         return ("label",)
 
-    def _call(self, s: Instruction) -> tuple[Kind, ...]:
+    def _call(self, s: Instruction) -> tuple[OperandKind, ...]:
         return check_call(self.context, self.kinds, s)
 
-    def _tensor(self, s: Instruction) -> tuple[Kind, ...]:
+    def _tensor(self, s: Instruction) -> tuple[OperandKind, ...]:
         for word in s.modifiers:
             if word.startswith("cta_group::"):
                 self.tensor_groups.setdefault(word, s.span)
@@ -228,9 +228,9 @@ def _since(gate: str) -> str:
 _MIDDLE = " is needed here, not "
 
 
-def _hint(s: Instruction, kinds: tuple[Kind, ...], trouble: OperandTrouble) -> str | None:
+def _hint(s: Instruction, kinds: tuple[OperandKind, ...], trouble: OperandTrouble) -> str | None:
     """What would be right."""
-    kind: Kind = ("", *kinds)
+    kind: OperandKind = ("", *kinds)
     for index in trouble.path:
         kind = kind[index + 1] if type(kind) is tuple and index + 1 < len(kind) else None
     if type(kind) is not tuple or kind[0] != "sreg":

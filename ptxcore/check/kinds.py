@@ -8,6 +8,7 @@ from typing import Any
 from ptxcore.check.context import Context, kind_of_need
 from ptxcore.check.symbols import ADDRESS_GATES, DeclaredVariable, Symbol
 from ptxcore.check.symbols import Callable as Function
+from ptxcore.check.trouble import OperandKind
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.types import FUNDAMENTAL
 from ptxcore.syntax.spans import find_span
@@ -21,13 +22,11 @@ from ptxcore.syntax.tree import (
     Name,
     Operand,
     Pair,
+    QuotedText,
     Sink,
-    Text,
     Vector,
     Wrapped,
 )
-
-Kind = Any
 
 #: Findings of one statement that are shown where they are, since each is searched for; further ones stand at its opcode.
 MOST_PLACES = 20
@@ -43,8 +42,8 @@ class Kinds:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.known: dict[int, Kind] = {}
-        self._by_name: dict[str, Kind] = {}
+        self.known: dict[int, OperandKind] = {}
+        self._by_name: dict[str, OperandKind] = {}
         #: How often a name was wrong, and what was told of the instruction at hand.
         self._troubles = 0
         self._told_of: Instruction | None = None
@@ -55,12 +54,12 @@ class Kinds:
         self.known.clear()
         self._by_name.clear()
 
-    def of(self, instruction: Instruction) -> tuple[Kind, ...]:
+    def of(self, instruction: Instruction) -> tuple[OperandKind, ...]:
         """The kinds of all operands; what has none is reported, and is of the kind "any"."""
         known = self.known
         return tuple([known.get(id(o)) or self.classify(o, instruction) for o in instruction.operands])
 
-    def classify(self, operand: Operand, instruction: Instruction) -> Kind:
+    def classify(self, operand: Operand, instruction: Instruction) -> OperandKind:
         """The kind of one operand, remembered where nothing is wrong with it."""
         before = self._troubles
         kind = _BY_TYPE[type(operand)](self, operand, instruction)
@@ -68,17 +67,17 @@ class Kinds:
             self.known[id(operand)] = kind
         return kind
 
-    def _inner(self, operands: tuple[Operand, ...], instruction: Instruction) -> list[Kind]:
+    def _inner(self, operands: tuple[Operand, ...], instruction: Instruction) -> list[OperandKind]:
         known = self.known
         return [known.get(id(o)) or self.classify(o, instruction) for o in operands]
 
     # Names.
 
-    def name(self, operand: Name, instruction: Instruction) -> Kind:
+    def name(self, operand: Name, instruction: Instruction) -> OperandKind:
         kind = self._plain(operand, instruction)
         return (operand.prefix, kind) if operand.prefix else kind
 
-    def _plain(self, operand: Name, instruction: Instruction) -> Kind:
+    def _plain(self, operand: Name, instruction: Instruction) -> OperandKind:
         name = operand.name
         kind = self._by_name.get(name)
         if kind is None:
@@ -88,7 +87,7 @@ class Kinds:
                 self._by_name[name] = kind
         return kind
 
-    def _looked_up(self, operand: Name, instruction: Instruction) -> Kind:
+    def _looked_up(self, operand: Name, instruction: Instruction) -> OperandKind:
         name = operand.name
         symbol = self.context.scopes.find(name)
         if symbol is not None:
@@ -100,7 +99,7 @@ class Kinds:
                 return self._part(owner, base, part, operand, instruction)
         return self._special(operand, base if dot else name, part if dot else "", instruction)
 
-    def _function(self, symbol: Function, operand: Name, instruction: Instruction) -> Kind:
+    def _function(self, symbol: Function, operand: Name, instruction: Instruction) -> OperandKind:
         """The address of a function or kernel (section 9.7.9.3)."""
         assert symbol.head is not None
         lacking = self.context.lacks(ADDRESS_GATES[symbol.head.kind])
@@ -110,7 +109,7 @@ class Kinds:
             return self._trouble(operand, instruction, message, code=kind_of_need(lacking))
         return symbol.kind
 
-    def _part(self, owner: Symbol, base: str, part: str, operand: Name, instruction: Instruction) -> Kind:
+    def _part(self, owner: Symbol, base: str, part: str, operand: Name, instruction: Instruction) -> OperandKind:
         """A component of a vector (`v.x`) or a selector of a video instruction (`r.b0`)."""
         if owner.kind == "any":
             return "any"
@@ -129,7 +128,7 @@ class Kinds:
             return self._trouble(operand, instruction, f"'{base}' has no component '.{part}'", hint)
         return ("sel", owner.type, part)
 
-    def _special(self, operand: Name, base: str, part: str, instruction: Instruction) -> Kind:
+    def _special(self, operand: Name, base: str, part: str, instruction: Instruction) -> OperandKind:
         register = SPECIAL_REGISTERS.get(base)
         if register is None:
             return self._undeclared(operand, instruction)
@@ -142,7 +141,7 @@ class Kinds:
         type_ = f"v4.{register.type}" if register.vector and not part else register.type
         return ("sreg", type_, register.narrow)
 
-    def _undeclared(self, operand: Name, instruction: Instruction) -> Kind:
+    def _undeclared(self, operand: Name, instruction: Instruction) -> OperandKind:
         if self.context.headless:
             return "any"
         hint = self.context.suggest(operand.name, SPECIAL_REGISTERS if operand.name[0] == "%" else ())
@@ -150,7 +149,7 @@ class Kinds:
 
     def _trouble(
         self, operand: Operand, instruction: Instruction, message: str, hint: str | None = None, code: str = "operands"
-    ) -> Kind:
+    ) -> OperandKind:
         self._troubles += 1
         if instruction is not self._told_of:
             self._told_of, self._told = instruction, set()
@@ -162,11 +161,11 @@ class Kinds:
 
     # Everything else.
 
-    def address(self, operand: Address, instruction: Instruction) -> Kind:
+    def address(self, operand: Address, instruction: Instruction) -> OperandKind:
         kind = self._address(operand, instruction)
         return (operand.qualifier, kind) if operand.qualifier and kind != "any" else kind
 
-    def _address(self, operand: Address, instruction: Instruction) -> Kind:
+    def _address(self, operand: Address, instruction: Instruction) -> OperandKind:
         base = "int" if isinstance(operand.base, Immediate) else self._base(operand.base, instruction)
         if operand.indexed:
             index = "int" if operand.index is None else self._base(operand.index, instruction)
@@ -177,40 +176,40 @@ class Kinds:
             )
         return ("var+", *base[1:]) if type(base) is tuple and base[0] == "var" else ("+", base)
 
-    def _base(self, name: Name, instruction: Instruction) -> Kind:
+    def _base(self, name: Name, instruction: Instruction) -> OperandKind:
         kind = self.known.get(id(name)) or self.classify(name, instruction)
         if type(kind) is tuple and kind[0] == "sreg" and not self.context.manual:
             return kind[1]  # ptxas takes a special register for a register here
         return kind
 
-    def bracket(self, operand: Bracket, instruction: Instruction) -> Kind:
+    def bracket(self, operand: Bracket, instruction: Instruction) -> OperandKind:
         parts = self._inner(operand.elements, instruction)
         return ("[", *(("reg+", p[1]) if type(p) is tuple and p[0] == "+" else p for p in parts))
 
-    def vector(self, operand: Vector, instruction: Instruction) -> Kind:
+    def vector(self, operand: Vector, instruction: Instruction) -> OperandKind:
         return ("{", *self._inner(operand.elements, instruction))
 
-    def arguments(self, operand: Arguments, instruction: Instruction) -> Kind:
+    def arguments(self, operand: Arguments, instruction: Instruction) -> OperandKind:
         return ("(", *self._inner(operand.elements, instruction))
 
-    def pair(self, operand: Pair, instruction: Instruction) -> Kind:
+    def pair(self, operand: Pair, instruction: Instruction) -> OperandKind:
         return ("|", *self._inner((operand.first, operand.second), instruction))
 
 
-def _constant(kind: Kind) -> Callable[[Kinds, Any, Instruction], Kind]:
+def _constant(kind: OperandKind) -> Callable[[Kinds, Any, Instruction], OperandKind]:
     return lambda kinds, operand, instruction: kind
 
 
-def _float(kinds: Kinds, operand: Float, instruction: Instruction) -> Kind:
+def _float(kinds: Kinds, operand: Float, instruction: Instruction) -> OperandKind:
     return "decimal" if operand.decimal else f"0{'f' if operand.width == 32 else 'd'}"
 
 
-_BY_TYPE: dict[type[Any], Callable[[Kinds, Any, Instruction], Kind]] = {
+_BY_TYPE: dict[type[Any], Callable[[Kinds, Any, Instruction], OperandKind]] = {
     Name: Kinds.name,
     Immediate: _constant("int"),
     Float: _float,
     Sink: _constant("_"),
-    Text: _constant("text"),
+    QuotedText: _constant("text"),
     Wrapped: _constant("wrapped"),
     Address: Kinds.address,
     Bracket: Kinds.bracket,

@@ -28,7 +28,7 @@ from ptxcore.syntax.tree import (
     Label,
     Module,
     Name,
-    Open,
+    OpenBrace,
     Prototype,
     Section,
 )
@@ -133,7 +133,7 @@ class _Checker:
 
     # Blocks.
 
-    def _open(self, s: Open) -> None:
+    def _open(self, s: OpenBrace) -> None:
         if self.body_follows:
             self.body_follows = False
         else:
@@ -280,7 +280,7 @@ class _Checker:
         check_callees(self.context, names, lambda name: word_span(s, name))
 
     ACTIONS: ClassVar[dict[type, Callable_[..., None]]] = {
-        Open: _open,
+        OpenBrace: _open,
         Close: _close,
         Function: _function,
         Declaration: _declaration,

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ptxcore.check.trouble import NOUNS, Kind, OperandTrouble, describe
+from ptxcore.check.trouble import NOUNS, OperandKind, OperandTrouble, describe
 from ptxcore.check.values import (
     HANDLES,
     OPAQUE,
@@ -39,7 +39,7 @@ from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.types import FUNDAMENTAL
 
 
-def judge(uses: Sequence[Use], kinds: tuple[Kind, ...], *, manual: bool = False) -> Use | OperandTrouble:
+def judge(uses: Sequence[Use], kinds: tuple[OperandKind, ...], *, manual: bool = False) -> Use | OperandTrouble:
     """The first of the uses (what the opcode's modifiers leave possible) that the operands fit, or what is wrong with
     them, by the use that they fit furthest."""
     best: tuple[tuple[int, ...], OperandTrouble] | None = None
@@ -79,7 +79,7 @@ def arrange(use: Use, number: int) -> Sequence[int | None] | None:
     return tuple(places)
 
 
-def _judge(use: Use, kinds: tuple[Kind, ...], manual: bool) -> OperandTrouble | None:
+def _judge(use: Use, kinds: tuple[OperandKind, ...], manual: bool) -> OperandTrouble | None:
     places = arrange(use, len(kinds))
     if places is None:
         return wrong_number(use, len(kinds))
@@ -102,7 +102,7 @@ def wrong_number(use: Use, given: int) -> OperandTrouble:
     return OperandTrouble((), message, forms_hint((use.form,)))
 
 
-def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     if kind == "any":
         return None
     p = e.parameter
@@ -124,7 +124,7 @@ def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool)
     return _fit_plain(use, e, kind, path, manual)
 
 
-def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_plain(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     role = e.parameter.role
     if role in ("destination", "source"):
         if e.parameter.flags & HANDLES:
@@ -154,7 +154,7 @@ _REACHES = {
 _WIDE_SPACES = ("generic", "global")
 
 
-def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_memory(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     spaces = e.parameter.words or (use.words["space"] or "generic",)
     if type(kind) is tuple and kind[0] == "unified":
         if use.parameters[0].role != "destination" or not all(s in _WIDE_SPACES for s in spaces):
@@ -206,7 +206,7 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
     return OperandTrouble(path, f"{describe(base)} is no address")
 
 
-def _fit_tensor(e: Expected, base: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_tensor(e: Expected, base: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     """Tensor Memory is addressed by 32-bit registers alone."""
     untyped = "untyped" in e.parameter.flags
     if base == "b32" or (manual and base in ("u32", "s32")):
@@ -216,7 +216,9 @@ def _fit_tensor(e: Expected, base: Kind, path: tuple[int, ...], manual: bool) ->
     return OperandTrouble(path, f"an address in Tensor Memory is a .b32 register, not {describe(base)}")
 
 
-def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_bracket(
+    use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool
+) -> OperandTrouble | None:
     if type(kind) is not tuple or kind[0] != "[":
         return OperandTrouble(path, f"{_shown_bracket(e)} is needed here, not {describe(kind)}")
     parts = e.parts
@@ -238,7 +240,7 @@ def _braced_only(e: Expected) -> Expected:
     return e._replace(parameter=e.parameter._replace(flags=e.parameter.flags - {"bare"}))
 
 
-def _fit_part(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_part(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     if "tensormap" in e.parameter.flags and not manual:
         return _fit_tensor_map(kind, path)
     if e.parameter.flags & HANDLES:
@@ -248,7 +250,7 @@ def _fit_part(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: 
     return _fit_plain(use, e, kind, path, manual)
 
 
-def _fit_tensor_map(kind: Kind, path: tuple[int, ...]) -> OperandTrouble | None:
+def _fit_tensor_map(kind: OperandKind, path: tuple[int, ...]) -> OperandTrouble | None:
     """Measured: any register, or a variable in .global without an offset."""
     if (type(kind) is str and (kind in FUNDAMENTAL or kind in OPAQUE)) or kind[:2] == ("var", "global"):
         return None
@@ -262,7 +264,7 @@ def _shown_bracket(e: Expected) -> str:
 # Names that stand for no value.
 
 
-def _fit_named(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_named(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     role = e.parameter.role
     if kind == role:
         return None
@@ -275,13 +277,15 @@ def _fit_named(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
 _CALLEES = ("callees", *(("var", space, type_) for space in ("global", "const") for type_ in ("u64", "u32", "u8")))
 
 
-def _fit_prototype(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_prototype(
+    use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool
+) -> OperandTrouble | None:
     if kind == "prototype" or kind in _CALLEES:
         return None
     return OperandTrouble(path, f"a prototype or a list of functions is needed here, not {describe(kind)}")
 
 
-def _fit_list(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_list(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     if type(kind) is tuple and kind[0] == "(":
         return None  # signatures are the call's matter
     return OperandTrouble(path, f"a list in parentheses is needed here, not {describe(kind)}")

@@ -7,13 +7,13 @@ from math import gcd
 
 from ptxcore.check.context import Context
 from ptxcore.check.symbols import DeclaredVariable
-from ptxcore.check.trouble import Kind, OperandTrouble
+from ptxcore.check.trouble import OperandKind, OperandTrouble
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Use
 from ptxcore.syntax.tree import Address, Float, Name, Operand
 
 
-def broken_rule(context: Context, use: Use, kinds: tuple[Kind, ...]) -> OperandTrouble | None:
+def broken_rule(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
     """The first rule that a use with operands of these kinds breaks in this module."""
     rules = _RULES.get(use.form.mnemonic, ())
     return next((trouble for rule in rules if (trouble := rule(context, use, kinds)) is not None), None)
@@ -29,7 +29,7 @@ _FORBIDDEN = {
 }
 
 
-def _parameters(context: Context, use: Use, kinds: tuple[Kind, ...]) -> OperandTrouble | None:
+def _parameters(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
     """What may be done with parameters depends on whose they are (sections 5.1.6 and 7.1)."""
     forbidden = _FORBIDDEN.get(use.form.mnemonic)
     if forbidden is None:
@@ -41,7 +41,7 @@ def _parameters(context: Context, use: Use, kinds: tuple[Kind, ...]) -> OperandT
     return None
 
 
-def _width(context: Context, use: Use, kinds: tuple[Kind, ...]) -> OperandTrouble | None:
+def _width(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
     """ptxas 13.0 gives up a module that has 32-bit addresses of generic or .global memory."""
     narrow = use.width == 32 and not context.manual
     hint = "32-bit compilation is no longer supported: write .u64"
@@ -90,7 +90,7 @@ VALUED = frozenset(("createpolicy",))
 _SAMPLER_WORDS = frozenset(("filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2"))
 
 
-def _texture_mode(context: Context, use: Use, kinds: tuple[Kind, ...]) -> OperandTrouble | None:
+def _texture_mode(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
     """In the independent texture mode a texture has no sampler by itself (section 5.3)."""
     if "texmode_independent" not in context.options:
         return None
@@ -106,7 +106,7 @@ def _texture_mode(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Operan
     return None
 
 
-def _sampler_handle(context: Context, use: Use, kinds: tuple[Kind, ...]) -> OperandTrouble | None:
+def _sampler_handle(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
     """Measured: what takes no register with the address of a sampler, and which operands stand behind one."""
     bracket = next((i for i, k in enumerate(kinds) if type(k) is tuple and len(k) == 4 and k[0] == "["), None)
     if bracket is None or kinds[bracket][2] == "samplerref":

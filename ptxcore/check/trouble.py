@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 #: What an operand is, without its name: see `ptxcore.check.operands`.
-Kind = Any
+OperandKind = Any
 
 
 class OperandTrouble(NamedTuple):
@@ -34,7 +34,7 @@ NOUNS = {
 }
 
 
-def describe(kind: Kind) -> str:
+def describe(kind: OperandKind) -> str:
     """A kind in words, as in 'not a .f32 register'."""
     if type(kind) is str:
         return NOUNS.get(kind) or f"a .{kind} register"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from ptxcore.check.trouble import NOUNS, Kind, OperandTrouble, describe
+from ptxcore.check.trouble import NOUNS, OperandKind, OperandTrouble, describe
 from ptxcore.isa.advice import forms_hint
 from ptxcore.isa.form import ANY_LENGTH, Expected, Use
 from ptxcore.isa.operand import SELECTIONS
@@ -19,7 +19,7 @@ from ptxcore.isa.types import EXACT, FUNDAMENTAL, LOOSE, WIDTHS
 _BFLOATS = ("bf16", "bf16x2")
 
 
-def is_bfloat_vector(use: Use, e: Expected, kind: Kind) -> bool:
+def is_bfloat_vector(use: Use, e: Expected, kind: OperandKind) -> bool:
     """Measured: where arithmetic has an operand of bfloat16, ptxas takes a vector of untyped registers of its size."""
     if e.type not in _BFLOATS:
         return False
@@ -33,7 +33,7 @@ def is_bfloat_vector(use: Use, e: Expected, kind: Kind) -> bool:
     return _mixed(elements) is None and _whole(elements) == f"b{WIDTHS[e.type]}"
 
 
-def fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def fit_vector(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     """A vector of elements of one type, as a register of a vector type or in braces."""
     if type(kind) is str and kind[:1] == "v":  # a register of a vector type
         count, _, element = kind.partition(".")
@@ -67,7 +67,7 @@ _LENGTHS = (1, 2, 4, 8)
 
 
 def _fit_elements(
-    use: Use, e: Expected, elements: Sequence[Kind], path: tuple[int, ...], manual: bool
+    use: Use, e: Expected, elements: Sequence[OperandKind], path: tuple[int, ...], manual: bool
 ) -> OperandTrouble | None:
     """The elements of a vector make one type together, which must fit."""
     destination = e.parameter.role == "destination"
@@ -123,7 +123,7 @@ def _are_bits(use: Use, e: Expected, whole: str) -> bool:
     return _SIZES[whole] == WIDTHS[e.type] and not loaded
 
 
-def _untyped(e: Expected, constant: Kind) -> bool:
+def _untyped(e: Expected, constant: OperandKind) -> bool:
     """Whether a constant cannot give a vector the untyped elements that it should have."""
     return (e.type == "b32" or "inferred" in e.parameter.flags) and constant in _CONSTANTS
 
@@ -132,14 +132,14 @@ def _untyped(e: Expected, constant: Kind) -> bool:
 _SIZES = {**FUNDAMENTAL, "pred": 32}
 
 
-def _plain(element: Kind) -> Kind:
+def _plain(element: OperandKind) -> OperandKind:
     """An element as it counts within a vector: a special register is one without a type."""
     if type(element) is tuple and element[0] == "sreg" and element[1] in FUNDAMENTAL:
         return f"b{FUNDAMENTAL[element[1]]}"
     return element
 
 
-def _whole(elements: Sequence[Kind]) -> str | None:
+def _whole(elements: Sequence[OperandKind]) -> str | None:
     """The type that a vector has: the one of its registers, or an untyped one where theirs differ. None where no
     element is a register."""
     types = {t for t in map(_plain, elements) if type(t) is str and t in _SIZES}
@@ -148,12 +148,12 @@ def _whole(elements: Sequence[Kind]) -> str | None:
     return types.pop() if types else None
 
 
-def _goes_with(register: str, constant: Kind) -> bool:
+def _goes_with(register: str, constant: OperandKind) -> bool:
     """Whether a constant may stand in a vector of such registers."""
     return register[0] in ("bus" if constant == "int" else "bf") and register != "f16x2"
 
 
-def _mixed(elements: Sequence[Kind]) -> tuple[int, str] | None:
+def _mixed(elements: Sequence[OperandKind]) -> tuple[int, str] | None:
     """The first element that cannot stand beside the one before it: sizes differ, or both have a type and not the same
     one (measured: signs do not count, untyped registers go with all, and nothing is compared behind a constant)."""
     sized = _plain(elements[0]) in _SIZES
@@ -181,7 +181,7 @@ def _sort(kind: str) -> str:
     return "integer" if kind == "int" else "untyped"
 
 
-def fit_tuple(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def fit_tuple(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     """A vector whose elements mean different things."""
     if type(kind) is not tuple or kind[0] != "{":
         return OperandTrouble(path, f"a vector of {len(e.parts)} is needed here, not {describe(kind)}")
@@ -190,7 +190,7 @@ def fit_tuple(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: 
     return _fit_elements(use, e.parts[0], kind[1:], path, manual)
 
 
-def fit_untyped(use: Use, e: Expected, kind: Kind, path: tuple[int, ...]) -> OperandTrouble | None:
+def fit_untyped(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...]) -> OperandTrouble | None:
     """ptxas looks at no more than the size: a vector (where one may stand) counts by its elements, and a predicate for
     32 bits."""
     whole = kind[1] if kind == ("!", "pred") and e.parameter.role == "source" else kind
@@ -209,7 +209,7 @@ def fit_untyped(use: Use, e: Expected, kind: Kind, path: tuple[int, ...]) -> Ope
     return fit_value(use, e, kind, path, False)
 
 
-def fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def fit_value(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
     """A single value."""
     p = e.parameter
     if kind == "any":
@@ -286,7 +286,7 @@ OPAQUE = ("texref", "samplerref", "surfref")
 HANDLES = frozenset((*OPAQUE, "handle"))
 
 
-def fit_handle(e: Expected, kind: Kind, path: tuple[int, ...]) -> OperandTrouble | None:
+def fit_handle(e: Expected, kind: OperandKind, path: tuple[int, ...]) -> OperandTrouble | None:
     """A texture, sampler or surface by its name, or a register that holds the address of one (sections 9.7.10, 9.7.11)."""
     flags = e.parameter.flags
     if type(kind) is str and (kind in flags or kind == "any" or ("handle" in flags and kind in EXACT["u64"] - {"f64"})):
@@ -364,7 +364,7 @@ def _wanted(use: Use, e: Expected) -> str:
     return what
 
 
-def _advice(use: Use, e: Expected, kind: Kind) -> str | None:
+def _advice(use: Use, e: Expected, kind: OperandKind) -> str | None:
     if e.type in FUNDAMENTAL and "imm" not in e.parameter.flags and e.parameter.role in ("destination", "source"):
         if kind == "int" and e.type[0] == "f" and e.parameter.role == "source":
             return "write it with a decimal point, or as 0f.. or 0d.."

@@ -120,7 +120,7 @@ def policy_value(how: Use, thread: Thread, *operands: Value | None) -> Value:
     return 0
 
 
-class Lanes(dict[int, tuple[Value, ...]]):
+class ShuffleLanes(dict[int, tuple[Value, ...]]):
     """`undetermined` says what the thread of a lane finds where it looks for a thread that is not there, which the manual
     leaves open (PTX ISA 9.0, section 9.7.9.6)."""
 
@@ -131,7 +131,7 @@ class Lanes(dict[int, tuple[Value, ...]]):
 
 def left_open(lanes: Mapping[int, tuple[Value, ...]], lane: int) -> Value:
     """What a thread finds where it looks for one that is not there: its own first operand, where nobody says otherwise."""
-    return lanes.undetermined(lane) if isinstance(lanes, Lanes) else lanes[lane][0]
+    return lanes.undetermined(lane) if isinstance(lanes, ShuffleLanes) else lanes[lane][0]
 
 
 def shfl(how: Use, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, tuple[Value, Value]]:

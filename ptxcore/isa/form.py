@@ -21,7 +21,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.isa import operand
-from ptxcore.isa.operand import Parameter
+from ptxcore.isa.operand import FormOperand
 from ptxcore.isa.types import WIDTHS
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Pattern(NamedTuple):
     slots: tuple[Slot, ...]
     types: tuple[Slot, ...]
     by_word: Mapping[str, tuple[Slot, ...]]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FormOperand, ...]
     rules: tuple[Rule, ...]
 
 
@@ -234,11 +234,11 @@ def _pattern(form: Form) -> Pattern:
 
 # Conditions on modifiers.
 
-Condition = tuple[tuple[tuple[bool, str], ...], ...]  # alternatives of (wanted, item) that hold together
+ModifierCondition = tuple[tuple[tuple[bool, str], ...], ...]  # alternatives of (wanted, item) that hold together
 
 
 @cache  # as many as the declarations have
-def condition(text: str) -> Condition:
+def condition(text: str) -> ModifierCondition:
     """Alternatives, each of items that hold together."""
     return tuple(
         tuple((not item.startswith("!"), item.removeprefix("!")) for item in alternative.split("+"))
@@ -246,13 +246,13 @@ def condition(text: str) -> Condition:
     )
 
 
-def holds(wanted: Condition, present: frozenset[str]) -> bool:
+def holds(wanted: ModifierCondition, present: frozenset[str]) -> bool:
     return any(all((item in present) is wish for wish, item in alternative) for alternative in wanted)
 
 
 class Rule(NamedTuple):
-    premise: Condition
-    conclusion: Condition
+    premise: ModifierCondition
+    conclusion: ModifierCondition
     message: str  # of its own; "" where the rule says enough
     mode: str  # "manual" or "ptxas" where only that one asks for it
 
@@ -335,11 +335,11 @@ class Use:
         return self._wanted
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[FormOperand, ...]:
         """The form's operands, without those for which these modifiers leave no place."""
         return tuple([e.parameter for e in self.wanted])
 
-    def type_named(self, parameter: Parameter) -> str:
+    def type_named(self, parameter: FormOperand) -> str:
         """The type that an operand has here; "" for none."""
         name = parameter.type
         if name in WIDTHS:
@@ -390,13 +390,13 @@ class Expected(NamedTuple):
     """What must stand as one operand of a use: the parameter with its type and the number of elements (0: no
     vector) settled."""
 
-    parameter: Parameter
+    parameter: FormOperand
     type: str
     length: int
     parts: tuple[Expected, ...] = ()
 
 
-def _expected(use: Use, parameter: Parameter, layout: Mapping[str, str]) -> Expected | None:
+def _expected(use: Use, parameter: FormOperand, layout: Mapping[str, str]) -> Expected | None:
     if parameter.condition and not use.has(parameter.condition):
         return None
     extra = layout.get(parameter.name)

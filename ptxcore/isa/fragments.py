@@ -14,7 +14,7 @@ BITS = {
 }  # fmt: skip
 
 
-class Layout(NamedTuple):
+class FragmentLayout(NamedTuple):
     """Where the elements of a matrix are that a warp holds: (row, column) is a sum over the bits of the lane, lowest first,
     and over those of the element's number in its thread. Most have threads four to a row (`_lanes`)."""
 
@@ -38,14 +38,14 @@ def _lanes(columns: int) -> tuple[tuple[int, int], ...]:
 
 #: The matrices of `ldmatrix`, `stmatrix` and `movmatrix` (figures 104 to 110), by shape.
 MOVED = {
-    "m8n8": Layout(_lanes(2), ((0, 1),)),
-    "m16n16": Layout(_lanes(4), ((0, 1), (0, 2), (8, 0))),
-    "m8n16": Layout(_lanes(4), ((0, 1), (0, 2))),
-    "m16n8": Layout(_lanes(2), ((0, 1), (8, 0))),
+    "m8n8": FragmentLayout(_lanes(2), ((0, 1),)),
+    "m16n16": FragmentLayout(_lanes(4), ((0, 1), (0, 2), (8, 0))),
+    "m8n16": FragmentLayout(_lanes(4), ((0, 1), (0, 2))),
+    "m16n8": FragmentLayout(_lanes(2), ((0, 1), (8, 0))),
 }
 
 
-def multiplicand(rows: int, per: int, registers_: int, *, down: bool) -> Layout:
+def multiplicand(rows: int, per: int, registers_: int, *, down: bool) -> FragmentLayout:
     """The fragment of A of `mma` (sections 9.7.14.5.2 to 9.7.14.5.13) in so many registers of `per` elements: four threads to
     a row, first in the upper rows, then in the lower ones (where there are 16), then in further columns. That of B is the same
     with rows and columns exchanged (`down`), and has 8 columns."""
@@ -56,7 +56,7 @@ def multiplicand(rows: int, per: int, registers_: int, *, down: bool) -> Layout:
     lanes, elements_ = _lanes(per), (*within, *further)
     if down:
         lanes, elements_ = _turned(lanes), tuple(_turned(elements_))
-    return Layout(lanes, elements_)
+    return FragmentLayout(lanes, elements_)
 
 
 def _turned(places: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
@@ -64,19 +64,19 @@ def _turned(places: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
 
 
 #: Accumulators (C and D) of 8 and of 16 rows.
-ACCUMULATORS = {8: Layout(_lanes(2), ((0, 1),)), 16: Layout(_lanes(2), ((0, 1), (8, 0)))}
+ACCUMULATORS = {8: FragmentLayout(_lanes(2), ((0, 1),)), 16: FragmentLayout(_lanes(2), ((0, 1), (8, 0)))}
 
 _QUADS = ((8, 0), (16, 0), (4, 0))
 _SIDES = ((0, 8), (0, 16), (0, 4))
 #: `mma.m8n8k4` of `.f16` (section 9.7.14.5.1), four products at once: the rows of A, C and D one below the other, the columns
 #: of B one beside the other. By matrix and layout, of accumulators by type.
 AT_ONCE = {
-    ("a", "row"): Layout(((1, 0), (2, 0), *_QUADS), ((0, 1), (0, 2))),
-    ("a", "col"): Layout(((0, 1), (0, 2), *_QUADS), ((1, 0), (2, 0))),
-    ("b", "row"): Layout(((1, 0), (2, 0), *_SIDES), ((0, 1), (0, 2))),
-    ("b", "col"): Layout(((0, 1), (0, 2), *_SIDES), ((1, 0), (2, 0))),
-    ("c", "f16"): Layout(((1, 0), (2, 0), *_QUADS), ((0, 1), (0, 2), (0, 4))),
-    ("c", "f32"): Layout(((1, 0), (0, 2), *_QUADS), ((0, 1), (2, 0), (0, 4))),
+    ("a", "row"): FragmentLayout(((1, 0), (2, 0), *_QUADS), ((0, 1), (0, 2))),
+    ("a", "col"): FragmentLayout(((0, 1), (0, 2), *_QUADS), ((1, 0), (2, 0))),
+    ("b", "row"): FragmentLayout(((1, 0), (2, 0), *_SIDES), ((0, 1), (0, 2))),
+    ("b", "col"): FragmentLayout(((0, 1), (0, 2), *_SIDES), ((1, 0), (2, 0))),
+    ("c", "f16"): FragmentLayout(((1, 0), (2, 0), *_QUADS), ((0, 1), (0, 2), (0, 4))),
+    ("c", "f32"): FragmentLayout(((1, 0), (0, 2), *_QUADS), ((0, 1), (2, 0), (0, 4))),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ptxcore.isa.form import Condition, Form, Pattern, Slot, Use, holds
+from ptxcore.isa.form import Form, ModifierCondition, Pattern, Slot, Use, holds
 from ptxcore.isa.types import WIDTHS
 
 
@@ -16,10 +16,10 @@ class Misfit(NamedTuple):
     modifier: int  # index of the modifier that is wrong, -1 for the opcode
     message: str
     form: Form
-    missing: Missing | None = None  # instead of a message where something is missing, rather than wrong
+    missing: MissingModifier | None = None  # instead of a message where something is missing, rather than wrong
 
 
-class Missing(NamedTuple):
+class MissingModifier(NamedTuple):
     """A modifier that a form wants: `what` it is ("" where it is a single word), and the words that it can be."""
 
     after: str
@@ -126,12 +126,12 @@ def _fit(form: Form, opcode: str, modifiers: Sequence[str], manual: bool) -> Use
     return use
 
 
-def _first_missing(slots: Sequence[Slot], types: Sequence[Slot], taken: str, typed: bool) -> Missing:
+def _first_missing(slots: Sequence[Slot], types: Sequence[Slot], taken: str, typed: bool) -> MissingModifier:
     if not slots:
-        return Missing(taken, "a second type" if typed else "a type", types[0].words)
+        return MissingModifier(taken, "a second type" if typed else "a type", types[0].words)
     slot = slots[0]
     what = "" if slot.words == (slot.name,) else _WHAT.get(slot.name) or f"a {slot.name.replace('_', ' ')}"
-    return Missing(taken, what, slot.words)
+    return MissingModifier(taken, what, slot.words)
 
 
 def _lacking(taken: str, what: str, choices: tuple[str, ...]) -> str:
@@ -140,7 +140,7 @@ def _lacking(taken: str, what: str, choices: tuple[str, ...]) -> str:
     return f"'{taken}' needs {what}: one of {dotted(choices)}" if what else f"'{taken}' needs one of {dotted(choices)}"
 
 
-def _broken(present: Sequence[str], opcode: str, conclusion: Condition, use: Use) -> str:
+def _broken(present: Sequence[str], opcode: str, conclusion: ModifierCondition, use: Use) -> str:
     form = use.form
     shown = ".".join(("", *present)) if present else opcode
     wanted = [[item for wish, item in alternative if wish and item != "never"] for alternative in conclusion]

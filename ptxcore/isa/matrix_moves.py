@@ -40,7 +40,7 @@ def _matrices(how: Use) -> Mapping[str, str]:
 _ELEMENTS = {"b16": 16, "b8": 8, "b6x16_p32": 6, "b4x16_p64": 4}
 
 
-class Piece(NamedTuple):
+class FragmentPiece(NamedTuple):
     """An access of each thread of a warp: by lane, which lane's address it is at, and how many bytes behind it."""
 
     givers: tuple[int, ...]
@@ -48,12 +48,12 @@ class Piece(NamedTuple):
     bits: int
 
 
-class Plan(NamedTuple):
+class FragmentPlan(NamedTuple):
     """What threads access of their fragments. `pieces` in the order of the elements' numbers, register by register; each has
     `each` elements of `bits` bits, which in registers take `held` bits. `split`: an element lies in two pieces of a byte
     (which are the same one where it lies in one), and begins at the bit that `shifts` has for its lane."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FragmentPiece, ...]
     each: int
     bits: int
     held: int
@@ -62,7 +62,7 @@ class Plan(NamedTuple):
 
 
 @cache  # as many as there are forms
-def _plan(shape: str, matrices: int, turned: bool, source: str) -> Plan:
+def _plan(shape: str, matrices: int, turned: bool, source: str) -> FragmentPlan:
     bits, layout = _ELEMENTS[source], MOVED[shape]
     held = max(bits, 8)
     count = 1 << len(layout.elements)
@@ -82,19 +82,19 @@ def _plan(shape: str, matrices: int, turned: bool, source: str) -> Plan:
                 width, bytes_ = 8, 2 if split else 3
                 last = [(start + bits * each - 1) // 8 for start in starts]
                 pieces += [
-                    Piece(
+                    FragmentPiece(
                         givers, tuple(min(start // 8 + k, end) for start, end in zip(starts, last, strict=True)), width
                     )
                     for k in range(bytes_)
                 ]
             else:
-                pieces.append(Piece(givers, tuple(start // 8 for start in starts), max(8, bits * each)))
+                pieces.append(FragmentPiece(givers, tuple(start // 8 for start in starts), max(8, bits * each)))
     # Four bits: two elements to a byte, of which a turned matrix has one for each thread.
     shifts = tuple((layout.place(lane, 0)[0] * bits) % 8 if turned else 0 for lane in range(_WARP))
-    return Plan(tuple(pieces), each, bits, held, split, shifts)
+    return FragmentPlan(tuple(pieces), each, bits, held, split, shifts)
 
 
-def _plan_of(how: Use) -> Plan:
+def _plan_of(how: Use) -> FragmentPlan:
     words = how.words
     return _plan(
         words["shape"] or "m8n16",
@@ -119,7 +119,7 @@ def _told(how: Use) -> tuple[int, ...]:
     return (*[64] * len(_plan_of(how).pieces), 64, 32)
 
 
-def _row(plan: Plan, lane: int) -> int:
+def _row(plan: FragmentPlan, lane: int) -> int:
     """Whose address a thread checks: its own where that is one of a row."""
     number = max(max(p.givers) for p in plan.pieces) + 1
     return lane % number

@@ -83,7 +83,7 @@ SELECTIONS = {
 }
 
 
-class Parameter(NamedTuple):
+class FormOperand(NamedTuple):
     """One operand of a form. `role` is `destination`, `source`, `memory`, `bracket`, `tuple`, or one of ROLES. `type`
     names a type or a slot; "" for the form's own. `length` is "" for a plain operand, `vec`, or a number."""
 
@@ -99,8 +99,8 @@ class Parameter(NamedTuple):
     multiple: int = 1
     condition: str = ""
     upto: str = ""  # the operand than which an integer is not greater
-    second: Parameter | None = None
-    parts: tuple[Parameter, ...] = ()
+    second: FormOperand | None = None
+    parts: tuple[FormOperand, ...] = ()
     words: tuple[str, ...] = ()  # of a memory operand: the spaces it may lie in
     selector: str = ""
 
@@ -131,7 +131,7 @@ _COUNT = re.compile(r"x(\d+|\?|\*)\Z")
 
 
 @cache  # as many as the declarations have
-def parameters(text: str) -> tuple[Parameter, ...]:
+def parameters(text: str) -> tuple[FormOperand, ...]:
     """The operands of a syntax line."""
     return tuple(_parameter(part) for part in _split(text))
 
@@ -151,21 +151,21 @@ def _split(text: str) -> list[str]:
     return [*parts, last] if last else parts
 
 
-def _parameter(text: str) -> Parameter:
+def _parameter(text: str) -> FormOperand:
     optional = text.endswith("?") and not text.endswith("x?")
     text = text.removesuffix("?") if optional else text
     if text.startswith("["):
         inner, _, behind = text[1:].rpartition("]")
         parts = _split(inner)
         if len(parts) > 1:
-            return Parameter(parts[0].partition(":")[0], "bracket", optional=optional,
+            return FormOperand(parts[0].partition(":")[0], "bracket", optional=optional,
                              parts=tuple(_parameter(p) for p in parts), condition=_condition(behind))  # fmt: skip
         name, _, annotation = inner.partition(":")
-        return _annotated(Parameter(name, "memory", optional=optional), f"{annotation} {behind.lstrip(':')}")
+        return _annotated(FormOperand(name, "memory", optional=optional), f"{annotation} {behind.lstrip(':')}")
     negatable = text.startswith("{!}")
     if text.startswith("{") and not negatable:
         parts = _split(text[1:].removesuffix("}"))
-        return Parameter(parts[0].partition(":")[0], "tuple", parts=tuple(_parameter(p) for p in parts))
+        return FormOperand(parts[0].partition(":")[0], "tuple", parts=tuple(_parameter(p) for p in parts))
     name, _, annotation = text.removeprefix("{!}").partition(":")
     name = name.strip()
     second = None
@@ -173,14 +173,14 @@ def _parameter(text: str) -> Parameter:
         optional, name = True, name.removesuffix("?")
     if "|" in name:
         name, _, other = name.partition("|")
-        second = Parameter(other.rstrip("?"), "destination", "pred", frozenset(("sink",)), optional=optional)
+        second = FormOperand(other.rstrip("?"), "destination", "pred", frozenset(("sink",)), optional=optional)
         optional = False
     if name == "p" and not annotation:
         annotation = "pred"
     if negatable and not annotation:
         annotation = "pred"
     role = "destination" if name in _DESTINATIONS else "source"
-    return _annotated(Parameter(name, role, optional=optional, negatable=negatable, second=second), annotation)
+    return _annotated(FormOperand(name, role, optional=optional, negatable=negatable, second=second), annotation)
 
 
 def _condition(text: str) -> str:
@@ -188,7 +188,7 @@ def _condition(text: str) -> str:
     return found[1] if found else ""
 
 
-def _annotated(parameter: Parameter, annotation: str) -> Parameter:
+def _annotated(parameter: FormOperand, annotation: str) -> FormOperand:
     role, kind, count, condition, selector, upto = parameter.role, "", "", "", "", ""
     low, high, multiple = parameter.low, parameter.high, 1
     flags: set[str] = set()
@@ -256,7 +256,7 @@ def shown(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def refine(parameter: Parameter, annotation: str) -> Parameter:
+def refine(parameter: FormOperand, annotation: str) -> FormOperand:
     """The parameter as a form's `layout` gives it: what the annotation says replaces what stood there."""
     fresh = _annotated(parameter, annotation)
     return parameter._replace(

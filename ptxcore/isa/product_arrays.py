@@ -12,8 +12,8 @@ from ptxcore.isa.product_shapes import (
     LOW,
     WARP,
     Layouts,
-    Part,
-    Product,
+    MatrixPart,
+    ProductShape,
     Scaled,
     Sparse,
     meaningful,
@@ -33,7 +33,7 @@ def columns_of(lanes: Mapping[int, tuple[Any, ...]], widths: Sequence[int]) -> l
     ]
 
 
-def brought_by(p: Product) -> list[int]:
+def brought_by(p: ProductShape) -> list[int]:
     """The bits of the values that a thread brings."""
     widths = [part.width for part in (p.a, p.b, p.c) for _ in range(part.registers)]
     return [*widths, *([32, 32] if p.sparse else []), *([32, 16, 16] * 2 if p.scaled else [])]
@@ -49,14 +49,14 @@ def arrays(layouts: Layouts) -> Callable[[Use, Sequence[Any]], list[Any]]:
 
 
 @lru_cache(maxsize=1024)
-def _places(part: Part) -> Any:
+def _places(part: MatrixPart) -> Any:
     import numpy as np
 
     return np.array(part.places, np.int64)
 
 
 @lru_cache(maxsize=1024)
-def order_of(part: Part) -> Any:
+def order_of(part: MatrixPart) -> Any:
     """For each element of the threads, which one of the matrix it is."""
     import numpy as np
 
@@ -65,7 +65,7 @@ def order_of(part: Part) -> Any:
     return found
 
 
-def raw(part: Part, columns: Sequence[Any]) -> Any:
+def raw(part: MatrixPart, columns: Sequence[Any]) -> Any:
     """The bits of the elements of a matrix, of each warp."""
     import numpy as np
 
@@ -99,12 +99,12 @@ def opens(layouts: Layouts) -> Callable[[Use, Sequence[Any]], bool]:
     return asked
 
 
-def _opens(how: Use, p: Product, columns: Sequence[Any]) -> bool:
+def _opens(how: Use, p: ProductShape, columns: Sequence[Any]) -> bool:
     a, b, c, subnormal = _factors(how, p, columns)
     return subnormal or not all_settled(a, b, c, (p.c.kind, p.d.kind))
 
 
-def _of_arrays(how: Use, p: Product, columns: Sequence[Any]) -> list[Any]:
+def _of_arrays(how: Use, p: ProductShape, columns: Sequence[Any]) -> list[Any]:
     import numpy as np
 
     warps = len(columns[0])
@@ -122,7 +122,7 @@ def _of_arrays(how: Use, p: Product, columns: Sequence[Any]) -> list[Any]:
     return [*(registers[:, :, i] for i in range(p.d.registers)), *judgement]
 
 
-def _of_integers(how: Use, p: Product, columns: Sequence[Any], judgement: list[Any]) -> Any:
+def _of_integers(how: Use, p: ProductShape, columns: Sequence[Any], judgement: list[Any]) -> Any:
     import numpy as np
 
     a, b, c = raw(p.a, columns), raw(p.b, columns), raw(p.c, columns).view(np.int32)
@@ -140,7 +140,7 @@ def _of_integers(how: Use, p: Product, columns: Sequence[Any], judgement: list[A
 
 
 def _factors(
-    how: Use, p: Product, columns: Sequence[Any], judgement: list[Any] | None = None
+    how: Use, p: ProductShape, columns: Sequence[Any], judgement: list[Any] | None = None
 ) -> tuple[Any, Any, Any, bool]:
     """A, B and C as doubles, scaled; and, where nobody asks for judgement, whether something in them is subnormal."""
     a, b, c = raw(p.a, columns), raw(p.b, columns), raw(p.c, columns)
@@ -161,7 +161,7 @@ def _factors(
     return left, right, addend, subnormal
 
 
-def spread(how: Use, p: Product, sparse: Sparse, stored: Any, columns: Sequence[Any]) -> tuple[Any, Any]:
+def spread(how: Use, p: ProductShape, sparse: Sparse, stored: Any, columns: Sequence[Any]) -> tuple[Any, Any]:
     """A sparse A with its zeros; and for each thread whether the positions that it tells are such as may be."""
     import numpy as np
 
@@ -190,7 +190,7 @@ def spread(how: Use, p: Product, sparse: Sparse, stored: Any, columns: Sequence[
     return full.reshape(warps, rows, p.k), all_good
 
 
-def _scaled(p: Product, scaled: Scaled, a: Any, b: Any, columns: Sequence[Any]) -> tuple[Any, Any]:
+def _scaled(p: ProductShape, scaled: Scaled, a: Any, b: Any, columns: Sequence[Any]) -> tuple[Any, Any]:
     import numpy as np
 
     words_a, words_b = columns[scaled.at], columns[scaled.at + 3]

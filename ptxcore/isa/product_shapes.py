@@ -13,7 +13,7 @@ from ptxcore.isa.fragments import (
     AT_ONCE,
     BITS,
     METADATA,
-    Layout,
+    FragmentLayout,
     Metadata,
     multiplicand,
     shape,
@@ -26,7 +26,7 @@ LOW = {"e2m1": 2}
 HELD_BITS = {"e2m1": 4, "e3m2": 6, "e2m3": 6}
 
 
-class Part(NamedTuple):
+class MatrixPart(NamedTuple):
     """A matrix in registers: of `registers` of `width` bits a thread, elements of `kind` in containers of `bits`, `each` in a
     thread. `places`: for each element of the matrix, row by row, whose it is: `lane * each + number`."""
 
@@ -61,17 +61,17 @@ class Scaled(NamedTuple):
     at: int
 
 
-class Product(NamedTuple):
+class ProductShape(NamedTuple):
     """An instruction: M, N and K, how many products at once, its matrices."""
 
     m: int
     n: int
     k: int
     blocks: int
-    a: Part
-    b: Part
-    c: Part
-    d: Part
+    a: MatrixPart
+    b: MatrixPart
+    c: MatrixPart
+    d: MatrixPart
     mode: str
     saturates: bool
     operation: str
@@ -83,7 +83,7 @@ class Product(NamedTuple):
 Layouts = Callable[[Use, str, str, int, int], Any]
 
 
-def of_mma(how: Use, matrix: str, kind: str, bits: int, registers: int) -> Layout:
+def of_mma(how: Use, matrix: str, kind: str, bits: int, registers: int) -> FragmentLayout:
     """The fragments of `mma`."""
     name = how.words["shape"]
     m, _, _ = shape(name)
@@ -97,7 +97,7 @@ def of_mma(how: Use, matrix: str, kind: str, bits: int, registers: int) -> Layou
 
 
 @lru_cache(maxsize=1024)
-def product(how: Use, layouts: Layouts) -> Product:
+def product(how: Use, layouts: Layouts) -> ProductShape:
     """The product that an instruction computes."""
     words, name = how.words, how.words["shape"]
     m, n, k = shape(name)
@@ -105,7 +105,7 @@ def product(how: Use, layouts: Layouts) -> Product:
     sparse = "sp" if words["spvariant"] or how.has("sp::ordered_metadata") else ""
     tight = how.has("kind::mxf4 kind::mxf4nvf4")
     lengths = {e.parameter.name: e.length for e in how.wanted}
-    parts: dict[str, Part] = {}
+    parts: dict[str, MatrixPart] = {}
     first = 0
     for matrix in "abcd":
         kind = words[f"{matrix}type"] or "f16"
@@ -122,11 +122,13 @@ def product(how: Use, layouts: Layouts) -> Product:
             for element in range(count):
                 places.setdefault(layout.place(lane, element), lane * count + element)
         ordered = tuple(places[row, column] for row in range(rows) for column in range(columns))
-        parts[matrix] = Part(kind, bits, width, 0 if matrix == "d" else first, registers, count, rows, columns, ordered)
+        parts[matrix] = MatrixPart(
+            kind, bits, width, 0 if matrix == "d" else first, registers, count, rows, columns, ordered
+        )
         first += registers
     first -= parts["d"].registers
     operation = "and" if how.has("and") else "xor" if how.has("xor") else ""
-    found = Product(
+    found = ProductShape(
         m, n, k, at_once, parts["a"], parts["b"], parts["c"], parts["d"], words["rnd"] or "rn", bool(words["satfinite"]),
         operation, _sparse(how, m, k, parts["a"], tight, first) if sparse else None, None,
     )  # fmt: skip
@@ -136,7 +138,7 @@ def product(how: Use, layouts: Layouts) -> Product:
     return found
 
 
-def _sparse(how: Use, m: int, k: int, a: Part, tight: bool, at: int) -> Sparse:
+def _sparse(how: Use, m: int, k: int, a: MatrixPart, tight: bool, at: int) -> Sparse:
     kind = a.kind
     pairs = tight or kind in ("s4", "u4")
     wide = 8 if pairs else 2 if kind == "tf32" else 4

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ptxcore.isa.data_movement import Lanes
+from ptxcore.isa.data_movement import ShuffleLanes
 from ptxcore.isa.form import Use
 from ptxcore.isa.product_arrays import arrays, brought_by, columns_of, opens
 from ptxcore.isa.product_shapes import (
@@ -14,8 +14,8 @@ from ptxcore.isa.product_shapes import (
     LOW,
     WARP,
     Layouts,
-    Part,
-    Product,
+    MatrixPart,
+    ProductShape,
     Sparse,
     meaningful,
     of_mma,
@@ -62,7 +62,7 @@ def multiply(layouts: Layouts) -> Callable[[Use, Mapping[int, tuple[Value, ...]]
         """D = A B + C. Integers are exact, and wrap around or are limited; floating-point sums are rounded once where the
         order of additions would decide"""
         p = product(how, layouts)
-        known = not (isinstance(lanes, Lanes) and is_float(p.a.kind)) and all(
+        known = not (isinstance(lanes, ShuffleLanes) and is_float(p.a.kind)) and all(
             type(v) is not Term for values in lanes.values() for v in values
         )
         return _at_once(how, p, layouts, lanes) if known else _by_elements(how, p, lanes)
@@ -71,13 +71,13 @@ def multiply(layouts: Layouts) -> Callable[[Use, Mapping[int, tuple[Value, ...]]
 
 
 def _at_once(
-    how: Use, p: Product, layouts: Layouts, lanes: Mapping[int, tuple[Any, ...]]
+    how: Use, p: ProductShape, layouts: Layouts, lanes: Mapping[int, tuple[Any, ...]]
 ) -> dict[int, tuple[Value, ...]]:
     found = arrays(layouts)(how, columns_of(lanes, brought_by(p)))
     return {lane: tuple(int(column[0, lane]) for column in found) for lane in lanes}
 
 
-def _element(part: Part, lanes: Mapping[int, tuple[Value, ...]], row: int, column: int) -> Value:
+def _element(part: MatrixPart, lanes: Mapping[int, tuple[Value, ...]], row: int, column: int) -> Value:
     lane, number = divmod(part.places[row * part.columns + column], part.each)
     low = number * part.bits
     value = lanes[lane][part.first + low // part.width]
@@ -88,7 +88,7 @@ def _element(part: Part, lanes: Mapping[int, tuple[Value, ...]], row: int, colum
     return extract(value, low + bits - 1, low)
 
 
-def _by_elements(how: Use, p: Product, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, tuple[Value, ...]]:
+def _by_elements(how: Use, p: ProductShape, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, tuple[Value, ...]]:
     """Each element of D by itself."""
     rows = [_row(how, p, lanes, i) for i in range(p.a.rows)]
     held: dict[int, list[Value]] = {lane: [0] * p.d.each for lane in range(WARP)}
@@ -109,7 +109,7 @@ def _by_elements(how: Use, p: Product, lanes: Mapping[int, tuple[Value, ...]]) -
     return {lane: (*values, *_judged(how, p, lanes, lane)) for lane, values in found.items() if lane in lanes}
 
 
-def _row(how: Use, p: Product, lanes: Mapping[int, tuple[Value, ...]], i: int) -> list[Value]:
+def _row(how: Use, p: ProductShape, lanes: Mapping[int, tuple[Value, ...]], i: int) -> list[Value]:
     """A row of A, with the zeros of a sparse one."""
     stored = [_element(p.a, lanes, i, x) for x in range(p.a.columns)]
     if p.sparse is None:
@@ -139,7 +139,7 @@ def _indices(how: Use, sparse: Sparse, lanes: Mapping[int, tuple[Value, ...]], c
     return extract(word, bit + 1, bit), extract(word, bit + 3, bit + 2)
 
 
-def _judged(how: Use, p: Product, lanes: Mapping[int, tuple[Value, ...]], lane: int) -> tuple[Value, ...]:
+def _judged(how: Use, p: ProductShape, lanes: Mapping[int, tuple[Value, ...]], lane: int) -> tuple[Value, ...]:
     """Of a sparse A, whether all positions that a thread tells are such as may be."""
     if p.sparse is None:
         return ()
@@ -158,7 +158,7 @@ def _judged(how: Use, p: Product, lanes: Mapping[int, tuple[Value, ...]], lane: 
     return (all_of(good),)
 
 
-def _scales(p: Product, lanes: Mapping[int, tuple[Value, ...]], i: int, j: int) -> tuple[list[Value], list[Value]]:
+def _scales(p: ProductShape, lanes: Mapping[int, tuple[Value, ...]], i: int, j: int) -> tuple[list[Value], list[Value]]:
     """The scales of a row of A and a column of B (section 9.7.14.3)."""
     if p.scaled is None:
         return [], []
@@ -175,14 +175,14 @@ def _scales(p: Product, lanes: Mapping[int, tuple[Value, ...]], i: int, j: int) 
 
 
 def _sum(
-    p: Product, lanes: Mapping[int, tuple[Value, ...]], at: tuple[int, int, int], a: list[Value], b: list[Value]
+    p: ProductShape, lanes: Mapping[int, tuple[Value, ...]], at: tuple[int, int, int], a: list[Value], b: list[Value]
 ) -> Value:
     """An element of D: `at` is its lane, row and column."""
     lane, i, j = at
     c = _element(p.c, lanes, i, j)
     if not is_float(p.a.kind):
         return _integers(p, a, b, c)
-    left_open = _left_open(lanes.undetermined(lane), (i, j), p.d.bits) if isinstance(lanes, Lanes) else None
+    left_open = _left_open(lanes.undetermined(lane), (i, j), p.d.bits) if isinstance(lanes, ShuffleLanes) else None
     kinds = (p.a.kind, p.b.kind, p.c.kind, p.d.kind)
     scale = p.scaled.kind if p.scaled else ""
     value = dot(kinds, p.mode, a, b, c, _scales(p, lanes, i, j), scale, left_open)
@@ -201,7 +201,7 @@ def _left_open(value: Value, element: tuple[int, int], bits: int) -> Value:
     return concat(other, value, 32, 32) if bits == 64 else extract(value, bits - 1, 0)
 
 
-def _integers(p: Product, a: list[Value], b: list[Value], c: Value) -> Value:
+def _integers(p: ProductShape, a: list[Value], b: list[Value], c: Value) -> Value:
     wide = 64 if p.saturates else 32
     total = sext(c, 32, wide)
     for x, y in zip(a, b, strict=True):
@@ -218,7 +218,7 @@ def _integers(p: Product, a: list[Value], b: list[Value], c: Value) -> Value:
     return extract(limited, 31, 0)
 
 
-def _extended(part: Part, value: Value, wide: int) -> Value:
+def _extended(part: MatrixPart, value: Value, wide: int) -> Value:
     return sext(value, part.bits, wide) if part.kind[0] == "s" else zext(value, wide)
 
 

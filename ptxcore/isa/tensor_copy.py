@@ -15,7 +15,7 @@ from ptxcore.isa.form import Form, Use
 from ptxcore.isa.mbarrier import signal
 from ptxcore.isa.tensor_replace import replace
 from ptxcore.isa.types import WIDTHS
-from ptxcore.values.tensor_boxes import Box, NotTold, box
+from ptxcore.values.tensor_boxes import NotTold, TensorBox, box
 from ptxcore.values.tensor_map import NoMap, TensorMap, decoded, troubles
 from ptxcore.values.terms import Value, add, bit_and, eq, extract, signed
 
@@ -48,7 +48,7 @@ def _coordinates(how: Use) -> dict[str, str]:
     }
 
 
-def load(how: Use, thread: Thread, d: Value, tensor: Tensor, mbar: Value, *more: Any) -> None:
+def load(how: Use, thread: Thread, d: Value, tensor: TensorCoordinates, mbar: Value, *more: Any) -> None:
     """The box from d on = the elements of the tensor from the coordinates on, at any later time; then the barrier object
     [mbar] learns of the bytes of the box, also of those out of bounds. With `.multicast::cluster`, in each CTA
     whose bit is set in the mask. `more`: offsets of the modes of im2col, the mask, a cache policy."""
@@ -87,26 +87,26 @@ def _require_group(how: Use, thread: Thread, d: Value, mbar: Value) -> None:
     thread.require(eq(there, signals), "bad-mbarrier", message)
 
 
-def store(how: Use, thread: Thread, tensor: Tensor, a: Value, policy: Value | None = None) -> None:
+def store(how: Use, thread: Thread, tensor: TensorCoordinates, a: Value, policy: Value | None = None) -> None:
     """The elements of the tensor from the coordinates on = those of the box in shared memory from a on, but for those out of
     bounds; at any later time, or when the thread waits for its group"""
     _moved(how, thread, a, tensor, ())
 
 
-def reduce(how: Use, thread: Thread, tensor: Tensor, a: Value, policy: Value | None = None) -> None:
+def reduce(how: Use, thread: Thread, tensor: TensorCoordinates, a: Value, policy: Value | None = None) -> None:
     """Each element of the tensor from the coordinates on = operation(itself, that of its box from a on); see `store`"""
     _moved(how, thread, a, tensor, (), reduces=True)
 
 
 #: A tensor map's address, and coordinates.
-Tensor = tuple[Value, tuple[Value, ...]]
+TensorCoordinates = tuple[Value, tuple[Value, ...]]
 
 
 def _moved(
     how: Use,
     thread: Thread,
     shared: Value,
-    tensor: Tensor,
+    tensor: TensorCoordinates,
     offsets: Sequence[Value],
     *,
     when: Value = 1,
@@ -152,7 +152,7 @@ def _map(how: Use, thread: Thread, address: Value) -> TensorMap | None:
 
 def _box(
     how: Use, thread: Thread, map_: TensorMap, at: list[int], offsets: Sequence[int], shared: int, stores: bool
-) -> Box | None:
+) -> TensorBox | None:
     """What is moved; None, and behaviour is undefined, where the map does not allow it."""
     try:
         if stores and min(at) < 0:

@@ -15,7 +15,7 @@ from ptxcore.values.tensor_cells import cells, place
 from ptxcore.values.terms import Value, extract
 
 if TYPE_CHECKING:
-    from ptxcore.isa.thread import TensorMemory, Thread
+    from ptxcore.isa.thread import TensorMemoryAccess, Thread
 
 _BAD = "bad-tensor-memory"
 #: The lanes of each warp of a warpgroup (section 9.7.16.8.1), and the warps of one.
@@ -197,7 +197,7 @@ def fence(how: Use, thread: Thread) -> None:
 def commit(how: Use, thread: Thread, address: Value, mask: Value | None = None) -> None:
     """When all that the thread has begun by `tcgen05.mma`, `cp` and `shift` is complete, pending of [mbar] -= 1; with
     `.multicast::cluster` at the same address in each CTA whose bit is set in the mask"""
-    memory: TensorMemory = thread.tensor_memory(how)
+    memory: TensorMemoryAccess = thread.tensor_memory(how)
     if pair(how):
         memory.both()
     complete = memory.complete()

@@ -11,7 +11,7 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.tensor_memory import pair
 from ptxcore.values.matrix_descriptors import (
     BadDescriptor,
-    Product,
+    DescribedProduct,
     Scales,
     UntoldDescriptor,
     check_shape,
@@ -24,7 +24,7 @@ from ptxcore.values.products import all_settled, any_subnormal, numbers, summed
 from ptxcore.values.tensor_cells import LANES, LANES_OF_A_WARP, lanes_of_rows, place
 
 if TYPE_CHECKING:
-    from ptxcore.isa.thread import TensorMemory, Thread
+    from ptxcore.isa.thread import TensorMemoryAccess, Thread
 
 _WARP = LANES_OF_A_WARP
 _LANES = LANES
@@ -61,7 +61,7 @@ def mma(how: Use, thread: Thread, *sources: Any) -> None:
 class _Half(NamedTuple):
     """What a CTA has of a product: its Tensor Memory; which elements of its rows of D are written; and their cells."""
 
-    memory: TensorMemory
+    memory: TensorMemoryAccess
     keep: Any
     grid: tuple[Any, Any]
 
@@ -123,7 +123,14 @@ def _multiply(how: Use, thread: Thread, given: dict[str, Any]) -> None:
 
 
 def _half(
-    memory: TensorMemory, number: int, what: Product, lane: int, column: int, disabled: Any, *, stacked: bool
+    memory: TensorMemoryAccess,
+    number: int,
+    what: DescribedProduct,
+    lane: int,
+    column: int,
+    disabled: Any,
+    *,
+    stacked: bool,
 ) -> _Half:
     """Where the rows of D are that a CTA has; the lanes of the odd CTA of a pair are numbered behind those of the even one."""
     import numpy as np
@@ -145,7 +152,7 @@ def _refuse_shift(m: int) -> None:
                            "only in a figure of the manual")  # fmt: skip
 
 
-def _check_scale(how: Use, thread: Thread, what: Product, c: Any, scale: int) -> None:
+def _check_scale(how: Use, thread: Thread, what: DescribedProduct, c: Any, scale: int) -> None:
     """Refuses a scale of D that makes a difference."""
     import numpy as np
 
@@ -162,7 +169,7 @@ _SCALE = (
 )
 
 
-def _zero_columns(bits: int, what: Product) -> Any:
+def _zero_columns(bits: int, what: DescribedProduct) -> Any:
     """Which columns of B are taken for zeros: a truth value each (table 47). Its two spans are told the one way in the table,
     and the other way in the examples below it, so there is a value only where both give the same. Raises UntoldDescriptor."""
     import numpy as np
@@ -192,7 +199,7 @@ def _zero_columns(bits: int, what: Product) -> Any:
     return found[0]
 
 
-def _described(how: Use, kind: str, idesc: int, stationary: bool) -> Product:
+def _described(how: Use, kind: str, idesc: int, stationary: bool) -> DescribedProduct:
     """What an instruction descriptor says. Raises BadDescriptor."""
     if not how.has("block_scale"):
         what = product(kind, idesc)
@@ -217,7 +224,7 @@ def _stacked(height: int, n: int, column: int) -> tuple[Any, Any]:
 
 
 def _scales(
-    thread: Thread, memories: Sequence[TensorMemory], what: Product, given: dict[str, Any]
+    thread: Thread, memories: Sequence[TensorMemoryAccess], what: DescribedProduct, given: dict[str, Any]
 ) -> Callable[[], Any]:
     """What reads the scales of the rows of A in each CTA, and of the columns of B, as numbers; None where there are none."""
     scales = what.scales
@@ -241,7 +248,7 @@ def _scales(
 
 
 def _scale(
-    thread: Thread, memory: TensorMemory, address: int, count: int, scales: Scales, first: int
+    thread: Thread, memory: TensorMemoryAccess, address: int, count: int, scales: Scales, first: int
 ) -> Callable[[], Any]:
     """What reads the scales of `count` rows: 32 of them in each column, and the same in the lanes of each warp (section
     9.7.16.10.7)."""
@@ -283,7 +290,13 @@ def _enabled(disabled: Any, lanes: Any) -> Any:
 
 
 def _left(
-    thread: Thread, memory: TensorMemory, what: Product, given: dict[str, Any], lane: int, *, stacked: bool
+    thread: Thread,
+    memory: TensorMemoryAccess,
+    what: DescribedProduct,
+    given: dict[str, Any],
+    lane: int,
+    *,
+    stacked: bool,
 ) -> Callable[[], Any]:
     """What reads the rows of A that a CTA has, from shared memory or from Tensor Memory. Where the columns of D lie in parts
     below each other, each part must have the same A beside it: the manual's text does not tell which of them is read."""
@@ -317,7 +330,7 @@ def _left(
 
 
 def _in_shared(
-    memory: TensorMemory, descriptor: int, kind: str, outer: int, k: int, *, k_major: bool
+    memory: TensorMemoryAccess, descriptor: int, kind: str, outer: int, k: int, *, k_major: bool
 ) -> Callable[[], Any]:
     """What reads a matrix in shared memory: the bits of its elements, K along the rows. Raises BadDescriptor."""
     import numpy as np
@@ -356,7 +369,7 @@ def _elements(kind: str, data: Any) -> Any:
     return np.ascontiguousarray(data).view(f"<u{size}")[..., 0]
 
 
-def _sums(what: Product, a: Any, b: Any, c: Any, by_rows: Any = None, by_columns: Any = None) -> Any:
+def _sums(what: DescribedProduct, a: Any, b: Any, c: Any, by_rows: Any = None, by_columns: Any = None) -> Any:
     """The bits of A B^T + C: integers exactly, floating point exactly and rounded once."""
     import numpy as np
 
@@ -371,7 +384,7 @@ def _sums(what: Product, a: Any, b: Any, c: Any, by_rows: Any = None, by_columns
         return summed(left, right.T, addend, what.d).astype(np.uint32)
 
 
-def _terms(what: Product, a: Any, b: Any, c: Any, by_rows: Any, by_columns: Any) -> tuple[Any, Any, Any]:
+def _terms(what: DescribedProduct, a: Any, b: Any, c: Any, by_rows: Any, by_columns: Any) -> tuple[Any, Any, Any]:
     """A, B and C as floating-point numbers, with their signs and scales."""
     import numpy as np
 
@@ -385,7 +398,7 @@ def _terms(what: Product, a: Any, b: Any, c: Any, by_rows: Any, by_columns: Any)
     return left, right, addend
 
 
-def _left_open(what: Product, a: Any, b: Any, c: Any, by_rows: Any, by_columns: Any) -> bool:
+def _left_open(what: DescribedProduct, a: Any, b: Any, c: Any, by_rows: Any, by_columns: Any) -> bool:
     """Whether the order of additions, or what subnormal inputs count as, decides of some element of D."""
     if what.d == "s32":
         return False
@@ -429,7 +442,7 @@ def _copied(how: Use, thread: Thread, taddr: int, descriptor: int) -> None:
     grid = lanes[:, None], column + np.arange(bits // 32)[None, :]
     packed = _PACKED.get(how.words["src_fmt"])
 
-    def read(source: TensorMemory) -> Any:
+    def read(source: TensorMemoryAccess) -> Any:
         if packed is None:
             return np.ascontiguousarray(source.shared(places)).view("<u4")
         width, low = packed

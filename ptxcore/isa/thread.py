@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ptxcore.isa.effect_kinds import EffectKind
     from ptxcore.isa.form import Use
     from ptxcore.isa.image import Image
-    from ptxcore.values.tensor_boxes import Piece
+    from ptxcore.values.tensor_boxes import BoxPiece
     from ptxcore.values.terms import Value
 
 
@@ -109,7 +109,7 @@ class Thread(Protocol):
     def copy_box(
         self,
         how: Use,
-        pieces: Sequence[Piece],
+        pieces: Sequence[BoxPiece],
         *,
         stores: bool,
         filling: tuple[int, int],
@@ -219,7 +219,7 @@ class Thread(Protocol):
         """An operand (in words) with which the instruction cannot be executed here."""
         ...
 
-    def tensor_memory(self, how: Use) -> TensorMemory:
+    def tensor_memory(self, how: Use) -> TensorMemoryAccess:
         """The Tensor Memory of the thread's CTA. Only a run has one."""
         ...
 
@@ -228,14 +228,14 @@ class Thread(Protocol):
         ...
 
 
-class TensorMemory(Protocol):
+class TensorMemoryAccess(Protocol):
     """Tensor Memory, as one thread accesses it by one instruction. Lanes and columns are lists of numbers, or arrays that make
     a grid. What goes wrong there is an error at the instruction."""
 
     warp: int
     lane: int
 
-    def both(self) -> tuple[TensorMemory, TensorMemory]:
+    def both(self) -> tuple[TensorMemoryAccess, TensorMemoryAccess]:
         """The Tensor Memories of the even and the odd CTA of the pair that the thread's CTA is in; this one is one of them."""
         ...
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ptxcore.isa.form import Use
-from ptxcore.isa.fragments import ACCUMULATORS, BITS, METADATA, Layout, multiplicand, shape
+from ptxcore.isa.fragments import ACCUMULATORS, BITS, METADATA, FragmentLayout, multiplicand, shape
 from ptxcore.isa.product_arrays import raw, spread
-from ptxcore.isa.product_shapes import WARP, Part, Sparse
+from ptxcore.isa.product_shapes import WARP, MatrixPart, Sparse
 from ptxcore.values.matrix_descriptors import BadDescriptor, warpgroup_matrix
 from ptxcore.values.products import all_settled, any_subnormal, is_float, numbers, summed
 
@@ -21,11 +21,11 @@ THREADS = WARPS * WARP
 _ROWS = 16
 
 
-class Bad(Exception):
+class BadMatrixDescriptor(Exception):
     """What descriptors or metadata say has no meaning: the kind of the error, and what is wrong."""
 
 
-class Plan(NamedTuple):
+class WarpgroupPlan(NamedTuple):
     """An instruction: N and K, the types of its matrices, how registers hold A (None: it is in shared memory) and D, each of
     16 rows of a warp; `m` are these rows. `at`: where each operand stands among the sources."""
 
@@ -34,15 +34,15 @@ class Plan(NamedTuple):
     k: int
     a_kind: str
     b_kind: str
-    a: Part | None
-    d: Part
+    a: MatrixPart | None
+    d: MatrixPart
     sparse: Sparse | None
     saturates: bool
     at: Mapping[str, int]
 
 
 @lru_cache(maxsize=1024)
-def planned(how: Use) -> Plan:
+def planned(how: Use) -> WarpgroupPlan:
     """The product that an instruction computes."""
     words = how.words
     _, n, k = shape(words["shape"])
@@ -57,20 +57,20 @@ def planned(how: Use) -> Plan:
         a = _part(kind, multiplicand(_ROWS, max(1, 32 // BITS[kind]), registers, down=False), registers, stored)
     registers = next(e.length for e in how.wanted if e.parameter.role == "destination")
     widened = ACCUMULATORS[_ROWS]
-    widened = Layout(widened.lanes, (*widened.elements, *((0, 8 << i) for i in range(5))))
+    widened = FragmentLayout(widened.lanes, (*widened.elements, *((0, 8 << i) for i in range(5))))
     d = _part(words["dtype"], widened, registers, n)
-    return Plan(
+    return WarpgroupPlan(
         _ROWS, n, k, kind, words["btype"], a, d, _sparse(kind, k) if sparse else None, bool(words["satfinite"]), at
     )
 
 
-def _part(kind: str, layout: Layout, registers: int, columns: int) -> Part:
+def _part(kind: str, layout: FragmentLayout, registers: int, columns: int) -> MatrixPart:
     """A matrix of 16 rows in the registers of a warp."""
     bits = BITS[kind]
     each = registers * 32 // bits
     places = {layout.place(lane, e): lane * each + e for lane in range(WARP) for e in range(each)}
     ordered = tuple(places[row, column] for row in range(_ROWS) for column in range(columns))
-    return Part(kind, bits, 32, 0, registers, each, _ROWS, columns, ordered)
+    return MatrixPart(kind, bits, 32, 0, registers, each, _ROWS, columns, ordered)
 
 
 def _sparse(kind: str, k: int) -> Sparse:
@@ -95,7 +95,7 @@ def addresses(bits: int, across: int, along: int, size: int, *, transposed: bool
     try:
         return warpgroup_matrix(bits).addresses(across, along, size, k_major=not transposed)
     except BadDescriptor as error:
-        raise Bad("bad-matrix", str(error)) from None
+        raise BadMatrixDescriptor("bad-matrix", str(error)) from None
 
 
 def _units(kind: str) -> tuple[int, int]:
@@ -103,7 +103,7 @@ def _units(kind: str) -> tuple[int, int]:
     return max(1, BITS[kind] // 8), max(1, 8 // BITS[kind])
 
 
-def _shape(plan: Plan, name: str) -> tuple[int, int, int, int]:
+def _shape(plan: WarpgroupPlan, name: str) -> tuple[int, int, int, int]:
     """Of a matrix in shared memory: how many rows of A or columns of B, how many pieces along K that are read at once, their
     bytes, and how many elements each holds."""
     kind, across = (plan.a_kind, WARPS * _ROWS) if name == "a" else (plan.b_kind, plan.n)
@@ -112,7 +112,7 @@ def _shape(plan: Plan, name: str) -> tuple[int, int, int, int]:
     return across, k // held, size, held
 
 
-def spans(plan: Plan, name: str, descriptor: int, *, transposed: bool) -> tuple[tuple[int, int], ...]:
+def spans(plan: WarpgroupPlan, name: str, descriptor: int, *, transposed: bool) -> tuple[tuple[int, int], ...]:
     """The bytes of a matrix in shared memory, `a` or `b`: offsets and sizes, in order. Raises Bad."""
     return _spans(descriptor, *_shape(plan, name)[:3], transposed)
 
@@ -127,7 +127,7 @@ def _spans(descriptor: int, across: int, along: int, size: int, transposed: bool
 
 
 def matrix(
-    plan: Plan, name: str, descriptor: int, data: Any, known: Any, *, transposed: bool
+    plan: WarpgroupPlan, name: str, descriptor: int, data: Any, known: Any, *, transposed: bool
 ) -> tuple[Any, Any, tuple[int, int]]:
     """A matrix in shared memory, `a` or `b`, whose bytes are given, and 0xFF for those that were written: the bits of its
     elements with K along the rows; which rows have elements that nobody wrote; and the bytes from where to where it lies.
@@ -138,7 +138,8 @@ def matrix(
     places = addresses(descriptor, across, along, size, transposed=transposed)
     low, end = int(places.min()), int(places.max()) + size
     if end > len(data):
-        raise Bad("out-of-bounds", f"out of bounds: {name.upper()} lies from offset {low} to {end} of shared memory, which has "
+        raise BadMatrixDescriptor(
+            "out-of-bounds", f"out of bounds: {name.upper()} lies from offset {low} to {end} of shared memory, which has "
                   f"{len(data)} bytes")  # fmt: skip
     kept = len(data) // size * size
     found = data[:kept].view(f"u{size}")[places // size]
@@ -150,13 +151,13 @@ def matrix(
     return found, unknown, (low, end)
 
 
-def fragments(part: Part, columns: Sequence[Any]) -> Any:
+def fragments(part: MatrixPart, columns: Sequence[Any]) -> Any:
     """A or D in registers, as 64 rows: of each warpgroup, four warps below each other. A column has a row for each warp."""
     found = raw(part._replace(first=0), columns)
     return found.reshape(-1, WARPS * part.rows, part.columns)
 
 
-def registers(part: Part, rows: Any) -> list[Any]:
+def registers(part: MatrixPart, rows: Any) -> list[Any]:
     """The reverse: the registers of the warps."""
     import numpy as np
 
@@ -167,7 +168,7 @@ def registers(part: Part, rows: Any) -> list[Any]:
     return [held[:, :, i] for i in range(part.registers)]
 
 
-def filled(how: Use, plan: Plan, a: Any, metadata: Any, selector: Any) -> tuple[Any, Any]:
+def filled(how: Use, plan: WarpgroupPlan, a: Any, metadata: Any, selector: Any) -> tuple[Any, Any]:
     """A sparse A with its zeros, and for each warp and lane whether its metadata has a meaning."""
     assert plan.sparse is not None
     warps = a.reshape(-1, _ROWS, a.shape[2])
@@ -175,7 +176,7 @@ def filled(how: Use, plan: Plan, a: Any, metadata: Any, selector: Any) -> tuple[
     return full.reshape(-1, WARPS * _ROWS, plan.k), good
 
 
-def multiplied(plan: Plan, a: Any, b: Any, c: Any, signs: tuple[int, int]) -> Any:
+def multiplied(plan: WarpgroupPlan, a: Any, b: Any, c: Any, signs: tuple[int, int]) -> Any:
     """The bits of D = A B + C, of matrices of bits; B has K along its rows. No C where it is None. `signs`: what A and B are
     multiplied by. Integers are exact, and wrap around or are limited; floating-point sums are rounded once."""
     import numpy as np
@@ -193,7 +194,7 @@ def multiplied(plan: Plan, a: Any, b: Any, c: Any, signs: tuple[int, int]) -> An
         return total.astype(np.uint32)
 
 
-def left_open(plan: Plan, a: Any, b: Any, c: Any) -> bool:
+def left_open(plan: WarpgroupPlan, a: Any, b: Any, c: Any) -> bool:
     """Whether the order of additions, or what subnormal inputs count as, decides of some element of D."""
     import numpy as np
 
@@ -219,7 +220,7 @@ class Given(NamedTuple):
     selector: int
 
 
-def given(plan: Plan, sources: Sequence[Any]) -> Given:
+def given(plan: WarpgroupPlan, sources: Sequence[Any]) -> Given:
     """What a thread says of these; numbers, as `sources` of the instruction."""
 
     def of(name: str, otherwise: int) -> int:

@@ -46,7 +46,7 @@ def of_wmma(how: Use, matrix: str, kind: str, bits: int, registers: int) -> Cut:
     return Cut(rows, columns, registers * max(32, bits) // bits, matrix == "b")
 
 
-class Plan(NamedTuple):
+class WmmaPlan(NamedTuple):
     """The accesses of each thread: for each of `together` elements, by lane, how many strides and how many elements behind the
     first one; `bits` of an element, `width` of a register; the least stride, and bytes to which rows are aligned."""
 
@@ -59,7 +59,7 @@ class Plan(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _plan(how: Use) -> Plan:
+def _plan(how: Use) -> WmmaPlan:
     words = how.words
     part = words["part"] or next(part for part in "abcd" if how.has(part))
     (registers,) = [e.length for e in how.wanted if e.parameter.name in ("d", "r")]
@@ -71,7 +71,7 @@ def _plan(how: Use) -> Plan:
         at = [cut.place(lane, element) for lane in range(_WARP)]
         places.append(tuple(place if by_row else place[::-1] for place in at))
     width = 64 if bits == 64 else 32
-    return Plan(tuple(places), bits, together, width, cut.columns if by_row else cut.rows, registers * width // 8)
+    return WmmaPlan(tuple(places), bits, together, width, cut.columns if by_row else cut.rows, registers * width // 8)
 
 
 def _stride(how: Use, given: Value | None) -> Value:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ptxcore.diagnostics import nearest
 from ptxcore.syntax.lexer import Bad, Cursor, Integer, integer_literal, shown
-from ptxcore.syntax.tree import Address, Directive, Immediate, Name, Operand, Text
+from ptxcore.syntax.tree import Address, Directive, Immediate, Name, Operand, QuotedText
 
 
 class DirectiveForm(NamedTuple):
@@ -160,12 +160,12 @@ def _labels(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, .
             return tuple(labels)
 
 
-def _string(cursor: Cursor, what: str) -> Text:
+def _string(cursor: Cursor, what: str) -> QuotedText:
     if cursor.kind != "string":
         raise cursor.missing(f"{what} in quotes")
     text = cursor.text[1:-1]
     cursor.advance()
-    return Text(text)
+    return QuotedText(text)
 
 
 def _strings(cursor: Cursor, name: str, shape: DirectiveForm) -> tuple[Operand, ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-Value = TypeVar("Value")
-Place = TypeVar("Place")
+ValueT = TypeVar("ValueT")
+PlaceT = TypeVar("PlaceT")
 
 #: How operators of one level go together: `a - b - c`, `a => b => c`, and `a /\ b /\ c` as one operation of three operands.
 LEFT, RIGHT, RUN = "left", "right", "run"
@@ -18,10 +18,10 @@ LEFT, RIGHT, RUN = "left", "right", "run"
 _OPEN = -1
 
 #: The binary operators of a language, each with its level (the higher, the tighter; 0 is below all of them) and how it groups.
-Levels = Mapping[str, tuple[int, str]]
+OperatorLevels = Mapping[str, tuple[int, str]]
 
 
-def levels(*loosest_first: tuple[str, str]) -> Levels:
+def levels(*loosest_first: tuple[str, str]) -> OperatorLevels:
     """The table of operators that are written with blanks between them, level by level: `(LEFT, "+ -")`."""
     return {
         operator: (level, grouping)
@@ -30,38 +30,38 @@ def levels(*loosest_first: tuple[str, str]) -> Levels:
     }
 
 
-class Waiting(NamedTuple, Generic[Place]):
+class Waiting(NamedTuple, Generic[PlaceT]):
     """An operator that waits for its last operand, or a bracket for what closes it."""
 
     operator: str
     level: int
     arity: int
-    place: Place
+    place: PlaceT
 
     @property
     def is_open(self) -> bool:
         return self.level == _OPEN
 
 
-class Stacks(Generic[Value, Place]):
+class Stacks(Generic[ValueT, PlaceT]):
     """One expression while it is read. `build` makes a value of an operator and its operands."""
 
     __slots__ = ("build", "table", "values", "waiting")
 
-    def __init__(self, table: Levels, build: Callable[[Waiting[Place], list[Value]], Value]) -> None:
+    def __init__(self, table: OperatorLevels, build: Callable[[Waiting[PlaceT], list[ValueT]], ValueT]) -> None:
         self.table, self.build = table, build
-        self.values: list[Value] = []
-        self.waiting: list[Waiting[Place]] = []
+        self.values: list[ValueT] = []
+        self.waiting: list[Waiting[PlaceT]] = []
 
-    def open(self, mark: str, place: Place) -> None:
+    def open(self, mark: str, place: PlaceT) -> None:
         """A bracket begins, or something else that only its own end closes."""
         self.waiting.append(Waiting(mark, _OPEN, 0, place))
 
-    def prefix(self, operator: str, place: Place, level: int, arity: int = 1) -> None:
+    def prefix(self, operator: str, place: PlaceT, level: int, arity: int = 1) -> None:
         """An operator whose last operand follows; the others are there."""
         self.waiting.append(Waiting(operator, level, arity, place))
 
-    def binary(self, operator: str, place: Place) -> None:
+    def binary(self, operator: str, place: PlaceT) -> None:
         """An operator of the table, behind its left operand."""
         level, grouping = self.table[operator]
         self.reduce(level if grouping == LEFT else level + 1)
@@ -81,7 +81,7 @@ class Stacks(Generic[Value, Place]):
             del values[-count:]
             values.append(self.build(last, operands))
 
-    def innermost(self) -> Waiting[Place] | None:
+    def innermost(self) -> Waiting[PlaceT] | None:
         """The bracket that is open, once everything in it is applied."""
         self.reduce()
         return self.waiting[-1] if self.waiting else None

@@ -19,13 +19,13 @@ from ptxcore.syntax.tree import (
     Label,
     Module,
     Name,
-    Open,
+    OpenBrace,
     Operand,
     Pair,
     Prototype,
+    QuotedText,
     Section,
     Sink,
-    Text,
     Vector,
     Wrapped,
 )
@@ -46,7 +46,7 @@ def print_module(module: Module) -> str:
             depth = max(0, depth - 1)
         indent = "" if isinstance(statement, Label) else _INDENT * min(depth, 20)
         lines.append(indent + print_statement(statement) + (";" if _ended(statement) else ""))
-        depth += isinstance(statement, Open)
+        depth += isinstance(statement, OpenBrace)
     return "\n".join(lines) + "\n"
 
 
@@ -78,13 +78,13 @@ def print_statement(statement: AnyStatement) -> str:
         return " ".join((".callprototype", *_signature(statement, "_"), *_head(statement.directives)))
     if isinstance(statement, Section):
         return "\n".join((f".section {statement.name}", "{", *map(_section_line, statement.lines), "}"))
-    return "{" if isinstance(statement, Open) else "}"
+    return "{" if isinstance(statement, OpenBrace) else "}"
 
 
 def _directive(directive: Directive) -> str:
     name, arguments = directive.name, directive.arguments
     if name == "@@DWARF":
-        return f"{name} {arguments[0].text if isinstance(arguments[0], Text) else ''}".rstrip()
+        return f"{name} {arguments[0].text if isinstance(arguments[0], QuotedText) else ''}".rstrip()
     printed = [print_operand(a) for a in arguments]
     if name == "version":
         return f".version {'.'.join(printed)}"
@@ -206,7 +206,7 @@ def print_operand(operand: Operand) -> str:
         return _float(operand)
     if isinstance(operand, Pair):
         return f"{print_operand(operand.first)}|{print_operand(operand.second)}"
-    if isinstance(operand, Text):
+    if isinstance(operand, QuotedText):
         return f'"{operand.text}"'
     if isinstance(operand, Vector | Bracket | Arguments):
         inner = ", ".join(map(print_operand, operand.elements))

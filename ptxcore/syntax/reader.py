@@ -26,9 +26,9 @@ from ptxcore.syntax.tree import (
     Label,
     Module,
     Name,
-    Open,
+    OpenBrace,
+    QuotedText,
     Section,
-    Text,
 )
 
 # Possessive repetitions throughout: a statement that does not match fails in one pass.
@@ -168,7 +168,7 @@ class Reader:
             if mark == "@" and not self.blocks and not self.thread:
                 m = _DWARF.match(self.text, position)
                 if m is not None:
-                    self._keep(Directive("@@DWARF", (Text(m[1].strip()),)), position, m.end())
+                    self._keep(Directive("@@DWARF", (QuotedText(m[1].strip()),)), position, m.end())
                     return m.end()
             m = _LABEL.match(self.text, position)
             if m is not None and (self.blocks or self.thread):
@@ -183,7 +183,7 @@ class Reader:
             self.found.append(_fault(self.span(position, position + 1), "a block cannot stand outside of functions"))
         self.body_follows = False
         self.blocks.append(position)
-        self.statements.append(Open(span=self.span(position, position + 1)))
+        self.statements.append(OpenBrace(span=self.span(position, position + 1)))
         return position + 1
 
     def _close(self, position: int) -> int:
@@ -388,7 +388,7 @@ def read_statements(
     found = reader.found
     statements: list[Label | Instruction | Declaration] = []
     for statement in reader.statements:
-        if isinstance(statement, Open | Close):
+        if isinstance(statement, OpenBrace | Close):
             found.append(Diagnostic(statement.span, "blocks inside a thread are not supported yet"))
         elif isinstance(statement, Instruction):
             if bare_addresses:

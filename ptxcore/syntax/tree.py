@@ -101,7 +101,7 @@ class Arguments:
 
 
 @dataclass(unsafe_hash=True, slots=True)
-class Text:
+class QuotedText:
     """`"..."` as written, without its quotes."""
 
     text: str
@@ -120,7 +120,7 @@ class Wrapped:
     mask: int = 0
 
 
-Operand = Name | Immediate | Float | Address | Sink | Pair | Vector | Bracket | Arguments | Text | Wrapped
+Operand = Name | Immediate | Float | Address | Sink | Pair | Vector | Bracket | Arguments | QuotedText | Wrapped
 
 
 # Statements.
@@ -223,7 +223,7 @@ class Declaration(Statement):
 @dataclass(unsafe_hash=True, slots=True)
 class Function(Statement):
     """The head of `.entry` or `.func` (`kind`), and its performance directives. A definition's body follows between
-    `Open` and `Close`; a declaration has none (`defined` is False). Parameters are declarations of one name each;
+    `OpenBrace` and `Close`; a declaration has none (`defined` is False). Parameters are declarations of one name each;
     None where the parentheses are missing altogether."""
 
     kind: str
@@ -269,7 +269,7 @@ class Section(Statement):
 
 
 @dataclass(unsafe_hash=True, slots=True)
-class Open(Statement):
+class OpenBrace(Statement):
     """`{`"""
 
 
@@ -278,7 +278,7 @@ class Close(Statement):
     """`}`"""
 
 
-AnyStatement = Label | Instruction | Declaration | Function | Directive | Prototype | Section | Open | Close
+AnyStatement = Label | Instruction | Declaration | Function | Directive | Prototype | Section | OpenBrace | Close
 
 
 @dataclass(unsafe_hash=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import isqrt
 
-from ptxcore.values.ieee import FloatFormat, Number, decode, encode, from_integer, quiet
+from ptxcore.values.ieee import FloatFormat, FloatNumber, decode, encode, from_integer, quiet
 
 #: What a function has computed: (sign, mantissa, exponent), with its absolute value strictly between
 #: (mantissa - 1) * 2**exponent and (mantissa + 1) * 2**exponent.
@@ -41,13 +41,13 @@ def _cut(a: int, bits: int) -> int:
     return (a + (1 << (bits - 1))) >> bits
 
 
-def _fixed(x: Number, p: int) -> int:
+def _fixed(x: FloatNumber, p: int) -> int:
     """|x| in fixed point, rounded down."""
     shift = x.exponent + p
     return x.mantissa << shift if shift >= 0 else x.mantissa >> -shift
 
 
-def _top(x: Number) -> int:
+def _top(x: FloatNumber) -> int:
     """The exponent of the power of two just above |x|."""
     return x.mantissa.bit_length() + x.exponent
 

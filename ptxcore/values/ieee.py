@@ -80,7 +80,7 @@ UE8M0 = FloatFormat("ue8m0", 8, 0, 8, "nan", unsigned=True)
 FORMATS = {f.name: f for f in (F16, BF16, TF32, F32, F64, F64_HIGH, E4M3, E5M2, E3M2, E2M3, E2M1, UE8M0)}
 
 
-class Number(NamedTuple):
+class FloatNumber(NamedTuple):
     """What bits stand for. `kind`: `finite`, `infinity` or `nan`; a finite one is (-1)**sign * mantissa * 2**exponent."""
 
     kind: str
@@ -93,22 +93,22 @@ class Number(NamedTuple):
         return self.kind == "finite" and self.mantissa == 0
 
 
-def decode(form: FloatFormat, bits: int) -> Number:
+def decode(form: FloatFormat, bits: int) -> FloatNumber:
     """The number that bits of a format stand for."""
     sign = 1 if bits & form.sign_bit else 0
     bits >>= form.padding
     fraction = bits & ((1 << form.fraction) - 1)
     field = (bits >> form.fraction) & ((1 << form.exponent) - 1)
     if form.unsigned:  # powers of two and nothing else
-        return Number("nan", 0) if field == 0xFF else Number("finite", 0, 1, field - form.bias)
+        return FloatNumber("nan", 0) if field == 0xFF else FloatNumber("finite", 0, 1, field - form.bias)
     top = (1 << form.exponent) - 1
     if field == top and form.specials == "ieee":
-        return Number("nan" if fraction else "infinity", sign)
+        return FloatNumber("nan" if fraction else "infinity", sign)
     if field == top and form.specials == "nan" and fraction == (1 << form.fraction) - 1:
-        return Number("nan", sign)
+        return FloatNumber("nan", sign)
     if field:
-        return Number("finite", sign, fraction | 1 << form.fraction, field + form.lowest - 1)
-    return Number("finite", sign, fraction, form.lowest)
+        return FloatNumber("finite", sign, fraction | 1 << form.fraction, field + form.lowest - 1)
+    return FloatNumber("finite", sign, fraction, form.lowest)
 
 
 def encode(form: FloatFormat, sign: int, mantissa: int, exponent: int, mode: str = "rn", sticky: bool = False) -> int:
@@ -201,7 +201,7 @@ def add(form: FloatFormat, a: int, b: int, mode: str = "rn") -> int:
     return _sum(form, x, y, mode)
 
 
-def _sum(form: FloatFormat, x: Number, y: Number, mode: str) -> int:
+def _sum(form: FloatFormat, x: FloatNumber, y: FloatNumber, mode: str) -> int:
     """The sum of two finite numbers, rounded."""
     low = min(x.exponent, y.exponent)
     total = _signed(x) << (x.exponent - low)
@@ -213,7 +213,7 @@ def _sum(form: FloatFormat, x: Number, y: Number, mode: str) -> int:
     return encode(form, int(total < 0), abs(total), low, mode)
 
 
-def _signed(x: Number) -> int:
+def _signed(x: FloatNumber) -> int:
     return -x.mantissa if x.sign else x.mantissa
 
 
@@ -249,7 +249,7 @@ def fma(form: FloatFormat, a: int, b: int, c: int, mode: str = "rn") -> int:
         return _infinity(form, sign)
     if z.kind == "infinity":
         return c
-    return _sum(form, Number("finite", sign, x.mantissa * y.mantissa, x.exponent + y.exponent), z, mode)
+    return _sum(form, FloatNumber("finite", sign, x.mantissa * y.mantissa, x.exponent + y.exponent), z, mode)
 
 
 def div(form: FloatFormat, a: int, b: int, mode: str = "rn") -> int:

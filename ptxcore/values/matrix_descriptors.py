@@ -116,7 +116,7 @@ class Scales(NamedTuple):
     b: int
 
 
-class Product(NamedTuple):
+class DescribedProduct(NamedTuple):
     """What an instruction descriptor says (tables 44 to 46): the types of D, A and B, M, N and K, which matrices are negated
     and transposed, and whether integers are saturated."""
 
@@ -143,7 +143,7 @@ _KINDS: dict[str, tuple[dict[int, str], dict[int, str], int]] = {
 }
 
 
-def product(kind: str, bits: int) -> Product:
+def product(kind: str, bits: int) -> DescribedProduct:
     """What the instruction descriptor of a dense product without scales says. Raises BadDescriptor."""
     results, types, k = _KINDS[kind]
     numbers = bits >> 4 & 3, bits >> 7 & 7, bits >> 10 & 7
@@ -165,10 +165,12 @@ def product(kind: str, bits: int) -> Product:
         raise BadDescriptor("matrices of integers cannot be negated")
     if kind != "kind::i8" and bits >> 3 & 1:
         raise BadDescriptor("bit 3 of an instruction descriptor is for integers")
-    return Product(d, a, b, (bits >> 24 & 31) << 4, (bits >> 17 & 63) << 3, k, negated, transposed, bool(bits >> 3 & 1))
+    return DescribedProduct(
+        d, a, b, (bits >> 24 & 31) << 4, (bits >> 17 & 63) << 3, k, negated, transposed, bool(bits >> 3 & 1)
+    )
 
 
-def scaled(kind: str, bits: int, chunks: int) -> Product:
+def scaled(kind: str, bits: int, chunks: int) -> DescribedProduct:
     """What the instruction descriptor of a dense product with scales says (tables 45 and 46). Raises BadDescriptor."""
     small = kind != "kind::mxf8f6f4"
     types = {1: "e2m1"} if small else _SMALL
@@ -196,7 +198,7 @@ def scaled(kind: str, bits: int, chunks: int) -> Product:
             raise BadDescriptor(
                 f"the instruction descriptor has scales of {which} from byte {place} on, {chunks} of them"
             )
-    return Product(
+    return DescribedProduct(
         "f32", types[numbers[0]], types[numbers[1]], (bits >> 27 & 3) << 7, (bits >> 17 & 63) << 3, 64 if small else 32,
         (bool(bits >> 13 & 1), bool(bits >> 14 & 1)), transposed, False, Scales(scale, chunks, first, second),
     )  # fmt: skip
@@ -211,7 +213,7 @@ _SCALES: dict[tuple[str, int], tuple[str, ...]] = {
 }
 
 
-def check_stationary(found: Product) -> None:
+def check_stationary(found: DescribedProduct) -> None:
     """Raises BadDescriptor for an M or N that a product with `.ws` has not (table 41)."""
     if found.m not in (32, 64, 128):
         raise BadDescriptor(f"the instruction descriptor says M = {found.m}; it is 32, 64 or 128")
@@ -219,7 +221,7 @@ def check_stationary(found: Product) -> None:
         raise BadDescriptor(f"the instruction descriptor says N = {found.n}; it is 64, 128 or 256")
 
 
-def check_shape(kind: str, found: Product, ctas: int = 1) -> None:
+def check_shape(kind: str, found: DescribedProduct, ctas: int = 1) -> None:
     """Raises BadDescriptor for an M or N that a product in one CTA, or in two, has not (tables 41 and 52)."""
     allowed = [128 * ctas] if found.scales and ctas == 1 else [64 * ctas, 128 * ctas]
     if found.m not in allowed:

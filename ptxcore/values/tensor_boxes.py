@@ -22,7 +22,7 @@ class NotTold(NoMap):
     """The manual does not tell what such a copy does."""
 
 
-class Run(NamedTuple):
+class BoxRun(NamedTuple):
     """`size` bytes of a box: `at` in it, and where they are in global memory; None: out of bounds."""
 
     at: int
@@ -30,7 +30,7 @@ class Run(NamedTuple):
     size: int
 
 
-class Piece(NamedTuple):
+class BoxPiece(NamedTuple):
     """`size` bytes of a copy: their address in shared memory, and in global memory; None: out of bounds. `turn`: which byte of
     an element is the first one."""
 
@@ -40,16 +40,16 @@ class Piece(NamedTuple):
     turn: int = 0
 
 
-class Box(NamedTuple):
+class TensorBox(NamedTuple):
     """What one copy moves: `size` bytes, which also those count that are out of bounds."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BoxPiece, ...]
     size: int
 
 
 def box(
     map_: TensorMap, mode: str, at: Sequence[int], offsets: Sequence[int], shared: int, stores: bool = False
-) -> Box:
+) -> TensorBox:
     """What a copy in a load or store mode of PTX moves between the tensor and shared memory: `at` are its coordinates,
     `offsets` what the modes of im2col take besides. Raises NoMap for what the map does not allow."""
     _check(map_, mode, at)
@@ -62,7 +62,7 @@ def box(
     if map_.type in _PADDING:
         size = -(-size // 16) * 16
     element = max(1, map_.bits // 8)
-    return Box(tuple(_merged(_swizzled(map_, shared, runs, element))), size)
+    return TensorBox(tuple(_merged(_swizzled(map_, shared, runs, element))), size)
 
 
 _OF_MODE = {"im2col": "im2col", "im2col_no_offs": "im2col", "im2col::w": "im2col_w", "im2col::w::128": "im2col_w128"}
@@ -83,21 +83,21 @@ def _check(map_: TensorMap, mode: str, at: Sequence[int]) -> None:
         )
 
 
-def _row(map_: TensorMap, to: int, address: int | None, first: int, count: int) -> Iterator[Run]:
+def _row(map_: TensorMap, to: int, address: int | None, first: int, count: int) -> Iterator[BoxRun]:
     """`count` elements from number `first` of a row on, which begins at an address; None: all of it is out of bounds."""
     bits = map_.bits
     if address is None:
-        yield Run(to, None, count * bits // 8)
+        yield BoxRun(to, None, count * bits // 8)
         return
     low, high = min(max(0, -first), count), max(0, min(count, map_.dims[0] - first))
     high = max(low, high)
     for start, end, inside in ((0, low, False), (low, high, True), (high, count, False)):
         if end > start:
             source = address + (first + start) * bits // 8 if inside else None
-            yield Run(to + start * bits // 8, source, (end - start) * bits // 8)
+            yield BoxRun(to + start * bits // 8, source, (end - start) * bits // 8)
 
 
-def _tile(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[Run]:
+def _tile(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
     """Section 5.5.3: the rows of a box, the outermost dimension last."""
     if map_.interleave != "none":
         yield from _slices(map_, at)
@@ -122,7 +122,7 @@ def _rows(map_: TensorMap, at: Sequence[int], dimensions: Sequence[int]) -> Iter
         yield address
 
 
-def _rows4(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[Run]:
+def _rows4(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
     """Section 5.5.3.4: parts of four rows."""
     for i, number in enumerate(at[1:]):
         inside = 0 <= number < map_.dims[1]
@@ -130,7 +130,7 @@ def _rows4(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterat
         yield from _row(map_, i * map_.inner, address, at[0], map_.box[0])
 
 
-def _slices(map_: TensorMap, at: Sequence[int]) -> Iterator[Run]:
+def _slices(map_: TensorMap, at: Sequence[int]) -> Iterator[BoxRun]:
     """Section 5.5.6: channels in slices of 16 or 32 bytes, which lie one behind the other: N, C/slice, D, H, W, slice."""
     slice_ = _slice(map_)
     to, last = 0, map_.rank - 1
@@ -141,7 +141,7 @@ def _slices(map_: TensorMap, at: Sequence[int]) -> Iterator[Run]:
             inside = 0 <= number < -(-map_.dims[0] * map_.bits // 8 // slice_)
             start = None if images is None or not inside else images - map_.address + number * _slice_stride(map_)
             for row in _rows(map_, at, range(1, last)):
-                yield Run(to, None if row is None or start is None else row + start, slice_)
+                yield BoxRun(to, None if row is None or start is None else row + start, slice_)
                 to += slice_
 
 
@@ -158,7 +158,7 @@ def _slice_stride(map_: TensorMap) -> int:
 # Columns.
 
 
-def _im2col(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[Run]:
+def _im2col(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
     """Section 5.5.4: pixels of the bounding box from the coordinates on, each moved by the offsets."""
     place, inner = list(at[1:]), len(map_.lower)
     moved = [*offsets, *[0] * (inner - len(offsets)), 0]
@@ -184,7 +184,7 @@ def _im2col(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Itera
         inside = 0 <= number < -(-map_.dims[0] * map_.bits // 8 // slice_)
         for pixel in pixels:
             address = _address(map_, pixel) if inside else None
-            yield Run(to, None if address is None else address + number * _slice_stride(map_), slice_)
+            yield BoxRun(to, None if address is None else address + number * _slice_stride(map_), slice_)
             to += slice_
 
 
@@ -205,14 +205,14 @@ def _address(map_: TensorMap, pixel: Sequence[int]) -> int | None:
     return map_.address + sum(p * stride for p, stride in zip(pixel, map_.strides, strict=True))
 
 
-def _pixel(map_: TensorMap, to: int, first: int, pixel: Sequence[int]) -> Iterator[Run]:
+def _pixel(map_: TensorMap, to: int, first: int, pixel: Sequence[int]) -> Iterator[BoxRun]:
     yield from _row(map_, to, _address(map_, pixel), first, map_.box[0])
 
 
-def _wide(groups: Callable[[TensorMap], tuple[int, int]]) -> Callable[..., Iterator[Run]]:
+def _wide(groups: Callable[[TensorMap], tuple[int, int]]) -> Callable[..., Iterator[BoxRun]]:
     """Sections 5.5.5: pixels along W only, in groups of so many, each with halo pixels behind it."""
 
-    def runs(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[Run]:
+    def runs(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
         halo, moved = offsets
         count, pixels = groups(map_)
         step, to = map_.element_strides[1], 0
@@ -237,7 +237,7 @@ def _wide(groups: Callable[[TensorMap], tuple[int, int]]) -> Callable[..., Itera
     return runs
 
 
-_MODES: dict[str, Callable[[TensorMap, Sequence[int], Sequence[int]], Iterator[Run]]] = {
+_MODES: dict[str, Callable[[TensorMap, Sequence[int], Sequence[int]], Iterator[BoxRun]]] = {
     "tile": _tile,
     "tile::gather4": _rows4,
     "tile::scatter4": _rows4,
@@ -250,12 +250,12 @@ _MODES: dict[str, Callable[[TensorMap, Sequence[int], Sequence[int]], Iterator[R
 # Shared memory.
 
 
-def _padded(map_: TensorMap, runs: Sequence[Run]) -> Iterator[Run]:
+def _padded(map_: TensorMap, runs: Sequence[BoxRun]) -> Iterator[BoxRun]:
     """Each 16 elements are aligned to 16 bytes; what lies between stays as it is."""
     packed, whole = _PADDING[map_.type]
     for at, source, size in runs:
         for i in range(0, size, packed):
-            yield Run((at + i) // packed * whole, None if source is None else source + i, packed)
+            yield BoxRun((at + i) // packed * whole, None if source is None else source + i, packed)
 
 
 def _atoms(map_: TensorMap) -> tuple[int, Callable[[int], int]]:
@@ -279,10 +279,10 @@ def _atoms(map_: TensorMap) -> tuple[int, Callable[[int], int]]:
     return 16, moved(4, 3)
 
 
-def _swizzled(map_: TensorMap, shared: int, runs: Sequence[Run], element: int) -> Iterator[Piece]:
+def _swizzled(map_: TensorMap, shared: int, runs: Sequence[BoxRun], element: int) -> Iterator[BoxPiece]:
     if map_.swizzle == "none":
         for at, source, size in runs:
-            yield Piece(shared + at, source, size, at % element)
+            yield BoxPiece(shared + at, source, size, at % element)
         return
     atom, goes = _atoms(map_)
     for at, source, size in runs:
@@ -291,13 +291,13 @@ def _swizzled(map_: TensorMap, shared: int, runs: Sequence[Run], element: int) -
             here = shared + at + done
             some = min(size - done, atom - here % atom)
             start = goes(here // atom * atom) + here % atom
-            yield Piece(start, None if source is None else source + done, some, (at + done) % element)
+            yield BoxPiece(start, None if source is None else source + done, some, (at + done) % element)
             done += some
 
 
-def _merged(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def _merged(pieces: Iterator[BoxPiece]) -> Iterator[BoxPiece]:
     """Pieces that follow one another at both ends are one."""
-    last: Piece | None = None
+    last: BoxPiece | None = None
     for piece in pieces:
         if last is not None and _follows(last, piece):
             last = last._replace(size=last.size + piece.size)
@@ -309,7 +309,7 @@ def _merged(pieces: Iterator[Piece]) -> Iterator[Piece]:
         yield last
 
 
-def _follows(last: Piece, piece: Piece) -> bool:
+def _follows(last: BoxPiece, piece: BoxPiece) -> bool:
     if piece.shared != last.shared + last.size:
         return False
     if last.source is None or piece.source is None:

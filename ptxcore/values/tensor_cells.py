@@ -17,7 +17,7 @@ def place(address: int) -> tuple[int, int]:
     return address >> 16, address & 0xFFFF
 
 
-class Shape(NamedTuple):
+class CellShape(NamedTuple):
     """A shape of loads and stores (figures 183 to 187): how many columns one repetition has, the (lane, column) that each bit
     of the number of a thread adds, lowest first, and those that each bit of the number of a register does."""
 
@@ -28,11 +28,11 @@ class Shape(NamedTuple):
 
 _ROWS = ((1, 0), (2, 0), (4, 0))
 SHAPES = {
-    "32x32b": Shape(1, (*_ROWS, (8, 0), (16, 0)), ()),
-    "16x64b": Shape(2, ((8, 0), (0, 1), *_ROWS), ()),
-    "16x128b": Shape(4, ((0, 1), (0, 2), *_ROWS), ((8, 0),)),
-    "16x256b": Shape(8, ((0, 2), (0, 4), *_ROWS), ((0, 1), (8, 0))),
-    "16x32bx2": Shape(1, (*_ROWS, (8, 0)), ()),
+    "32x32b": CellShape(1, (*_ROWS, (8, 0), (16, 0)), ()),
+    "16x64b": CellShape(2, ((8, 0), (0, 1), *_ROWS), ()),
+    "16x128b": CellShape(4, ((0, 1), (0, 2), *_ROWS), ((8, 0),)),
+    "16x256b": CellShape(8, ((0, 2), (0, 4), *_ROWS), ((0, 1), (8, 0))),
+    "16x32bx2": CellShape(1, (*_ROWS, (8, 0)), ()),
 }
 
 

@@ -162,14 +162,14 @@ def _signed(number: int) -> int:
 # What is wrong with a map.
 
 
-class Wrong(NamedTuple):
+class WrongField(NamedTuple):
     """What is wrong with a map: the field, as the parameters of TensorMap are called, and in words."""
 
     field: str
     message: str
 
 
-def troubles(map_: TensorMap) -> Iterator[Wrong]:
+def troubles(map_: TensorMap) -> Iterator[WrongField]:
     """What CUDA's driver asks of a map, and it has not."""
     yield from _of_tensor(map_)
     yield from _of_box(map_)
@@ -184,86 +184,86 @@ _MOST_STRIDE, _MOST_SIZE = 1 << 40, 1 << 32
 _MOST_BOX, _MOST_STEP, _MOST_PIXELS = 256, 8, 1024
 
 
-def _of_tensor(map_: TensorMap) -> Iterator[Wrong]:
+def _of_tensor(map_: TensorMap) -> Iterator[WrongField]:
     least = 3 if map_.mode != "tiled" or map_.interleave != "none" else 1
     if not least <= map_.rank <= MOST_DIMENSIONS:
-        yield Wrong("dims", f"a tensor has {least} to {MOST_DIMENSIONS} dimensions here, not {map_.rank}")
+        yield WrongField("dims", f"a tensor has {least} to {MOST_DIMENSIONS} dimensions here, not {map_.rank}")
     align = _WIDE if map_.interleave == "32B" or map_.type in PADDED else _NARROW
     if map_.address % align:
-        yield Wrong("address", f"the address of the tensor is no multiple of {align}")
+        yield WrongField("address", f"the address of the tensor is no multiple of {align}")
     for i, size in enumerate(map_.dims):
         if not 1 <= size <= _MOST_SIZE:
-            yield Wrong("dims", f"dimension {i} of the tensor has {size} elements: 1 to 2**32")
+            yield WrongField("dims", f"dimension {i} of the tensor has {size} elements: 1 to 2**32")
     for i, stride in enumerate(map_.strides):
         if stride % align or not 0 <= stride < _MOST_STRIDE:
             message = f"stride {i} of the tensor is {stride} bytes: a multiple of {align} less than 2**40"
-            yield Wrong("strides", message)
+            yield WrongField("strides", message)
     if len(map_.strides) != map_.rank - 1:
-        yield Wrong(
+        yield WrongField(
             "strides", f"a tensor of {map_.rank} dimensions has {map_.rank - 1} strides, not {len(map_.strides)}"
         )
     multiple = {"b4x16": 2, "b4x16_p64": 128, "b6x16_p32": 128}.get(map_.type, 1)
     if map_.dims and map_.dims[0] % multiple:
-        yield Wrong("dims", f"dimension 0 of a tensor of {map_.type} has a multiple of {multiple} elements")
+        yield WrongField("dims", f"dimension 0 of a tensor of {map_.type} has a multiple of {multiple} elements")
 
 
-def _of_box(map_: TensorMap) -> Iterator[Wrong]:
+def _of_box(map_: TensorMap) -> Iterator[WrongField]:
     names = ("box",) * map_.rank if map_.mode == "tiled" else ("channels_per_pixel", "pixels_per_column")
     if len(map_.box) != len(names):
-        yield Wrong("box", f"a box has {len(names)} dimensions here, not {len(map_.box)}")
+        yield WrongField("box", f"a box has {len(names)} dimensions here, not {len(map_.box)}")
         return
     for i, (name, size) in enumerate(zip(names, map_.box, strict=True)):
         most = _MOST_PIXELS if name == "pixels_per_column" else _MOST_BOX
         if not 1 <= size <= most:
             what = f"dimension {i} of the box has" if name == "box" else f"{name} is"
-            yield Wrong(name, f"{what} {size}: 1 to {most}")
+            yield WrongField(name, f"{what} {size}: 1 to {most}")
     if len(map_.element_strides) != map_.rank:
-        yield Wrong("element_strides", f"{map_.rank} element strides are wanted, not {len(map_.element_strides)}")
+        yield WrongField("element_strides", f"{map_.rank} element strides are wanted, not {len(map_.element_strides)}")
     for i, step in enumerate(map_.element_strides):
         if not 1 <= step <= _MOST_STEP and (i or map_.interleave != "none"):
-            yield Wrong("element_strides", f"element stride {i} is {step}: 1 to {_MOST_STEP}")
+            yield WrongField("element_strides", f"element stride {i} is {step}: 1 to {_MOST_STEP}")
     if map_.interleave == "none" and map_.inner % 16:
-        yield Wrong(names[0], f"the innermost dimension of a box has a multiple of 16 bytes, not {map_.inner}")
+        yield WrongField(names[0], f"the innermost dimension of a box has a multiple of 16 bytes, not {map_.inner}")
     if map_.type in PADDED and map_.box[0] != 128:
-        yield Wrong(names[0], f"the innermost dimension of a box of {map_.type} has 128 elements")
+        yield WrongField(names[0], f"the innermost dimension of a box of {map_.type} has 128 elements")
     if map_.mode != "tiled":
         yield from _of_corners(map_)
 
 
-def _of_corners(map_: TensorMap) -> Iterator[Wrong]:
+def _of_corners(map_: TensorMap) -> Iterator[WrongField]:
     wide = map_.mode != "im2col"
     count = 1 if wide else map_.rank - 2
     half = 1 << (15 if wide else {3: 15, 4: 7}.get(map_.rank, 4))
     for name, corner in (("lower", map_.lower), ("upper", map_.upper)):
         if len(corner) != count:
-            yield Wrong(name, f"a corner of the bounding box has {count} numbers here, not {len(corner)}")
+            yield WrongField(name, f"a corner of the bounding box has {count} numbers here, not {len(corner)}")
         for number in corner:
             if not -half <= number < half:
-                yield Wrong(name, f"{number} is no number of a corner: {-half} to {half - 1}")
+                yield WrongField(name, f"{number} is no number of a corner: {-half} to {half - 1}")
     for size, low, high in zip(map_.dims[1:], map_.lower, map_.upper, strict=False):
         if low > size - 1 + high:
-            yield Wrong("upper", "the bounding box is empty")
+            yield WrongField("upper", "the bounding box is empty")
 
 
-def _of_layout(map_: TensorMap) -> Iterator[Wrong]:
+def _of_layout(map_: TensorMap) -> Iterator[WrongField]:
     span = SPANS.get(map_.swizzle)
     if span is not None and map_.interleave == "none" and map_.box and map_.inner > span:
         name = "box" if map_.mode == "tiled" else "channels_per_pixel"
-        yield Wrong(
+        yield WrongField(
             name, f"{map_.inner} bytes of the innermost dimension of a box are more than swizzle {map_.swizzle} takes"
         )
     if map_.interleave == "32B" and map_.swizzle != "32B":
-        yield Wrong("swizzle", "interleave 32B goes with swizzle 32B")
+        yield WrongField("swizzle", "interleave 32B goes with swizzle 32B")
     if map_.interleave != "none" and map_.mode in ("im2col_w", "im2col_w128"):
-        yield Wrong("interleave", f"there is no interleave in mode {map_.mode}")
+        yield WrongField("interleave", f"there is no interleave in mode {map_.mode}")
     if map_.swizzle == "96B" and map_.interleave != "none":
-        yield Wrong("interleave", "there is no interleave with swizzle 96B")
+        yield WrongField("interleave", "there is no interleave with swizzle 96B")
     if map_.atomicity != "16B" and map_.swizzle != "128B":
-        yield Wrong("swizzle", f"atoms of {map_.atomicity} go with swizzle 128B")
+        yield WrongField("swizzle", f"atoms of {map_.atomicity} go with swizzle 128B")
     if map_.fill == "nan" and map_.type not in NANS:
-        yield Wrong("fill", f"{map_.type} has no NaN")
+        yield WrongField("fill", f"{map_.type} has no NaN")
     if map_.type in PADDED and map_.swizzle not in ("none", "128B"):
-        yield Wrong("swizzle", f"{map_.type} goes with swizzle 128B or none")
+        yield WrongField("swizzle", f"{map_.type} goes with swizzle 128B or none")
 
 
 def dense(dims: Sequence[int], bits: int) -> tuple[int, ...]:

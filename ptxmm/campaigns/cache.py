@@ -10,12 +10,12 @@ from contextlib import closing
 from litmus.formats.files import LONGEST_TEST
 from ptxcore.sources import STANDARD_INPUT, read_bytes
 from ptxmm import api
-from ptxmm.campaigns.database import CannotWrite, Database, DatabaseError, Row
+from ptxmm.campaigns.database import CannotWrite, Database, DatabaseError, ResultRow
 from ptxmm.campaigns.deciding import Entry, Texts, row_of
 from ptxmm.campaigns.identity import question
 from ptxmm.campaigns.values import NoText, read
 from ptxmm.checker import Outcome, Settings
-from ptxmm.kernels.files import Item, Variant, of_kernels
+from ptxmm.kernels.files import NamedTest, Variant, of_kernels
 from ptxmm.words import notes
 
 _SECONDS = 0.5  # between two transactions
@@ -33,7 +33,7 @@ class Cache:
         self._identity = self._question.identity
         self.note = ""
         self._database = self._opened(path)
-        self._rows: list[Row] = []
+        self._rows: list[ResultRow] = []
         self._written = time.monotonic()
 
     def _opened(self, path: str) -> Database:
@@ -63,7 +63,7 @@ class Cache:
             self._database.close()
 
     def outcomes(
-        self, items: Sequence[Item], decide: Callable[[list[Item]], Generator[Outcome, None, None]]
+        self, items: Sequence[NamedTest], decide: Callable[[list[NamedTest]], Generator[Outcome, None, None]]
     ) -> Generator[Outcome, None, None]:
         """The outcomes of some tests in order: those that are known, and what `decide` gives for the others. Raises
         DatabaseError."""
@@ -105,7 +105,7 @@ class Cache:
         self._written = time.monotonic()
 
 
-def _entry(item: Item) -> Entry | None:
+def _entry(item: NamedTest) -> Entry | None:
     """A litmus test in a file; None for what is decided every time."""
     if not isinstance(item, str | Variant):
         return None

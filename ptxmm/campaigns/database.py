@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ptxmm.campaigns.holders import holders
-from ptxmm.campaigns.identity import Question, hash_of
+from ptxmm.campaigns.identity import CampaignQuestion, hash_of
 
 #: How the format is numbered, and how a file says that it is one of ours ("ptxm").
 SCHEMA, _OURS = 1, 0x7074786D
@@ -64,7 +64,7 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-class Row(NamedTuple):
+class ResultRow(NamedTuple):
     """One result, as the table has it. `states` are JSON; `whole`: nothing of it hangs on the `timeout` that there was;
     `outcome`: see `values`, None where there is no text of it."""
 
@@ -90,13 +90,13 @@ class Row(NamedTuple):
     seconds: float
     decided: str
 
-    def sealed(self) -> Row:
+    def sealed(self) -> ResultRow:
         """Ready to be stored."""
-        found = Row._make(storable(value) if isinstance(value, str) else value for value in self)
+        found = ResultRow._make(storable(value) if isinstance(value, str) else value for value in self)
         return found._replace(seal=found._seal())
 
     def _seal(self) -> str:
-        return hash_of(*map(repr, self[: Row._fields.index("seal")]))
+        return hash_of(*map(repr, self[: ResultRow._fields.index("seal")]))
 
     @property
     def intact(self) -> bool:
@@ -119,8 +119,8 @@ class Row(NamedTuple):
         return timeout is not None and timeout <= self.timeout
 
 
-_COLUMNS = ", ".join(Row._fields)
-_MARKS = ", ".join("?" * len(Row._fields))
+_COLUMNS = ", ".join(ResultRow._fields)
+_MARKS = ", ".join("?" * len(ResultRow._fields))
 
 
 class Database:
@@ -248,7 +248,7 @@ class Database:
 
     # What a command asks.
 
-    def begin(self, command: str, questions: Iterable[Question]) -> None:
+    def begin(self, command: str, questions: Iterable[CampaignQuestion]) -> None:
         """A command begins, or goes on: what it asks, and nothing of its tests unless it was the last one."""
         known = self._all("SELECT words FROM command")
         with self.transaction():
@@ -262,7 +262,7 @@ class Database:
                 do("INSERT INTO asked VALUES(?, ?)", (place, asked.identity))
                 self._note(asked)
 
-    def _note(self, asked: Question) -> None:
+    def _note(self, asked: CampaignQuestion) -> None:
         self._connection.execute(
             "INSERT OR IGNORE INTO questions VALUES(?, ?, ?, ?, ?)",
             (asked.identity, asked.model, asked.options, asked.version, json.dumps(asked.texts)),
@@ -274,21 +274,21 @@ class Database:
             self._connection.execute("DELETE FROM tests WHERE place >= ?", (count,))
             self._connection.execute("UPDATE command SET ended = 1")
 
-    def add(self, rows: Iterable[Row], tests: Iterable[tuple[int, str, str, str]] = ()) -> None:
+    def add(self, rows: Iterable[ResultRow], tests: Iterable[tuple[int, str, str, str]] = ()) -> None:
         """Writes results, and which tests there are: place, path, identity, what is wrong with the path. One transaction."""
         tests = [(place, storable(path), name, storable(problem)) for place, path, name, problem in tests]
         with self.transaction():
             self._connection.executemany("INSERT OR REPLACE INTO tests VALUES(?, ?, ?, ?)", tests)
             self._connection.executemany(f"INSERT OR REPLACE INTO results({_COLUMNS}) VALUES({_MARKS})", rows)
 
-    def note(self, asked: Question) -> None:
+    def note(self, asked: CampaignQuestion) -> None:
         """A question that results of this run answer."""
         with self.transaction():
             self._note(asked)
 
-    def result(self, test_hash: str, question: str) -> Row | None:
+    def result(self, test_hash: str, question: str) -> ResultRow | None:
         found = self._all(f"SELECT {_COLUMNS} FROM results WHERE test_hash = ? AND question = ?", test_hash, question)
-        return Row(*found[0]) if found else None
+        return ResultRow(*found[0]) if found else None
 
     # What a report asks.
 
@@ -307,7 +307,7 @@ class Database:
         """The tests of the last command, in order: path, identity, what is wrong with the path."""
         return self._all("SELECT path, test_hash, problem FROM tests ORDER BY place")
 
-    def results(self) -> Iterator[Row]:
+    def results(self) -> Iterator[ResultRow]:
         """The results of the last command, in no order that says anything. Who writes gets a turn in between."""
         last = ("", "")
         while True:
@@ -317,7 +317,7 @@ class Database:
                 f"ORDER BY test_hash, question LIMIT {_AT_ONCE}",
                 *last,
             )
-            yield from map(Row._make, found)
+            yield from map(ResultRow._make, found)
             if len(found) < _AT_ONCE:
                 return
             last = found[-1][:2]

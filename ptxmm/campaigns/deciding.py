@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from litmus.formats import read
 from ptxmm import api
-from ptxmm.campaigns.database import Row
-from ptxmm.campaigns.identity import Question, hash_of, question
+from ptxmm.campaigns.database import ResultRow
+from ptxmm.campaigns.identity import CampaignQuestion, hash_of, question
 from ptxmm.campaigns.values import NoText, written
 from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.findings import Finding
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
         return hash_of(self.data, _TEMPLATE, self.instance) if may_be_template(self.path) else hash_of(self.data)
 
 
-class Asked(NamedTuple):
+class AskedTest(NamedTuple):
     """One test, and the number of the question that is asked of it."""
 
     entry: Entry
@@ -79,33 +79,33 @@ class Decider:
         """Reads the models. Raises InputError for one that cannot be taken."""
         self.settings = settings
         self._checkers = [Texts(s, api.model_named(s.model, s.options)) for s in settings]
-        self.questions: list[Question] = [question(c.settings, c.model) for c in self._checkers]
+        self.questions: list[CampaignQuestion] = [question(c.settings, c.model) for c in self._checkers]
         self.identities = [q.identity for q in self.questions]
 
     def warm(self) -> None:
         """Before processes fork: see `Checker.warm`."""
         self._checkers[0].warm()
 
-    def __call__(self, asked: Asked) -> Row:
+    def __call__(self, asked: AskedTest) -> ResultRow:
         checker = self._checkers[asked.number]
         return self._row(asked, checker(asked.entry))  # type: ignore[arg-type]
 
-    def late(self, asked: Asked, seconds: float) -> Row:
+    def late(self, asked: AskedTest, seconds: float) -> ResultRow:
         """For a test whose worker had to be stopped."""
         return self._row(asked, self._checkers[asked.number].late(asked.entry, seconds))  # type: ignore[arg-type]
 
-    def lost(self, asked: Asked, reason: str) -> Row:
+    def lost(self, asked: AskedTest, reason: str) -> ResultRow:
         """For a test whose worker died."""
         return self._row(asked, self._checkers[asked.number].lost(asked.entry, reason))  # type: ignore[arg-type]
 
-    def _row(self, asked: Asked, outcome: Outcome) -> Row:
+    def _row(self, asked: AskedTest, outcome: Outcome) -> ResultRow:
         number = asked.number
         return row_of(
             asked.entry, self.questions[number], self.identities[number], outcome, self.settings[number].timeout
         )
 
 
-def row_of(entry: Entry, asked: Question, identity: str, outcome: Outcome, timeout: float | None) -> Row:
+def row_of(entry: Entry, asked: CampaignQuestion, identity: str, outcome: Outcome, timeout: float | None) -> ResultRow:
     """A result as a row. What differs from one run to the next, and hangs on nothing, is not in it but for two columns."""
     result = outcome.result
     seconds, accepted = result.seconds, result.bounded_ok
@@ -115,7 +115,7 @@ def row_of(entry: Entry, asked: Question, identity: str, outcome: Outcome, timeo
     except NoText:
         text = None
     result.seconds, result.bounded_ok = seconds, accepted
-    return Row(
+    return ResultRow(
         test_hash=entry.identity,
         question=identity,
         name=result.name,

@@ -65,7 +65,7 @@ def _version_of(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CampaignQuestion:
     """What is asked of a test: the name of a model and the `texts` of its files, `options` in words, the `version` of who
     answers."""
 
@@ -80,9 +80,9 @@ class Question:
         return hash_of(self.model, self.options, self.version, *flat)
 
 
-def question(settings: Settings, model: Model) -> Question:
+def question(settings: Settings, model: Model) -> CampaignQuestion:
     """What is asked with some settings, under the model that their name stands for now."""
-    return Question(settings.model, model.sources, words(settings), version())
+    return CampaignQuestion(settings.model, model.sources, words(settings), version())
 
 
 def words(settings: Settings) -> str:

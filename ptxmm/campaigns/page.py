@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from ptxmm.campaigns.report import Line, Summary, reason
+from ptxmm.campaigns.report import ReportLine, Summary, reason
 from ptxmm.words.checks import state_of
 
 _SLOWEST = 50
@@ -87,7 +87,7 @@ document.querySelectorAll("tr[data-words]").forEach(tr => {
 """
 
 
-class Cell:
+class TableCell:
     """What stands in a table: a text, or a number, which is sorted as one."""
 
     def __init__(self, text: str, number: float | None = None, kind: str = "") -> None:
@@ -103,22 +103,22 @@ class Cell:
         return f"<td{kind}{value}>{text}</td>"
 
 
-def _count(count: int) -> Cell:
-    return Cell(f"{count:,}", count)
+def _count(count: int) -> TableCell:
+    return TableCell(f"{count:,}", count)
 
 
-def _word(word: str) -> Cell:
-    return Cell(word, kind=f"w {'open' if ' ' in word else word}")
+def _word(word: str) -> TableCell:
+    return TableCell(word, kind=f"w {'open' if ' ' in word else word}")
 
 
-class Table(NamedTuple):
+class PageTable(NamedTuple):
     """A table under a title. `name` is how it is linked to; `chosen` are the columns whose words can be chosen among; `words`
     has, for each row, what is to be chosen in the table of all tests to see what the row counts."""
 
     name: str
     title: str
     head: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[TableCell]]
     chosen: range = range(0)
     words: Sequence[Sequence[str]] = ()
 
@@ -172,42 +172,54 @@ def page(summary: Summary) -> str:
     )
 
 
-def _tables(summary: Summary) -> Iterable[Table]:
+def _tables(summary: Summary) -> Iterable[PageTable]:
     names = [column.name for column in summary.columns]
     verdicts = [[_word(word), *map(_count, counts)] for word, counts in summary.verdicts()]
-    yield Table("verdicts", "Verdicts", ["verdict", *names], verdicts)
+    yield PageTable("verdicts", "Verdicts", ["verdict", *names], verdicts)
     observed = [[_word(word), *map(_count, counts)] for word, counts in summary.observations()]
-    yield Table("observed", "How often the condition is satisfied", ["satisfied", *names], observed)
+    yield PageTable("observed", "How often the condition is satisfied", ["satisfied", *names], observed)
     if len(names) > 1:
         patterns = summary.patterns()
-        together = [[_count(count), *map(_word, pattern), Cell("")] for pattern, count in patterns]
+        together = [[_count(count), *map(_word, pattern), TableCell("")] for pattern, count in patterns]
         words = [pattern for pattern, _ in patterns]
-        yield Table("together", "What the models say together", ["tests", *names, ""], together, words=words)
-        yield Table(
+        yield PageTable("together", "What the models say together", ["tests", *names, ""], together, words=words)
+        yield PageTable(
             "differ",
             "Where the models differ",
             ["test", *names, "outcomes that not all allow", "file"],
             _differing(summary),
         )
     slow = [
-        [Cell(f"{s.row.seconds:.3f}", s.row.seconds), Cell(s.line.name), Cell(s.column.name), Cell(s.line.path)]
+        [
+            TableCell(f"{s.row.seconds:.3f}", s.row.seconds),
+            TableCell(s.line.name),
+            TableCell(s.column.name),
+            TableCell(s.line.path),
+        ]
         for s in summary.slowest(_SLOWEST)
     ]
-    yield Table("slowest", "Slowest", ["seconds", "test", "model", "file"], slow)
+    yield PageTable("slowest", "Slowest", ["seconds", "test", "model", "file"], slow)
     troubles = [
-        [_word(row.verdict), Cell(line.path), Cell(column.name), Cell(row.error or reason(row), kind="why")]
+        [
+            _word(row.verdict),
+            TableCell(line.path),
+            TableCell(column.name),
+            TableCell(row.error or reason(row), kind="why"),
+        ]
         for line, column, row in summary.troubles()
     ]
-    yield Table("open", "Without a whole answer", ["verdict", "file", "model", "why"], troubles)
-    problems = [[Cell(line.path), Cell(line.problem)] for line in summary.problems]
-    yield Table("problems", "Not tests", ["path", "why"], problems)
+    yield PageTable("open", "Without a whole answer", ["verdict", "file", "model", "why"], troubles)
+    problems = [[TableCell(line.path), TableCell(line.problem)] for line in summary.problems]
+    yield PageTable("problems", "Not tests", ["path", "why"], problems)
     chosen = range(1, 1 + len(names))
     head = ["test", *names, *(f"outcomes, {name}" for name in names), "seconds", "file"]
-    yield Table(
+    yield PageTable(
         "tests", "All tests", head, list(map(_test, (line for line in summary.lines if not line.problem))), chosen
     )
-    columns = [[Cell(c.name), Cell(c.model), Cell(c.options), Cell(c.version)] for c in summary.columns]
-    yield Table("models", "Models", ["column", "model", "options", "ptxmm"], columns)
+    columns = [
+        [TableCell(c.name), TableCell(c.model), TableCell(c.options), TableCell(c.version)] for c in summary.columns
+    ]
+    yield PageTable("models", "Models", ["column", "model", "options", "ptxmm"], columns)
 
 
 def _head(summary: Summary) -> str:
@@ -216,21 +228,27 @@ def _head(summary: Summary) -> str:
     return f"{tests:,} tests, {len(summary.rows):,} of {summary.asked:,} answers, {summary.seconds:.1f} seconds of work.{ended}"
 
 
-def _test(line: Line) -> Sequence[Cell]:
+def _test(line: ReportLine) -> Sequence[TableCell]:
     seconds = sum(row.seconds for row in line.rows if row is not None)
-    outcomes = [Cell("-", -1) if row is None else _count(row.positive + row.negative) for row in line.rows]
-    return [Cell(line.name), *map(_word, line.words), *outcomes, Cell(f"{seconds:.3f}", seconds), Cell(line.path)]
+    outcomes = [TableCell("-", -1) if row is None else _count(row.positive + row.negative) for row in line.rows]
+    return [
+        TableCell(line.name),
+        *map(_word, line.words),
+        *outcomes,
+        TableCell(f"{seconds:.3f}", seconds),
+        TableCell(line.path),
+    ]
 
 
-def _differing(summary: Summary) -> Sequence[Sequence[Cell]]:
+def _differing(summary: Summary) -> Sequence[Sequence[TableCell]]:
     names = [column.name for column in summary.columns]
     return [
-        [Cell(line.name), *map(_word, line.words), Cell(_apart(line, names)), Cell(line.path)]
+        [TableCell(line.name), *map(_word, line.words), TableCell(_apart(line, names)), TableCell(line.path)]
         for line in summary.differing()
     ]
 
 
-def _apart(line: Line, names: Sequence[str]) -> str:
+def _apart(line: ReportLine, names: Sequence[str]) -> str:
     """The outcomes that only some columns allow, by the columns that allow them; empty where one of them has none."""
     if any(row is None or not row.whole for row in line.rows):
         return ""

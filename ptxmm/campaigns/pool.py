@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from ptxcore.collection import shared_with_children
-from ptxmm.campaigns.database import Row
-from ptxmm.campaigns.deciding import Asked, Decider
+from ptxmm.campaigns.database import ResultRow
+from ptxmm.campaigns.deciding import AskedTest, Decider
 from ptxmm.campaigns.identity import version
 from ptxmm.workers import Workers
 
@@ -40,20 +40,20 @@ class Pool(Protocol):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    def rows(self, pulse: float) -> Iterator[list[Row]]:
+    def rows(self, pulse: float) -> Iterator[list[ResultRow]]:
         """What came in, at least every `pulse` seconds. Raises PoolError."""
 
-    def finished(self) -> Sequence[Row]:
+    def finished(self) -> Sequence[ResultRow]:
         """What is there and was not given out, when somebody interrupted."""
 
 
 class Processes:
     """Processes on this machine."""
 
-    def __init__(self, decider: Decider, asked: Iterable[Asked], jobs: int) -> None:
+    def __init__(self, decider: Decider, asked: Iterable[AskedTest], jobs: int) -> None:
         decider.warm()
         timeout = decider.settings[0].timeout
-        self._workers: Workers[Asked, Row] = Workers(
+        self._workers: Workers[AskedTest, ResultRow] = Workers(
             decider,
             asked,
             jobs=jobs,
@@ -73,10 +73,10 @@ class Processes:
     ) -> None:
         self._stack.__exit__(kind, value, trace)
 
-    def rows(self, pulse: float) -> Iterator[list[Row]]:
+    def rows(self, pulse: float) -> Iterator[list[ResultRow]]:
         yield from self._workers.as_they_come(pulse)
 
-    def finished(self) -> Sequence[Row]:
+    def finished(self) -> Sequence[ResultRow]:
         return self._workers.finished()
 
 
@@ -93,7 +93,7 @@ _CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
 class Dask:
     """The workers of a Dask cluster, by the address of its scheduler."""
 
-    def __init__(self, decider: Decider, asked: Iterable[Asked], address: str) -> None:
+    def __init__(self, decider: Decider, asked: Iterable[AskedTest], address: str) -> None:
         """Raises PoolError where the cluster cannot be reached, or Dask is not there."""
         try:
             distributed: Any = importlib.import_module("distributed")
@@ -113,8 +113,8 @@ class Dask:
         self._killed = distributed.scheduler.KilledWorker
         self._decider, self._asked = decider, iter(asked)
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._out: dict[Any, list[Asked]] = {}  # by task
-        self._rows: list[Row] = []
+        self._out: dict[Any, list[AskedTest]] = {}  # by task
+        self._rows: list[ResultRow] = []
         self._size, self._each = _FIRST_BATCH, 0.0
         try:
             self._client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
@@ -133,14 +133,14 @@ class Dask:
         with contextlib.suppress(Exception):
             self._client.close(timeout=5)
 
-    def finished(self) -> Sequence[Row]:
+    def finished(self) -> Sequence[ResultRow]:
         return self._rows
 
     def _threads(self) -> int:
         with _asking():
             return sum(self._client.nthreads().values())
 
-    def rows(self, pulse: float) -> Iterator[list[Row]]:
+    def rows(self, pulse: float) -> Iterator[list[ResultRow]]:
         counted, most = 0.0, 0
         while True:
             now = time.monotonic()
@@ -159,7 +159,7 @@ class Dask:
             came, self._rows = self._rows, []
             yield came
 
-    def _submit(self, batch: list[Asked]) -> None:
+    def _submit(self, batch: list[AskedTest]) -> None:
         with _asking():
             future = self._client.submit(decide_all, self._sent, batch, pure=False)
         self._out[future] = batch
@@ -214,7 +214,7 @@ def _silence() -> None:
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def decide_all(sent: bytes, batch: list[Asked]) -> tuple[str, list[Row], float]:
+def decide_all(sent: bytes, batch: list[AskedTest]) -> tuple[str, list[ResultRow], float]:
     """What a worker of the cluster does: who it is, the rows of a batch, the seconds that it took."""
     with _ONE_AT_A_TIME:
         start, decider = time.perf_counter(), _decider(sent)

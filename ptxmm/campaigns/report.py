@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ptxmm.campaigns.database import Database, Row
+from ptxmm.campaigns.database import Database, ResultRow
 from ptxmm.result import VERDICTS
 
 NO_EXECUTION = "no execution"
@@ -26,12 +26,12 @@ class ReportColumn(NamedTuple):
     version: str
 
 
-class Line(NamedTuple):
+class ReportLine(NamedTuple):
     """A test, and for each column its result, None where there is none yet. `problem`: what is wrong with its path."""
 
     path: str
     name: str
-    rows: tuple[Row | None, ...]
+    rows: tuple[ResultRow | None, ...]
     problem: str = ""
 
     @property
@@ -52,22 +52,22 @@ class Line(NamedTuple):
 class Slow(NamedTuple):
     """A result that took long."""
 
-    line: Line
+    line: ReportLine
     column: ReportColumn
-    row: Row
+    row: ResultRow
 
 
 class Summary:
     """The last command of a database."""
 
     def __init__(
-        self, path: str, command: str, ended: bool, columns: Sequence[ReportColumn], lines: Sequence[Line]
+        self, path: str, command: str, ended: bool, columns: Sequence[ReportColumn], lines: Sequence[ReportLine]
     ) -> None:
         self.path, self.command, self.ended = path, command, ended
         self.columns, self.lines = columns, lines
 
     @property
-    def problems(self) -> list[Line]:
+    def problems(self) -> list[ReportLine]:
         return [line for line in self.lines if line.problem]
 
     @property
@@ -76,7 +76,7 @@ class Summary:
         return len(self.columns) * (len(self.lines) - len(self.problems))
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ResultRow]:
         return [row for line in self.lines for row in line.rows if row is not None]
 
     @property
@@ -101,7 +101,7 @@ class Summary:
         found = Counter(line.words for line in self.lines if not line.problem)
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))
 
-    def differing(self) -> list[Line]:
+    def differing(self) -> list[ReportLine]:
         """The tests on which columns differ, those that differ in their answers first."""
         found = [(line.differs, line) for line in self.lines if not line.problem]
         return [line for how in ("answer", "states") for differs, line in found if differs == how]
@@ -115,7 +115,7 @@ class Summary:
         ]
         return sorted(found, key=lambda slow: (-slow.row.seconds, slow.line.path, slow.column.name))[:count]
 
-    def troubles(self) -> list[tuple[Line, ReportColumn, Row]]:
+    def troubles(self) -> list[tuple[ReportLine, ReportColumn, ResultRow]]:
         """The results without a whole answer, and those of which more is to be told."""
         return [
             (line, column, row)
@@ -125,7 +125,7 @@ class Summary:
         ]
 
 
-def word_of(row: Row | None) -> str:
+def word_of(row: ResultRow | None) -> str:
     """A result in a few words: what was observed, where there is a plain verdict; else the verdict."""
     if row is None:
         return NOT_YET
@@ -133,14 +133,14 @@ def word_of(row: Row | None) -> str:
     return observed(row) if plain else row.verdict
 
 
-def reason(row: Row) -> str:
+def reason(row: ResultRow) -> str:
     """Why it is no whole answer, or what else is to be told, in a line."""
     if row.verdict == "bounded" and not row.error:
         return "holds within the bounds of loops, which cut executions off"
     return (row.error or "").split("\n")[0]
 
 
-def observed(row: Row) -> str:
+def observed(row: ResultRow) -> str:
     """How often the condition is satisfied. `sometimes` is known once one execution satisfies it, and another does not; the
     others only when all were looked at."""
     if row.observation is None or row.verdict in ("error", "undefined"):
@@ -160,7 +160,7 @@ def summary(database: Database) -> Summary:
     command, ended = database.command()
     names = Counter(model for _, model, _, _ in asked)
     columns = [ReportColumn(m if names[m] == 1 else f"{m} {o}".strip(), m, o, v) for _, m, o, v in asked]
-    there: dict[tuple[str, str], Row] = {}
+    there: dict[tuple[str, str], ResultRow] = {}
     for row in database.results():
         if row.intact:
             there[row.test_hash, row.question] = row._replace(test="", outcome=None)
@@ -168,5 +168,5 @@ def summary(database: Database) -> Summary:
     for path, test, problem in database.tests():
         rows = () if problem else tuple(there.get((test, question)) for question, *_ in asked)
         name = next((row.name for row in rows if row is not None), path)
-        lines.append(Line(path, name, rows, problem))
+        lines.append(ReportLine(path, name, rows, problem))
     return Summary(database.path, command, ended, columns, lines)

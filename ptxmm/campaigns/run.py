@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from litmus.formats.files import Wanted, find, text_of
-from ptxmm.campaigns.database import Database, Row
-from ptxmm.campaigns.deciding import Asked, Decider, Entry
+from litmus.formats.files import WantedFiles, find, text_of
+from ptxmm.campaigns.database import Database, ResultRow
+from ptxmm.campaigns.deciding import AskedTest, Decider, Entry
 from ptxmm.campaigns.pool import Pool
-from ptxmm.kernels.files import TESTS, Item, Variant, expand, of_kernels
+from ptxmm.kernels.files import TESTS, NamedTest, Variant, expand, of_kernels
 
 if TYPE_CHECKING:
     from litmus.test import Test
@@ -28,15 +28,17 @@ class GivenTest(NamedTuple):
 
 
 #: What is a test in a folder.
-_WANTED = Wanted(lambda name: name.lower().endswith((".litmus", ".test")), TESTS.holds, "no litmus test in this folder")
+_WANTED = WantedFiles(
+    lambda name: name.lower().endswith((".litmus", ".test")), TESTS.holds, "no litmus test in this folder"
+)
 
 
-def looked_up(paths: Iterable[str]) -> list[tuple[Item, str | None]]:
+def looked_up(paths: Iterable[str]) -> list[tuple[NamedTest, str | None]]:
     """The tests that paths mean, and what is wrong with those that mean none; see `litmus.formats.files.find`."""
     return expand(find(paths, _WANTED))
 
 
-def given(items: Iterable[tuple[Item, str | None]]) -> Iterator[GivenTest]:
+def given(items: Iterable[tuple[NamedTest, str | None]]) -> Iterator[GivenTest]:
     """The tests in files, read one after another."""
     for item, problem in items:
         path, instance = item if isinstance(item, Variant) else (str(item), "")
@@ -74,20 +76,20 @@ class Counts:
 
 class Campaign:
     """One command. `make` makes a pool for what is asked; `tell` is called whenever something came in; `retry`: see
-    `Row.answers`."""
+    `ResultRow.answers`."""
 
     def __init__(
         self,
         database: Database,
         decider: Decider,
-        make: Callable[[Decider, Iterable[Asked]], Pool],
+        make: Callable[[Decider, Iterable[AskedTest]], Pool],
         tell: Callable[[Counts], None] = lambda counts: None,
         retry: str = "error",
     ) -> None:
         self._retry = retry
         self._database, self._decider, self._make, self._tell = database, decider, make, tell
         self.counts = Counts()
-        self._rows: list[Row] = []
+        self._rows: list[ResultRow] = []
         self._tests: list[tuple[int, str, str, str]] = []
         self._out: set[tuple[str, int]] = set()  # what was asked in this run
         self._written = time.monotonic()
@@ -109,7 +111,7 @@ class Campaign:
         self._database.end(self.counts.tests)
         return self.counts
 
-    def _take(self, rows: Iterable[Row]) -> None:
+    def _take(self, rows: Iterable[ResultRow]) -> None:
         for row in rows:
             self._rows.append(row)
             self.counts.decided += 1
@@ -124,7 +126,7 @@ class Campaign:
             self._database.add(rows, tests)
         self._written = time.monotonic()
 
-    def _unknown(self, tests: Iterable[GivenTest]) -> Iterator[Asked]:
+    def _unknown(self, tests: Iterable[GivenTest]) -> Iterator[AskedTest]:
         """What has to be decided."""
         settings, identities = self._decider.settings, self._decider.identities
         for place, (entry, problem) in enumerate(tests):
@@ -144,6 +146,6 @@ class Campaign:
                     self.counts.known += 1
                     self._tell(self.counts)
                 else:
-                    yield Asked(entry, number)
+                    yield AskedTest(entry, number)
             if len(self._tests) >= _ROWS:
                 self._write()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ptxmm import available
 from ptxmm.campaigns.database import Database, DatabaseError
-from ptxmm.campaigns.deciding import Asked, Decider
+from ptxmm.campaigns.deciding import AskedTest, Decider
 from ptxmm.campaigns.identity import words
 from ptxmm.campaigns.pool import Dask, Pool, PoolError, Processes
 from ptxmm.campaigns.run import Campaign, Counts, GivenTest, generated, given, looked_up
@@ -159,7 +159,7 @@ def _source(options: Namespace) -> list[str]:
     return found + [f"--{n}" for n in ("no-cumul", "one-location") if getattr(options, n.replace("-", "_"))]
 
 
-def _pool(options: Namespace, decider: Decider, asked: Iterable[Asked]) -> Pool:
+def _pool(options: Namespace, decider: Decider, asked: Iterable[AskedTest]) -> Pool:
     if options.dask:
         return Dask(decider, asked, options.dask)
     return Processes(decider, asked, options.jobs or available.processors())

@@ -17,7 +17,7 @@ from ptxmm.cli.kernel_options import asked
 from ptxmm.cli.parts import RunBudget, RunStopped, of_shard, within
 from ptxmm.findings import NOT_ALL, NOT_ALL_EXECUTIONS, Finding, assumptions, findings
 from ptxmm.harmless import plain
-from ptxmm.kernels.files import TESTS, Item, expand
+from ptxmm.kernels.files import TESTS, NamedTest, expand
 from ptxmm.report import chosen, tells
 from ptxmm.result import Refusal, Result, Spot
 
@@ -117,7 +117,7 @@ def check(options: Namespace) -> int:
     except ValueError as error:
         return _refuse(str(error))
     try:
-        found: list[tuple[Item, str | None]] = [(kernel, None)] if kernel else expand(_wanted(options))
+        found: list[tuple[NamedTest, str | None]] = [(kernel, None)] if kernel else expand(_wanted(options))
     except ValueError as error:
         return _refuse(str(error))
     if options.junit or options.sarif or options.write_baseline or options.cache:
@@ -175,7 +175,7 @@ def _drawn(options: Namespace, folders: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*folders, *pages, *["txt"] * options.draw]))
 
 
-def _part_of(found: list[tuple[Item, str | None]], options: Namespace) -> list[tuple[Item, str | None]]:
+def _part_of(found: list[tuple[NamedTest, str | None]], options: Namespace) -> list[tuple[NamedTest, str | None]]:
     """The tests of this part of a run. That it is one is told, here and in the reports: they are of no others."""
     options.part = {"changed": "true"} if options.changed else {}
     if options.changed and not found:
@@ -190,7 +190,7 @@ def _part_of(found: list[tuple[Item, str | None]], options: Namespace) -> list[t
 
 
 def _with_cache(
-    options: Namespace, settings: Settings, found: Sequence[tuple[Item, str | None]], baseline: Baseline | None
+    options: Namespace, settings: Settings, found: Sequence[tuple[NamedTest, str | None]], baseline: Baseline | None
 ) -> int:
     from ptxmm.campaigns.cache import Cache
     from ptxmm.campaigns.database import DatabaseError
@@ -263,7 +263,7 @@ class _Run:
         self._unasked = self._questions.names if self._questions else set()
         self._own: set[str] = set()  # litmus tests that were asked what they ask themselves
 
-    def run(self, found: Sequence[tuple[Item, str | None]]) -> int:
+    def run(self, found: Sequence[tuple[NamedTest, str | None]]) -> int:
         items = [item for item, problem in found if problem is None]
         names = [str(item) for item, _ in found]
         self._waiting.update(names)
@@ -362,10 +362,10 @@ class _Run:
         self._status.bad_input()
         sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
 
-    def _outcomes(self, paths: list[Item]) -> Generator[Outcome, None, None]:
+    def _outcomes(self, paths: list[NamedTest]) -> Generator[Outcome, None, None]:
         return self._cache.outcomes(paths, self._decided) if self._cache else self._decided(paths)
 
-    def _decided(self, paths: list[Item]) -> Generator[Outcome, None, None]:
+    def _decided(self, paths: list[NamedTest]) -> Generator[Outcome, None, None]:
         if not paths:
             return
         if len(paths) == 1 and self._options.timeout is None:
@@ -417,7 +417,7 @@ class _Run:
         outcome = outcome._replace(findings=tuple(found))
         self._status.add(found)
         if result.verdict == "error":
-            sys.stdout.flush()  # so that both streams tell the story in the same order
+            sys.stdout.flush()  # so that both streams come in the same order
             sys.stderr.write((result.error or "error") + "\n")
         elif self._options.format == "herd":  # whose lines have no room for it
             for note in [*found, *(n for n in assumptions(result) if all(f.kind != n.kind for f in found))]:

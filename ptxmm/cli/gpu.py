@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from litmus.test import Test
-    from ptxmm.campaigns.database import Row
-    from ptxmm.gpu.contract import Module
+    from ptxmm.campaigns.database import ResultRow
+    from ptxmm.gpu.contract import GpuModule
     from ptxmm.gpu.histograms import Histogram, Where
 
 _FINE, _FORBIDDEN, _BAD_INPUT, _UNDECIDED = range(4)
@@ -222,7 +222,7 @@ def _all(options: argparse.Namespace, where: Where) -> int:
 
 def _one(options: argparse.Namespace, where: Where, test: Test) -> tuple[int, Histogram | None]:
     """What becomes of a test: its exit status, and what was seen, where anything was."""
-    from ptxmm.gpu.histograms import Wrong, explained, histogram
+    from ptxmm.gpu.histograms import NoHistogram, explained, histogram
 
     try:
         if options.emit:
@@ -232,7 +232,7 @@ def _one(options: argparse.Namespace, where: Where, test: Test) -> tuple[int, Hi
             test, where, options.model, seconds=_seconds(options), launches=options.launches, seed=options.seed,
             timeout=options.timeout, confidence=_wanted(options), budget=options.budget,
         )  # fmt: skip
-    except Wrong as error:
+    except NoHistogram as error:
         sys.stderr.write(f"{error}\n")
         return _BAD_INPUT, None
     except Exception as error:
@@ -259,7 +259,7 @@ def _print_documents(where: Where, documents: list[dict[str, Any]]) -> None:
     sys.stdout.write(json.dumps({"ptxmm": __version__, **machine, "tests": documents}, indent=1) + "\n")
 
 
-def _storing(options: argparse.Namespace, where: Where) -> AbstractContextManager[Callable[[Row], None]]:
+def _storing(options: argparse.Namespace, where: Where) -> AbstractContextManager[Callable[[ResultRow], None]]:
     from ptxmm.gpu.rows import question, storing
 
     command = shlex.join(["ptxmm", "gpu", *options.paths])
@@ -280,14 +280,14 @@ def _status(found: Histogram) -> int:
     return _UNDECIDED if found.judged.undecided or low or not found.judged.seen.states else _FINE
 
 
-def _row(options: argparse.Namespace, where: Where, found: Histogram, text: str) -> Row:
+def _row(options: argparse.Namespace, where: Where, found: Histogram, text: str) -> ResultRow:
     from ptxmm.gpu.rows import question, row
 
     asked = question(where.name, where.driver, where.parameters, options.model)
     return row(found.judged, asked, text, found.seconds)
 
 
-def _emit(folder: str, made: Module) -> int:
+def _emit(folder: str, made: GpuModule) -> int:
     import os
 
     from ptxmm.herd_names import legal
@@ -303,7 +303,7 @@ def _emit(folder: str, made: Module) -> int:
 
 
 def _tune(options: argparse.Namespace, where: Where) -> int:
-    from ptxmm.gpu.histograms import Wrong, explained
+    from ptxmm.gpu.histograms import NoHistogram, explained
     from ptxmm.gpu.tuning import Trial, best, trials
 
     tests = [test for test, _ in _tests(options) if test is not None]
@@ -318,7 +318,7 @@ def _tune(options: argparse.Namespace, where: Where) -> int:
             ):  # fmt: skip
                 found.append(trial)
                 sys.stderr.write(f"trial {len(found)}: {trial.score[0]} seen, {trial.score[1]:g}\n")
-    except Wrong as error:
+    except NoHistogram as error:
         sys.stderr.write(f"{error}\n")
         return _BAD_INPUT
     if not found:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ptxmm.cli.options import TIME, Commands, byte_count, command, seconds, sizes
 
 if TYPE_CHECKING:
-    from ptxmm.kernels.asked import Asked, Said
+    from ptxmm.kernels.asked import AskedKernel, Said
 
 #: Options that stand for one key of a kernel test each.
 _KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "device", "nvcc", "expect")
@@ -109,12 +109,12 @@ def add_init(commands: Commands) -> None:
     init.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
-def asked(options: argparse.Namespace) -> Asked | None:
+def asked(options: argparse.Namespace) -> AskedKernel | None:
     """The kernel that is asked for; None where the paths are those of tests. Raises ValueError with what to say."""
     given = [name for name in _OPTIONS if getattr(options, name) is not None]
     if not given:
         return None
-    from ptxmm.kernels.asked import Asked
+    from ptxmm.kernels.asked import AskedKernel
     from ptxmm.kernels.files import is_code
 
     shown = ", ".join(f"--{name.replace('_', '-')}" for name in given[:3])
@@ -134,7 +134,7 @@ def asked(options: argparse.Namespace) -> Asked | None:
     checks += [line.add("check", name)._replace(key=name, value=True) for name in dict.fromkeys(options.check)]
     if getattr(options, "races", False) and "race_free" not in options.check:
         checks.append(line.add("races", True)._replace(key="race_free"))
-    return Asked(
+    return AskedKernel(
         path, said=tuple(said), checks=tuple(checks), arguments=tuple(arguments), memory=tuple(memory), text=line.text,
         where=where, bounds=tuple(bounds), launches=tuple(launches),
     )  # fmt: skip

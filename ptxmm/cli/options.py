@@ -59,7 +59,7 @@ def seconds(text: str) -> float:
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-Command: TypeAlias = argparse.ArgumentParser
+CommandParser: TypeAlias = argparse.ArgumentParser
 
 
 class Help(argparse.HelpFormatter):
@@ -95,7 +95,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     return top
 
 
-def command(commands: Commands, name: str, what: str, description: str, status: str, *examples: str) -> Command:
+def command(commands: Commands, name: str, what: str, description: str, status: str, *examples: str) -> CommandParser:
     """A command with its page of help: `what` it does in a few words, then in sentences, its exit `status`, and examples."""
     return commands.add_parser(
         name,

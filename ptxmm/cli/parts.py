@@ -9,7 +9,7 @@ import time
 from collections.abc import Generator, Sequence
 from typing import TypeVar
 
-Item = TypeVar("Item")
+ItemT = TypeVar("ItemT")
 
 _DIGITS = 7  # of a number of shards, at most one less
 
@@ -28,7 +28,7 @@ def shard(text: str) -> tuple[int, int]:
     return number, count
 
 
-def of_shard(items: Sequence[Item], part: tuple[int, int]) -> list[Item]:
+def of_shard(items: Sequence[ItemT], part: tuple[int, int]) -> list[ItemT]:
     """The items of one shard: each item is in just one of them, and they differ by one at most in how many they have."""
     number, count = part
     return list(items[number - 1 :: count])

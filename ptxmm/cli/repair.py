@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ptxmm import __version__
 
 if TYPE_CHECKING:
-    from ptxmm.kernels.files import Item
+    from ptxmm.kernels.files import NamedTest
     from ptxmm.repair.finding import Answer, Found
     from ptxmm.repair.subjects import Subject
 
@@ -134,7 +134,7 @@ def repair(options: argparse.Namespace) -> int:
     return next((status for status in _WORST if status in seen), _FOUND)
 
 
-def _one(options: argparse.Namespace, item: Item) -> tuple[int, Answer | None]:
+def _one(options: argparse.Namespace, item: NamedTest) -> tuple[int, Answer | None]:
     """The answer for one test; a refusal is printed."""
     from axioms.models.naming import including
     from axioms.program import UnsupportedProgram

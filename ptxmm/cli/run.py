@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ptxcore.machine.lower.ops import Parameter
+    from ptxcore.machine.lower.ops import FormalParameter
     from ptxcore.machine.run.faults import KernelError
     from ptxcore.machine.run.launch import Device
-    from ptxmm.kernels.modules import Module
+    from ptxmm.kernels.modules import PtxText
 
 _FAILED, _BAD_INPUT = 1, 2
 #: Seconds after which progress is shown.
@@ -77,7 +77,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _warn(device: Device, module: Module) -> None:
+def _warn(device: Device, module: PtxText) -> None:
     """Says what the author of the module should know."""
     if device.warnings:
         from ptxcore.diagnostics import InputError
@@ -88,7 +88,7 @@ def _warn(device: Device, module: Module) -> None:
         sys.stderr.write(found.render() + "\n")
 
 
-def _told(error: KernelError, module: Module) -> str:
+def _told(error: KernelError, module: PtxText) -> str:
     """What went wrong: of PTX that nvcc made just now, which is in no file, at the line of the source."""
     if not module.source or error.instruction is None:
         return error.render()
@@ -105,7 +105,7 @@ def _refuse(message: str, status: int) -> int:
     return status
 
 
-def _arguments(options: Namespace, parameters: list[Parameter]) -> tuple[list[Any], dict[str, Any]]:
+def _arguments(options: Namespace, parameters: list[FormalParameter]) -> tuple[list[Any], dict[str, Any]]:
     """The arguments in the order of the parameters, and everything that has a name, by it."""
     from ptxcore.machine.run.launch import UsageError
     from ptxmm.kernels.packing import packed
@@ -158,7 +158,7 @@ def _memory(texts: list[str], named: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _indices(names: list[str], parameters: list[Parameter]) -> list[int]:
+def _indices(names: list[str], parameters: list[FormalParameter]) -> list[int]:
     """The parameters of these names, or of these numbers; in order, where only a compiler named them."""
     from ptxcore.machine.run.launch import UsageError
     from ptxmm.kernels.takes import numbered
@@ -171,7 +171,7 @@ def _indices(names: list[str], parameters: list[Parameter]) -> list[int]:
     return found
 
 
-def _out(text: str, parameters: list[Parameter], named: dict[str, Any]) -> tuple[str, Any, str]:
+def _out(text: str, parameters: list[FormalParameter], named: dict[str, Any]) -> tuple[str, Any, str]:
     """What is to be told afterwards: its name, the array, and the file that it goes to, empty for the output."""
     from ptxcore.diagnostics import nearest
     from ptxcore.machine.run.launch import UsageError

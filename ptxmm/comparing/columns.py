@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptxmm.checker import Checker, Settings, stem
-from ptxmm.comparing.answers import Answer, absent, answer_of
+from ptxmm.comparing.answers import TestAnswer, absent, answer_of
 from ptxmm.comparing.logs import HerdLog, is_log, read_log
-from ptxmm.kernels.files import Item
+from ptxmm.kernels.files import NamedTest
 
 if TYPE_CHECKING:
     from litmus.test import Test
@@ -25,7 +25,7 @@ class Case(NamedTuple):
     neither. `size`: how large it is, where tests come by size."""
 
     name: str
-    item: Item | None = None
+    item: NamedTest | None = None
     test: Test | KernelTest | None = None
     size: int = 0
 
@@ -51,12 +51,12 @@ class Case(NamedTuple):
         return test
 
 
-class Row(NamedTuple):
+class ComparedRow(NamedTuple):
     """A test, and what each column says of it. `name` is the test's own."""
 
     case: Case
     name: str
-    answers: tuple[Answer, ...]
+    answers: tuple[TestAnswer, ...]
 
 
 class ComparedColumns:
@@ -98,12 +98,12 @@ class ComparedColumns:
                 column.warm()
                 return
 
-    def __call__(self, case: Case) -> Row:
+    def __call__(self, case: Case) -> ComparedRow:
         name = case.name
         if case.readable:
             test = _read(case)
             name = test.name if test is not None else stem(case.path)
-        return Row(case, name, tuple(self._answer(column, of, case, name) for of, column in self._paired()))
+        return ComparedRow(case, name, tuple(self._answer(column, of, case, name) for of, column in self._paired()))
 
     def alike(self, case: Case) -> bool:
         """Whether the models certainly say the same of a litmus test: then nobody need decide it. They differ in what its
@@ -133,7 +133,7 @@ class ComparedColumns:
     def _paired(self) -> Iterator[tuple[str, Checker | HerdLog]]:
         yield from zip(self.names, self._of, strict=True)
 
-    def _answer(self, column: Checker | HerdLog, of: str, case: Case, name: str) -> Answer:
+    def _answer(self, column: Checker | HerdLog, of: str, case: Case, name: str) -> TestAnswer:
         if isinstance(column, HerdLog):
             return column.of(name)
         if not case.readable:
@@ -146,24 +146,24 @@ class ComparedColumns:
             answer = replace(answer, states=named)
         return answer
 
-    def late(self, case: Case, seconds: float) -> Row:
+    def late(self, case: Case, seconds: float) -> ComparedRow:
         """For a test whose worker had to be stopped."""
         from ptxmm.result import out_of_time
 
         return self._unanswered(case, "undecided", out_of_time(self._settings.timeout))
 
-    def lost(self, case: Case, reason: str) -> Row:
+    def lost(self, case: Case, reason: str) -> ComparedRow:
         """For a test whose worker died."""
         return self._unanswered(case, "error", f"its worker process {reason}; was memory short?")
 
-    def _unanswered(self, case: Case, verdict: str, message: str) -> Row:
+    def _unanswered(self, case: Case, verdict: str, message: str) -> ComparedRow:
         answers = [
             column.of(case.name)
             if isinstance(column, HerdLog)
-            else Answer(of=of, test=case.name, verdict=verdict, exact=False, message=message)
+            else TestAnswer(of=of, test=case.name, verdict=verdict, exact=False, message=message)
             for of, column in self._paired()
         ]
-        return Row(case, case.name, tuple(answers))
+        return ComparedRow(case, case.name, tuple(answers))
 
 
 def _read(case: Case) -> Test | KernelTest | None:

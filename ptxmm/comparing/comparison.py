@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ptxmm.checker import Settings
-from ptxmm.comparing.answers import Answer
-from ptxmm.comparing.columns import Case, ComparedColumns, Row
+from ptxmm.comparing.answers import TestAnswer
+from ptxmm.comparing.columns import Case, ComparedColumns, ComparedRow
 from ptxmm.comparing.differences import ModelDifference, difference
 from ptxmm.comparing.reasons import DifferenceReason, reasons
 from ptxmm.comparing.shrinking import shrunk
@@ -32,7 +32,7 @@ class Comparison:
 
     case: Case
     name: str
-    answers: tuple[Answer, ...]
+    answers: tuple[TestAnswer, ...]
     differences: tuple[ModelDifference, ...]
 
     @property
@@ -51,7 +51,7 @@ class Comparison:
         return self.case.load() if self.case.readable else None
 
 
-def compared(row: Row) -> Comparison:
+def compared(row: ComparedRow) -> Comparison:
     """What each two answers of a row come to."""
     pairs = combinations(row.answers, 2)
     return Comparison(row.case, row.name, row.answers, tuple(difference(one, other) for one, other in pairs))

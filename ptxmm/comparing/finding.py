@@ -11,10 +11,10 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 from ptxcore.isa.effect_kinds import CLEAR, DISCARD, ISSUE, MBARRIER, kinds_with
-from ptxmm.comparing.columns import Case, ComparedColumns, Row
+from ptxmm.comparing.columns import Case, ComparedColumns, ComparedRow
 from ptxmm.comparing.differences import ModelDifference, difference
 from ptxmm.comparing.table import rows
-from ptxmm.kernels.files import Item
+from ptxmm.kernels.files import NamedTest
 
 if TYPE_CHECKING:
     from litmus.test import Test
@@ -26,10 +26,10 @@ _FIRST, _MOST = 32, 512
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDifference:
     """A test that tells two models apart; none of those that were asked before it is larger."""
 
-    row: Row
+    row: ComparedRow
     difference: ModelDifference
 
     @property
@@ -67,7 +67,7 @@ class DifferenceSearch:
         """Those that are not told apart as often as is wanted."""
         return [pair for pair in self.open if self.told[pair] < self._most]
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[FoundDifference]:
         size = _FIRST
         while self.pairs:
             batch = list(islice(self._cases, size))
@@ -82,7 +82,7 @@ class DifferenceSearch:
             self.on_batch()
             size = min(_MOST, 2 * size)
 
-    def _rows(self, batch: list[Case]) -> Iterator[Row]:
+    def _rows(self, batch: list[Case]) -> Iterator[ComparedRow]:
         """What the models say of those tests of which they may say different things. That they do not is seen here and by
         nobody else: it takes less time than to send the test somewhere."""
         wanted = self._columns.only(name for pair in self.pairs for name in pair)
@@ -95,7 +95,7 @@ class DifferenceSearch:
             if not same:
                 yield next(decided)
 
-    def _of(self, row: Row) -> Iterator[Found]:
+    def _of(self, row: ComparedRow) -> Iterator[FoundDifference]:
         answers = {answer.of: answer for answer in row.answers}
         for pair in self.pairs:
             if pair[0] not in answers or pair[1] not in answers:
@@ -103,7 +103,7 @@ class DifferenceSearch:
             found = difference(answers[pair[0]], answers[pair[1]])
             if found.differs:
                 self.told[pair] += 1
-                yield Found(row, found)
+                yield FoundDifference(row, found)
             elif found.status != "same":
                 self.open[pair].append((row.name, found.open))
 
@@ -134,7 +134,7 @@ def library() -> tuple[Case, ...]:
     return tuple(sized(paths())[0])
 
 
-def sized(items: Iterable[Item], most: int | None = None) -> tuple[list[Case], list[tuple[str, str]]]:
+def sized(items: Iterable[NamedTest], most: int | None = None) -> tuple[list[Case], list[tuple[str, str]]]:
     """Litmus tests of files by size, those of at most `most` accesses; and what has no size, with what is wrong with it."""
     from axioms.errors import UnsupportedProgram
     from litmus.test import Test

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from ptxmm.comparing.columns import Case, ComparedColumns, Row
+from ptxmm.comparing.columns import Case, ComparedColumns, ComparedRow
 
 #: Tests that are handed to the workers together: few at first, so that something is told soon.
 _FIRST, _MOST = 32, 1024
@@ -19,7 +19,7 @@ def rows(
     *,
     jobs: int = 1,
     timeout: float | None = None,
-) -> Iterator[Row]:
+) -> Iterator[ComparedRow]:
     """A row for each case, in their order, lazily. `jobs`: worker processes; with 1 everything is decided in this process.
     `timeout`: seconds for each test under each model, after which a worker is stopped."""
     if jobs <= 1:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ptxmm.comparing.columns import Case
 from ptxmm.comparing.finding import by_size, library, sized
-from ptxmm.kernels.files import Item
+from ptxmm.kernels.files import NamedTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def universe(
 class GivenTests:
     """Litmus tests of files, those of at most `size` accesses. `wrong` tells of those that have no size."""
 
-    def __init__(self, items: Iterable[Item], size: int) -> None:
+    def __init__(self, items: Iterable[NamedTest], size: int) -> None:
         self._found, wrong = sized(items, size)
         self._size = size
         self.wrong = [message for _, message in wrong]

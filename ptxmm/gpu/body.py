@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from litmus.test import TYPE_WIDTHS, AddressOf, Location, Thread
+from litmus.test import TYPE_WIDTHS, AddressOf, LitmusThread, Location
 from ptxcore.diagnostics import Span, fail
 from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.machine.ir.steps import ThreadCode
@@ -35,7 +35,7 @@ _LEAVES = ("exit", "ret")
 _LOADS = frozenset(("ld", "ldu", "atom", "atomic", "shfl", "vote"))
 
 
-class Line(NamedTuple):
+class BodyLine(NamedTuple):
     """A line of the module, and the statement of the test that it is of; `NOWHERE` of none."""
 
     text: str
@@ -47,7 +47,7 @@ class Body:
     `code` is what the engine made of it: there the widths of registers are settled."""
 
     def __init__(
-        self, thread: Thread, code: ThreadCode, locations: Mapping[str, Location], observed: Sequence[str], warps: int,
+        self, thread: LitmusThread, code: ThreadCode, locations: Mapping[str, Location], observed: Sequence[str], warps: int,
         images: Container[str] = (),
     ) -> None:  # fmt: skip
         self.thread, self.locations, self.warps, self.observed, self.images = thread, locations, warps, observed, images
@@ -84,14 +84,14 @@ class Body:
 
     # Text.
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[BodyLine]:
         """What stands between the start of the instance and the end of the thread."""
-        found = [Line(text) for text in self._beginnings()]
+        found = [BodyLine(text) for text in self._beginnings()]
         for statement in self.thread.statements:
             if isinstance(statement, Label):
-                found.append(Line(f"L_{self.thread.name}_{statement.name}:", statement.span))
+                found.append(BodyLine(f"L_{self.thread.name}_{statement.name}:", statement.span))
             elif isinstance(statement, Instruction):
-                found += [Line(text, statement.span) for text in self._instruction(statement)]
+                found += [BodyLine(text, statement.span) for text in self._instruction(statement)]
         return found
 
     def declarations(self) -> list[str]:
@@ -251,7 +251,7 @@ def _space(of: Instruction, place: int) -> str:
     return "window" if "shared" in spaces else "generic"  # the mbarrier object of a copy
 
 
-def _uses_of_pointers(thread: Thread, body: Body) -> dict[str, frozenset[str]]:
+def _uses_of_pointers(thread: LitmusThread, body: Body) -> dict[str, frozenset[str]]:
     """Which kinds of addresses each register has to hold, by what is accessed through it or what is computed from it."""
     uses: dict[str, set[str]] = {}
     edges: dict[str, set[str]] = {}

@@ -7,14 +7,14 @@ from ctypes import c_size_t, c_ulonglong
 
 from ptxmm.gpu.driver import Driver
 from ptxmm.gpu.images import TEXTURE_ALIGNED
-from ptxmm.gpu.layout import Launch
+from ptxmm.gpu.layout import GpuLaunch
 
 
 class BoundImages:
     """Of each instance the textures and surfaces. A location that is an array has its place in linear memory all the same, from
     which the array gets its first value, and where its last one is put. Raises CudaError."""
 
-    def __init__(self, launch: Launch, driver: Driver, memory: c_ulonglong) -> None:
+    def __init__(self, launch: GpuLaunch, driver: Driver, memory: c_ulonglong) -> None:
         self._driver, self._memory, self.launch = driver, memory, launch
         self._arrays: list[tuple[c_ulonglong, int, int]] = []  # the handle, where its location lies, how many bytes
         self._objects: list[tuple[str, c_ulonglong]] = []

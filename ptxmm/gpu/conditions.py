@@ -20,7 +20,7 @@ from litmus.test import (
     Test,
 )
 
-Term = RegisterTerm | LocationTerm
+ConditionTerm = RegisterTerm | LocationTerm
 
 _OPERATORS: Mapping[str, Callable[[int, int], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -41,9 +41,9 @@ def comparisons(test: Test) -> list[Compare]:
     return found
 
 
-def terms_of(test: Test) -> tuple[Term, ...]:
+def terms_of(test: Test) -> tuple[ConditionTerm, ...]:
     """What its conditions, its filter and `locations` speak of, each once."""
-    found: dict[Term, None] = dict.fromkeys(test.observed)
+    found: dict[ConditionTerm, None] = dict.fromkeys(test.observed)
     for compared in comparisons(test):
         for side in (compared.left, compared.right):
             if isinstance(side, RegisterTerm | LocationTerm):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from litmus.test import Test
 from ptxcore.diagnostics import InputError
 from ptxmm.gpu.conditions import holds
-from ptxmm.gpu.contract import Module
-from ptxmm.gpu.layout import Seen
+from ptxmm.gpu.contract import GpuModule
+from ptxmm.gpu.layout import SeenStates
 from ptxmm.gpu.mutants import Mutant, mutants
 from ptxmm.gpu.parameters import Parameters
 from ptxmm.gpu.running import Machine, Until, addresses_of, observe
@@ -93,9 +93,9 @@ def least(seen: int, instances: int) -> float:
 
 
 def confident(
-    test: Test, made: Callable[[Test], Module], machine: Callable[[Module], Machine], parameters: Parameters, model: str,
+    test: Test, made: Callable[[Test], GpuModule], machine: Callable[[GpuModule], Machine], parameters: Parameters, model: str,
     wanted: float, budget: float, *, seed: int = 0, timeout: float | None = 60.0, launches: int | None = None,
-    ran: Seen | None = None,
+    ran: SeenStates | None = None,
 ) -> Confidence:  # fmt: skip
     """Runs the mutants of a test, then the test as often as their rates ask for; `budget`: seconds for all of it, of which
     mutants take at most half; `launches`: at most so many of each. `ran`: what the test has shown already, behind which it is
@@ -135,7 +135,7 @@ def confident(
     return found
 
 
-def _satisfying(of: Module, seen: Seen, test: Test) -> int:
+def _satisfying(of: GpuModule, seen: SeenStates, test: Test) -> int:
     """How many instances showed what the condition of a test says."""
     widths = {v.label: (v.width, v.signed) for v in of.values}
     labels, addresses = [v.label for v in of.values], addresses_of(of.test)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from litmus.test import TYPE_WIDTHS, Location, LocationTerm, RegisterTerm, Test, Thread
+from litmus.test import TYPE_WIDTHS, LitmusThread, Location, LocationTerm, RegisterTerm, Test
 from ptxcore.diagnostics import Span, fail
-from ptxmm.gpu.host import Step, host_thread
-from ptxmm.gpu.images import Image
-from ptxmm.gpu.placement import Placement
+from ptxmm.gpu.host import HostStep, host_thread
+from ptxmm.gpu.images import InstanceImage
+from ptxmm.gpu.placement import GpuPlacement
 
 ENTRY = "litmus"
 #: What a module is written for where nobody says otherwise.
@@ -36,7 +36,7 @@ PARAMETERS = ("memory", "results", "control", "clusters", "instances", "scratch"
 HANDLES = "handles"
 
 
-class Value(NamedTuple):
+class ListedValue(NamedTuple):
     """Something that a state lists: its name, bits and sign; and the `term` of the test."""
 
     label: str
@@ -46,25 +46,25 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Module:
+class GpuModule:
     """The text, and what the host must know of it. A row of results has for each thread of a GPU its status and its place, then
     a number for each of `stored`; registers of the host's thread are not among these. `spans` says of each line of the text
     which statement of the test it is of."""
 
     test: Test
     text: str
-    placement: Placement
-    values: tuple[Value, ...]
-    stored: tuple[Value, ...]
+    placement: GpuPlacement
+    values: tuple[ListedValue, ...]
+    stored: tuple[ListedValue, ...]
     spans: dict[int, Span]
     target: str
     version: str
     #: By which mapping of memory each location is seen.
     mappings: Mapping[str, int]
     #: The textures and surfaces that it uses.
-    images: tuple[Image, ...] = ()
+    images: tuple[InstanceImage, ...] = ()
     #: What the thread of the host does, if there is one, and the bits of its registers.
-    steps: tuple[Step, ...] = ()
+    steps: tuple[HostStep, ...] = ()
     host_widths: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -75,11 +75,11 @@ class Module:
         return {name.lstrip("%"): value for name, value in registers if isinstance(value, int)}
 
     @property
-    def threads(self) -> list[Thread]:
+    def threads(self) -> list[LitmusThread]:
         """The threads that run on a GPU."""
         return [self.test.threads[number] for number in self.placement.threads]
 
-    def is_of_host(self, value: Value) -> bool:
+    def is_of_host(self, value: ListedValue) -> bool:
         """Whether a value is one of a register of the host's thread."""
         return isinstance(value.term, RegisterTerm) and any(
             t.name == value.term.thread and t.place.host for t in self.test.threads

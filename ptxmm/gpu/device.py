@@ -8,11 +8,11 @@ from ctypes import c_ulonglong, c_void_p
 from typing import ClassVar, NamedTuple
 
 from ptxmm.gpu.bound import BoundImages
-from ptxmm.gpu.contract import ENTRY, Module
+from ptxmm.gpu.contract import ENTRY, GpuModule
 from ptxmm.gpu.driver import CudaError, Driver, LoadError, Mapped
 from ptxmm.gpu.host import Await, Begin, Host
-from ptxmm.gpu.layout import Launch, Seen, seen
-from ptxmm.gpu.placement import Part
+from ptxmm.gpu.layout import GpuLaunch, SeenStates, seen
+from ptxmm.gpu.placement import PlacedLaunch
 from ptxmm.gpu.simulator import NoEnd
 from ptxmm.gpu.worker import Worker
 
@@ -37,7 +37,7 @@ class _Load(NamedTuple):
 class _Run(NamedTuple):
     """A job: run the module that was loaded. `launch` is None where it is the one from before."""
 
-    launch: Launch | None
+    launch: GpuLaunch | None
     seed: int
     addresses: dict[str, int]
 
@@ -46,7 +46,7 @@ class _Buffers:
     """The memory of a launch. What all its kernels access lies on the first GPU; each kernel has its tables and its scratch
     memory on its own."""
 
-    def __init__(self, launch: Launch, drivers: Sequence[Driver]) -> None:
+    def __init__(self, launch: GpuLaunch, drivers: Sequence[Driver]) -> None:
         module, first = launch.module, drivers[0]
         self.launch, tables = launch, launch.tables(0)
         self.mapped: Mapped | None = None
@@ -114,7 +114,7 @@ class _Kept:
     events: ClassVar[dict[int, c_void_p]] = {}
 
 
-def serve(driver: Driver, job: _Load | _Run) -> int | Seen:
+def serve(driver: Driver, job: _Load | _Run) -> int | SeenStates:
     """What the worker's process does. Raises CudaError."""
     return _load(driver, job) if isinstance(job, _Load) else _run(job)
 
@@ -159,7 +159,7 @@ def _have(gpus: int) -> None:
         raise LoadError(str(error)) from None
 
 
-def _run(job: _Run) -> Seen:
+def _run(job: _Run) -> SeenStates:
     kept = _Kept
     if job.launch is not None:
         if kept.buffers is not None:
@@ -275,7 +275,7 @@ def _by_host(buffers: _Buffers, recorded: set[int]) -> dict[str, list[int]]:
     return host.registers
 
 
-def _stream(driver: Driver, part: Part) -> c_void_p:
+def _stream(driver: Driver, part: PlacedLaunch) -> c_void_p:
     which = part.gpu, part.stream
     if which not in _Kept.streams:
         _Kept.streams[which] = driver.stream()
@@ -285,13 +285,13 @@ def _stream(driver: Driver, part: Part) -> c_void_p:
 class OnGpu:
     """Runs the launches of a module on a GPU. `image` is what is loaded: the text of the module, or what ptxas made of it."""
 
-    def __init__(self, module: Module, worker: Worker, image: bytes | None = None) -> None:
+    def __init__(self, module: GpuModule, worker: Worker, image: bytes | None = None) -> None:
         self._worker = worker
         self._image = module.text.encode() if image is None else image
-        self._launch: Launch | None = None
+        self._launch: GpuLaunch | None = None
         self.name, self.driver = worker.device.name, str(worker.device.driver)
 
-    def most_ctas(self, launch: Launch) -> int | None:
+    def most_ctas(self, launch: GpuLaunch) -> int | None:
         """How many CTAs run at once. Raises NoEnd where the driver does not take the module, or there are too few GPUs."""
         try:
             placement = launch.module.placement
@@ -306,7 +306,7 @@ class OnGpu:
             )
         return int(count)
 
-    def run(self, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+    def run(self, launch: GpuLaunch, seed: int, addresses: dict[str, int]) -> SeenStates:
         """What a launch shows. Raises NoEnd."""
         try:
             if not self._worker.alive:
@@ -318,7 +318,7 @@ class OnGpu:
             self._launch = None
             raise NoEnd(str(error)) from None
         self._launch = launch
-        assert isinstance(found, Seen)
+        assert isinstance(found, SeenStates)
         return found
 
 

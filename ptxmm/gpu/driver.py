@@ -162,7 +162,7 @@ class LoadError(CudaError):
     """A module that the driver refuses; the GPU stays usable."""
 
 
-class Device(NamedTuple):
+class GpuDevice(NamedTuple):
     """A GPU: `arch` as PTX names it, `ptx` the newest version of modules that its driver takes. `gpus`: how many there are
     from this one on."""
 
@@ -216,7 +216,7 @@ class Driver:
                 said.append(text.value.decode(errors="replace"))
         return f"{said[0]} ({said[1]})" if len(said) > 1 else said[0] if said else f"error {status}"
 
-    def device(self) -> Device:
+    def device(self) -> GpuDevice:
         """What the GPU is."""
         name = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", name, c_int(256), self.handle)
@@ -224,7 +224,7 @@ class Driver:
         self.call("cuDriverGetVersion", byref(version))
         ptx = next((ptx for cuda, ptx in _PTX_OF_CUDA if version.value >= cuda), "6.4")
         arch = f"sm_{self._attribute(_MAJOR)}{self._attribute(_MINOR)}"
-        return Device(name.value.decode(errors="replace"), arch, ptx, version.value, self.gpus)
+        return GpuDevice(name.value.decode(errors="replace"), arch, ptx, version.value, self.gpus)
 
     def _attribute(self, number: int) -> int:
         value = c_int()

@@ -18,10 +18,10 @@ from ptxcore.isa.targets import target as target_named
 from ptxmm.gpu.confidence import Confidence, confident
 from ptxmm.gpu.confidence import document as confidence_document
 from ptxmm.gpu.confidence import lines as confidence_lines
-from ptxmm.gpu.contract import TARGET, VERSION, Module
+from ptxmm.gpu.contract import TARGET, VERSION, GpuModule
 from ptxmm.gpu.driver import CudaError
-from ptxmm.gpu.judging import Judged, judge
-from ptxmm.gpu.layout import TooLarge
+from ptxmm.gpu.judging import JudgedRuns, judge
+from ptxmm.gpu.layout import DoesNotFit
 from ptxmm.gpu.module import checked, module
 from ptxmm.gpu.parameters import Parameters
 from ptxmm.gpu.running import Machine, Until, observe
@@ -30,7 +30,7 @@ from ptxmm.gpu.words import block, digest_of, document
 from ptxmm.gpu.worker import Worker
 
 
-class Wrong(Exception):
+class NoHistogram(Exception):
     """Why a test has no histogram, in a line or with its place."""
 
 
@@ -61,7 +61,7 @@ class Where:
         self.name = device.name if device is not None else Simulator.name
         self.driver = str(device.driver) if device is not None else Simulator.driver
 
-    def made(self, test: Test) -> Module:
+    def made(self, test: Test) -> GpuModule:
         """The module of a test. Raises InputError."""
         first: InputError | None = None
         for target in self.targets:
@@ -72,7 +72,7 @@ class Where:
         assert first is not None
         raise first
 
-    def machine(self, made: Module) -> Machine:
+    def machine(self, made: GpuModule) -> Machine:
         """What runs a module. Raises CudaError where ptxas does not take it."""
         if self._worker is None:
             return Simulator(made)
@@ -100,7 +100,7 @@ def _targets(arch: str) -> list[str]:
     return [name for name in (arch, f"{arch}a") if name in TARGETS]
 
 
-def assembled(made: Module, ptxas: str) -> bytes:
+def assembled(made: GpuModule, ptxas: str) -> bytes:
     """What a ptxas makes of a module. Raises CudaError with what it says."""
     with tempfile.TemporaryDirectory() as folder:
         source, output = os.path.join(folder, "test.ptx"), os.path.join(folder, "test.cubin")
@@ -121,7 +121,7 @@ class Histogram:
     """What a test came to: `judged` by a model, in so many `launches` and `seconds` on a machine; the `confidence`, where it
     was asked for."""
 
-    judged: Judged
+    judged: JudgedRuns
     launches: int
     seconds: float
     machine: str
@@ -145,13 +145,13 @@ class Histogram:
 
 @contextlib.contextmanager
 def explained(test: Test) -> Iterator[None]:
-    """Makes `Wrong` of all that can be wrong with a test or its launches."""
+    """Makes `NoHistogram` of all that can be wrong with a test or its launches."""
     try:
         yield
     except InputError as error:
-        raise Wrong(str(error)) from None
-    except (UnsupportedProgram, NoEnd, TooLarge, CudaError) as error:
-        raise Wrong(f"{test.identity}: error: {error}") from None
+        raise NoHistogram(str(error)) from None
+    except (UnsupportedProgram, NoEnd, DoesNotFit, CudaError) as error:
+        raise NoHistogram(f"{test.identity}: error: {error}") from None
 
 
 def histogram(
@@ -166,7 +166,7 @@ def histogram(
         made = where.made(test)
         seen, count, spent = observe(made, where.machine(made), where.parameters, Until(launches, seconds), seed)
         if seen.misplaced:
-            raise Wrong(f"{test.identity}: error: a mistake of the harness, or of the GPU: {seen.misplaced}")
+            raise NoHistogram(f"{test.identity}: error: a mistake of the harness, or of the GPU: {seen.misplaced}")
         found = Histogram(judge(made, seen, model, timeout=timeout), count, spent, where.name)
         if confidence is not None:
             found.confidence = confident(

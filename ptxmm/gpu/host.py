@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeGuard
 
-from litmus.test import TYPE_WIDTHS, AddressOf, Test, Thread
+from litmus.test import TYPE_WIDTHS, AddressOf, LitmusThread, Test
 from ptxcore.diagnostics import Diagnostic, Span
 from ptxcore.syntax.tree import Address, Immediate, Instruction, Name, Operand, Sink
 from ptxmm.gpu.images import root_of
@@ -29,7 +29,7 @@ class Await(NamedTuple):
     kernel: int
 
 
-class Access(NamedTuple):
+class HostAccess(NamedTuple):
     """A load to a register, or a store of a number or of what a register holds: so many bytes at an offset in a location.
     `signed`: what is loaded keeps its sign."""
 
@@ -50,7 +50,7 @@ class HostMove(NamedTuple):
     source: str
 
 
-Step = Begin | Await | Access | HostMove
+HostStep = Begin | Await | HostAccess | HostMove
 
 
 def refused_host(test: Test) -> Iterator[Diagnostic]:
@@ -100,12 +100,12 @@ class _Refused(Exception):
     """Why a statement cannot be run on the host."""
 
 
-def host_thread(test: Test) -> Thread | None:
+def host_thread(test: Test) -> LitmusThread | None:
     """The thread of the host, where there is one."""
     return next((t for t in test.threads if t.place.host), None)
 
 
-def steps_of(test: Test) -> tuple[Step, ...]:
+def steps_of(test: Test) -> tuple[HostStep, ...]:
     """What the host does; kernels that nobody launches are there from the beginning. Nothing where there is no thread of it."""
     thread = host_thread(test)
     if thread is None:
@@ -116,7 +116,7 @@ def steps_of(test: Test) -> tuple[Step, ...]:
     return (first, *own) if first.kernels else tuple(own)
 
 
-def _step(test: Test, thread: Thread, s: Instruction) -> tuple[Step, ...]:
+def _step(test: Test, thread: LitmusThread, s: Instruction) -> tuple[HostStep, ...]:
     if s.guard is not None:
         raise _Refused("a thread of the host runs straight on here: it has no guards")
     numbers = {kernel.name: n for n, kernel in enumerate(test.kernels)}
@@ -137,7 +137,7 @@ def _step(test: Test, thread: Thread, s: Instruction) -> tuple[Step, ...]:
     raise _Refused(f"a thread of the host loads, stores and moves here, and has no '{s.opcode}'")
 
 
-def _awaited(test: Test, thread: Thread, s: Instruction, waits: Sequence[int]) -> tuple[Step, ...]:
+def _awaited(test: Test, thread: LitmusThread, s: Instruction, waits: Sequence[int]) -> tuple[HostStep, ...]:
     """The last of the kernels that are enqueued by then, or none."""
     launched, all_of_them = set(), set()
     behind = False
@@ -163,7 +163,7 @@ def _move(test: Test, s: Instruction) -> HostMove:
     raise _Refused("a thread of the host moves whole numbers and registers here")
 
 
-def _access(test: Test, s: Instruction) -> Access:
+def _access(test: Test, s: Instruction) -> HostAccess:
     kind = s.modifiers[-1]
     if set(s.modifiers[:-1]) - {"weak", "global"} or not kind[1:].isdigit() or int(kind[1:]) not in _WORDS:
         raise _Refused(
@@ -175,11 +175,11 @@ def _access(test: Test, s: Instruction) -> Access:
     size = int(kind[1:]) // 8
     if is_load and isinstance(other, Name | Sink):
         name = _bare(other) if isinstance(other, Name) else ""
-        return Access(True, name, 0, location, offset, size, kind[0] == "s")
+        return HostAccess(True, name, 0, location, offset, size, kind[0] == "s")
     if not is_load and isinstance(other, Immediate):
-        return Access(False, "", other.value, location, offset, size)
+        return HostAccess(False, "", other.value, location, offset, size)
     if not is_load and _is_register(other, test):
-        return Access(False, _bare(other), 0, location, offset, size)
+        return HostAccess(False, _bare(other), 0, location, offset, size)
     raise _Refused("a thread of the host stores whole numbers and registers here")
 
 
@@ -206,8 +206,8 @@ def _bare(name: Name) -> str:
 
 
 #: Reads and writes so many bytes at an address in the memory of the launch.
-Read = Callable[[int, int], int]
-Write = Callable[[int, int, int], None]
+HostRead = Callable[[int, int], int]
+HostWrite = Callable[[int, int, int], None]
 
 
 class Host:
@@ -216,12 +216,12 @@ class Host:
 
     def __init__(
         self, widths: Mapping[str, int], first: Mapping[str, int], places: Mapping[str, tuple[int, int]], count: int,
-        read: Read, write: Write,
+        read: HostRead, write: HostWrite,
     ) -> None:  # fmt: skip
         self.widths, self.places, self.count, self._read, self._write = widths, places, count, read, write
         self.registers = {name: [first.get(name, 0)] * count for name in widths}
 
-    def do(self, step: Access | HostMove) -> None:
+    def do(self, step: HostAccess | HostMove) -> None:
         """An access of all instances, or a move."""
         if isinstance(step, HostMove):
             mask = (1 << self.widths[step.register]) - 1

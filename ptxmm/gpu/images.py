@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from litmus.test import TYPE_WIDTHS, AddressOf, Location, Test, Thread
+from litmus.test import TYPE_WIDTHS, AddressOf, LitmusThread, Location, Test
 from ptxcore.diagnostics import Diagnostic, Span
 from ptxcore.syntax.tree import Address, Bracket, Instruction, Name, Operand, Pair, Vector
 
@@ -22,7 +22,7 @@ _IMAGES = ("texture", "surface")
 TEXTURE_ALIGNED = 512
 
 
-class Image(NamedTuple):
+class InstanceImage(NamedTuple):
     """A texture or a surface of each instance: the location that it is of, with texels of `channels` channels of `bits` bits,
     `size` bytes in all; `in_array`: of a CUDA array, not of linear memory."""
 
@@ -41,7 +41,7 @@ class Uses:
     `texture`, `surface`, `constant`. `images`: the textures and surfaces that are used."""
 
     of: Mapping[str, dict[str, Span]]
-    images: tuple[Image, ...] = field(default=())
+    images: tuple[InstanceImage, ...] = field(default=())
 
     def in_array(self, root: str) -> bool:
         """Whether a location is a CUDA array."""
@@ -73,10 +73,10 @@ def uses(test: Test) -> Uses:
     return made
 
 
-def _image(location: Location, root: Location, made: Uses) -> Image:
+def _image(location: Location, root: Location, made: Uses) -> InstanceImage:
     width, elements = TYPE_WIDTHS[root.type], root.elements or 1
     channels = -(-width // 32)
-    return Image(
+    return InstanceImage(
         location.name, root.name, location.proxy, width // channels, channels, elements * width // 8,
         made.in_array(root.name),
     )  # fmt: skip
@@ -144,7 +144,7 @@ def refused_images(test: Test, found: Uses) -> Iterator[Diagnostic]:
         yield from _refused_uses(thread, images)
 
 
-def _refused_uses(thread: Thread, images: Mapping[str, Image]) -> Iterator[Diagnostic]:
+def _refused_uses(thread: LitmusThread, images: Mapping[str, InstanceImage]) -> Iterator[Diagnostic]:
     for name, value in thread.registers:
         if isinstance(value, AddressOf) and value.location in images:
             message = f"register '{name}' has the address of '{value.location}', which is a handle on a GPU"

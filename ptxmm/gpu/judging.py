@@ -8,15 +8,15 @@ from typing import NamedTuple
 from litmus.formats.printer import write_proposition
 from litmus.test import And, Compare, Condition, Constant, Literal, Test
 from ptxmm.gpu.conditions import holds
-from ptxmm.gpu.contract import Module
-from ptxmm.gpu.layout import Seen
+from ptxmm.gpu.contract import GpuModule
+from ptxmm.gpu.layout import SeenStates
 from ptxmm.gpu.running import addresses_of
 
 #: Seconds for what the model says of one test, where nobody says otherwise.
 TIMEOUT = 60.0
 
 
-class Row(NamedTuple):
+class StateRow(NamedTuple):
     """A state, how often it was seen, whether it satisfies the proposition of the test, and whether the model allows it: None
     where that was not decided. `why`: of one that it forbids, the execution that it needs, line by line."""
 
@@ -28,27 +28,27 @@ class Row(NamedTuple):
 
 
 @dataclass
-class Judged:
+class JudgedRuns:
     """The histogram of a test under a model. `filtered`: instances whose states the filter of the test leaves out. `unseen`:
     how many the model allows that were not seen; None where it does not list them all. `meaningless`: the model gives
     the program no meaning, so that no state is forbidden."""
 
     test: Test
     model: str
-    rows: list[Row]
-    seen: Seen
+    rows: list[StateRow]
+    seen: SeenStates
     filtered: int = 0
     unseen: int | None = None
     meaningless: str = ""
     notes: list[str] = field(default_factory=list)
 
     @property
-    def forbidden(self) -> list[Row]:
+    def forbidden(self) -> list[StateRow]:
         """The states that were seen and that the model forbids."""
         return [row for row in self.rows if row.allowed is False]
 
     @property
-    def undecided(self) -> list[Row]:
+    def undecided(self) -> list[StateRow]:
         """Those of which nobody knows."""
         return [row for row in self.rows if row.allowed is None]
 
@@ -73,7 +73,7 @@ class Judged:
         return self.positive == 0 if quantifier == "~exists" else self.negative == 0
 
 
-def judge(made: Module, seen: Seen, model: str, *, timeout: float | None = TIMEOUT) -> Judged:
+def judge(made: GpuModule, seen: SeenStates, model: str, *, timeout: float | None = TIMEOUT) -> JudgedRuns:
     """Which of the states that were seen a model allows. Raises InputError for a model that is none."""
     import ptxmm
 
@@ -84,7 +84,7 @@ def judge(made: Module, seen: Seen, model: str, *, timeout: float | None = TIMEO
     allowed = [tuple(state.values()) for state in result.states]
     whole = result.listed_all and not result.stopped and result.verdict not in ("undecided", "error")
     meaningless = result.trouble if result.verdict == "undefined" else ""
-    found = Judged(test, model, [], seen, meaningless=meaningless)
+    found = JudgedRuns(test, model, [], seen, meaningless=meaningless)
     labels = [v.label for v in made.values]
     known = set(allowed)
     for values, count in sorted(seen.states.items()):
@@ -94,14 +94,14 @@ def judge(made: Module, seen: Seen, model: str, *, timeout: float | None = TIMEO
             continue
         satisfied = holds(test.condition.proposition, state, widths, addresses)
         verdict, why = (True, ()) if values in known or meaningless else _of_state(made, state, model, timeout)
-        found.rows.append(Row(state, count, satisfied, verdict, why))
+        found.rows.append(StateRow(state, count, satisfied, verdict, why))
     if whole and result.complete and not meaningless:
         found.unseen = len(known - set(seen.states))
     return found
 
 
 def _of_state(
-    made: Module, state: dict[str, int], model: str, timeout: float | None
+    made: GpuModule, state: dict[str, int], model: str, timeout: float | None
 ) -> tuple[bool | None, tuple[str, ...]]:
     """Whether a model allows one state; where it does not, the execution that it would need."""
     import ptxmm
@@ -120,7 +120,7 @@ def _of_state(
     return (True if result.verdict == "no" and result.positive else None), ()
 
 
-def in_state(made: Module, state: dict[str, int]) -> Test:
+def in_state(made: GpuModule, state: dict[str, int]) -> Test:
     """The test that asks whether an execution ends in a state."""
     parts = tuple(Compare("==", v.term, Constant(state[v.label])) for v in made.values)
     proposition = And(parts) if len(parts) > 1 else parts[0] if parts else Literal(True)

@@ -10,7 +10,7 @@ from random import Random
 from typing import NamedTuple
 
 from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm, RegisterTerm
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxmm.gpu.contract import (
     CONTROL,
     DONE,
@@ -18,8 +18,8 @@ from ptxmm.gpu.contract import (
     NOT_STARTED,
     PART_BITS,
     PLACE_BITS,
-    Module,
-    Value,
+    GpuModule,
+    ListedValue,
     check_pointer,
 )
 from ptxmm.gpu.images import TEXTURE_ALIGNED, root_of
@@ -35,14 +35,14 @@ MOST_MEMORY = 1 << 30
 #: Textures and surfaces that a launch may have, each of which is an object of the driver.
 MOST_HANDLES = 1 << 16
 #: A state as values in the order of the module's.
-State = tuple[int, ...]
+GpuState = tuple[int, ...]
 
 
-class TooLarge(ValueError):
+class DoesNotFit(ValueError):
     """Parameters with which a test does not fit."""
 
 
-class Shape(NamedTuple):
+class InstanceShape(NamedTuple):
     """How instances lie in CTAs: each CTA has `slots`, of which `per_warp` share a warp, in `blocks` warps for each warp of the
     test; `groups` times a CTA for each of the test."""
 
@@ -66,13 +66,13 @@ class Tables(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Launch:
+class GpuLaunch:
     """All that a run is: sizes, and the bytes of each buffer before it. `grids` has the CTAs of each launch, in the order of
     the placement's parts. `image` needs the addresses at which memory is."""
 
-    module: Module
+    module: GpuModule
     parameters: Parameters
-    shape: Shape
+    shape: InstanceShape
     grids: tuple[int, ...]
     block: int
     shared_bytes: int
@@ -136,7 +136,7 @@ def _words(numbers: Sequence[int]) -> bytes:
     return struct.pack(f"<{len(numbers)}I", *numbers)
 
 
-def planned(module: Module, parameters: Parameters, most_ctas: int | None = None) -> Launch:
+def planned(module: GpuModule, parameters: Parameters, most_ctas: int | None = None) -> GpuLaunch:
     """The launches of a module. `most_ctas`: how many CTAs of one run at once, where that is known; there are no more then.
     Raises TooLarge."""
     placement, test = module.placement, module.test
@@ -144,7 +144,7 @@ def planned(module: Module, parameters: Parameters, most_ctas: int | None = None
     shared_offsets, slot = _side_by_side(shared)
     slot = _up(slot, 128)
     if slot > MOST_SHARED:
-        raise TooLarge(f"an instance has {slot} bytes of shared memory in a CTA, more than {MOST_SHARED}")
+        raise DoesNotFit(f"an instance has {slot} bytes of shared memory in a CTA, more than {MOST_SHARED}")
     per_warp = 1 if placement.alone else min(WARP // placement.lanes, parameters.per_cta)
     most = per_warp * (MOST_WARPS // placement.warps)
     slots = 1 if placement.alone else max(1, min(parameters.per_cta, most, MOST_SHARED // slot if slot else most))
@@ -155,7 +155,7 @@ def planned(module: Module, parameters: Parameters, most_ctas: int | None = None
     stress = -(-parameters.stress_ctas // placement.ctas) * placement.ctas
     if most_ctas is not None:
         groups = min(groups, max(1, (most_ctas - stress) // max(own)))
-    shape = Shape(slots, per_warp, slots // per_warp, groups)
+    shape = InstanceShape(slots, per_warp, slots // per_warp, groups)
     textured = {image.root for image in module.images if not image.in_array}
     stored = [
         replace(l, align=max(l.align or 1, TEXTURE_ALIGNED)) if l.name in textured else l
@@ -167,14 +167,14 @@ def planned(module: Module, parameters: Parameters, most_ctas: int | None = None
     end = start + _COUNTER * shape.instances
     total = end + _COUNTER * shape.instances
     if total > MOST_MEMORY:
-        raise TooLarge(
+        raise DoesNotFit(
             f"{shape.instances} instances with a stride of {parameters.stride} have {total} bytes, more than {MOST_MEMORY}"
         )
     handles = shape.instances * len(module.images)
     if handles > MOST_HANDLES:
-        raise TooLarge(f"{shape.instances} instances have {handles} textures and surfaces, more than {MOST_HANDLES}")
+        raise DoesNotFit(f"{shape.instances} instances have {handles} textures and surfaces, more than {MOST_HANDLES}")
     offsets |= {name: (offset, 0) for name, offset in shared_offsets.items()}
-    launch = Launch(
+    launch = GpuLaunch(
         module, parameters, shape, tuple(groups * ctas + stress for ctas in own), WARP * shape.blocks * placement.warps,
         slot * slots, total, {l.name: offsets[root_of(test, l).name] for l in test.locations}, start, end, b"",
         scratch_bytes=max(8, parameters.stress_lines * parameters.stress_stride + 8),
@@ -222,7 +222,7 @@ def _spread(locations: Sequence[Location], p: Parameters, instances: int) -> tup
     return found, at
 
 
-def _initial(launch: Launch) -> bytes:
+def _initial(launch: GpuLaunch) -> bytes:
     data = bytearray(launch.memory_bytes)
     for l in launch.module.test.locations:
         if l.space == "shared" or l.alias_of is not None:
@@ -243,17 +243,17 @@ def _initial(launch: Launch) -> bytes:
 
 
 @dataclass
-class Seen:
+class SeenStates:
     """How often each state was seen, of how many instances; `not_started`, `not_ended`: instances whose threads did not meet in
     time, of which no state is counted. `misplaced` says what is wrong with the places of threads, where anything is."""
 
-    states: Counter[State] = field(default_factory=Counter)
+    states: Counter[GpuState] = field(default_factory=Counter)
     instances: int = 0
     not_started: int = 0
     not_ended: int = 0
     misplaced: str = ""
 
-    def add(self, other: Seen) -> None:
+    def add(self, other: SeenStates) -> None:
         """What another launch came to."""
         self.states += other.states
         self.instances += other.instances
@@ -263,9 +263,9 @@ class Seen:
 
 
 def seen(
-    launch: Launch, instances: bytes, results: bytes, memory: bytes, bases: Sequence[int], addresses: Mapping[str, int],
+    launch: GpuLaunch, instances: bytes, results: bytes, memory: bytes, bases: Sequence[int], addresses: Mapping[str, int],
     *, stuck: bool = False, host: Mapping[str, Sequence[int]] | None = None,
-) -> Seen:  # fmt: skip
+) -> SeenStates:  # fmt: skip
     """What buffers hold behind a run. `instances` is the table that it had, `bases` where the mappings of its memory were.
     `addresses` are what the model calls the addresses of locations: a value that is one of the instance's own is told as such.
     `stuck`: the run was ended while threads waited. `host`: what registers of the host's thread hold, by the memory that an
@@ -290,8 +290,8 @@ def seen(
             _named(launch, v, column, indices, bases, addresses)
             for v, column in zip(module.values, values, strict=True)
         ]
-    found = Seen(instances=count, misplaced=_misplaced(launch, places, status))
-    rows: Iterator[State] = zip(*values, strict=True) if values else iter([()] * count)
+    found = SeenStates(instances=count, misplaced=_misplaced(launch, places, status))
+    rows: Iterator[GpuState] = zip(*values, strict=True) if values else iter([()] * count)
     if all(column.count(DONE) == count for column in status):
         found.states.update(rows)
         return found
@@ -314,7 +314,7 @@ def _mask(width: int) -> int:
     return (1 << width) - 1
 
 
-def _read(column: Sequence[int], value: Value) -> list[int]:
+def _read(column: Sequence[int], value: ListedValue) -> list[int]:
     """What threads stored in 64 bits, as the values that they are."""
     mask = _mask(value.width)
     if value.signed:
@@ -322,11 +322,11 @@ def _read(column: Sequence[int], value: Value) -> list[int]:
     return [x & mask for x in column]
 
 
-def _signed(number: int, value: Value) -> int:
+def _signed(number: int, value: ListedValue) -> int:
     return number - (1 << value.width) if value.signed and number >> (value.width - 1) else number
 
 
-def _final(launch: Launch, value: Value, indices: Sequence[int], memory: bytes) -> list[int]:
+def _final(launch: GpuLaunch, value: ListedValue, indices: Sequence[int], memory: bytes) -> list[int]:
     """The last values of a location, by instance."""
     assert isinstance(value.term, LocationTerm)
     offset, stride = launch.offsets[value.term.location]
@@ -340,7 +340,7 @@ def _final(launch: Launch, value: Value, indices: Sequence[int], memory: bytes) 
 
 
 def _named(
-    launch: Launch, value: Value, column: list[int], indices: Sequence[int], bases: Sequence[int],
+    launch: GpuLaunch, value: ListedValue, column: list[int], indices: Sequence[int], bases: Sequence[int],
     addresses: Mapping[str, int],
 ) -> list[int]:  # fmt: skip
     """Values, with what is an address of the instance's own memory as the model has it. One of another instance stays as it is,
@@ -367,7 +367,7 @@ def _named(
 # Where threads were.
 
 
-def _misplaced(launch: Launch, places: Sequence[Sequence[int]], status: Sequence[Sequence[int]]) -> str:
+def _misplaced(launch: GpuLaunch, places: Sequence[Sequence[int]], status: Sequence[Sequence[int]]) -> str:
     """What is wrong with where threads were, which they say themselves; empty where nothing is: they are in the launches that
     they belong to, share warps, CTAs and clusters just where the test says so, and no two threads are one."""
     seats, threads = launch.module.placement.seats, launch.module.threads
@@ -403,7 +403,7 @@ def _misplaced(launch: Launch, places: Sequence[Sequence[int]], status: Sequence
     return ""
 
 
-def _in_place(launch: Launch, places: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int, str]]) -> bool:
+def _in_place(launch: GpuLaunch, places: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int, str]]) -> bool:
     """Whether all threads are in their places, instance by instance, by looks at whole columns: there are many instances, and
     mostly nothing is wrong. Where this says no, who looks at each of them finds out what is."""
     placement, cta = launch.module.placement, 1 << PLACE_BITS
@@ -444,7 +444,7 @@ def _cluster(place: int, ctas: int) -> int:
     return ((place & _mask(PART_BITS)) >> PLACE_BITS) // ctas
 
 
-def _shared(a: Place, b: Place) -> str:
+def _shared(a: Placement, b: Placement) -> str:
     """The narrowest that two threads of the test have in common."""
     if a.warp == b.warp:
         return "a warp"

@@ -9,14 +9,14 @@ from litmus.test import Test
 from ptxcore.diagnostics import Diagnostic, InputError, fail
 from ptxcore.isa.effect_kinds import GRID
 from ptxcore.machine.ir.effects import Effect
-from ptxmm.gpu.contract import TARGET, VERSION, Module, Value
-from ptxmm.gpu.placement import Placement, placed
+from ptxmm.gpu.contract import TARGET, VERSION, GpuModule, ListedValue
+from ptxmm.gpu.placement import GpuPlacement, placed
 from ptxmm.gpu.shared_addresses import refuse_shared_addresses
 from ptxmm.gpu.typed import typed
 from ptxmm.gpu.writer import Writer, values_of
 
 
-def module(test: Test, target: str = TARGET, version: str = VERSION) -> Module:
+def module(test: Test, target: str = TARGET, version: str = VERSION) -> GpuModule:
     """The module of a test. Raises InputError for what cannot be placed or said on the target, at the line of the test, and
     `axioms.program.UnsupportedProgram` for a program that the engine does not take."""
     from ptxmm.pipeline import build
@@ -35,13 +35,13 @@ def module(test: Test, target: str = TARGET, version: str = VERSION) -> Module:
         raise
 
 
-def _as_it_was(made: Module, test: Test, values: tuple[Value, ...]) -> Module:
+def _as_it_was(made: GpuModule, test: Test, values: tuple[ListedValue, ...]) -> GpuModule:
     """The module of a test that is judged as it was before its threads became PTX: numbers have the signs that they had."""
     stored = {value.label for value in made.stored}
     return replace(made, test=test, values=values, stored=tuple(v for v in values if v.label in stored))
 
 
-def _check_early(placement: Placement, program: Program) -> None:
+def _check_early(placement: GpuPlacement, program: Program) -> None:
     """Raises InputError where a kernel lets the next one begin in some executions only: that a launch may begin early is said
     of all its instances."""
     for part in placement.parts:
@@ -58,7 +58,7 @@ def _check_early(placement: Placement, program: Program) -> None:
             raise fail(span, message)
 
 
-def checked(made: Module) -> Module:
+def checked(made: GpuModule) -> GpuModule:
     """The module, found good by our own reader. Raises InputError, at the lines of the test, for what the target or the version
     does not have."""
     from ptxcore.check.module import accepted
@@ -70,7 +70,7 @@ def checked(made: Module) -> Module:
     return made
 
 
-def _of_test(made: Module, found: Diagnostic) -> Diagnostic:
+def _of_test(made: GpuModule, found: Diagnostic) -> Diagnostic:
     """A finding in the module, where it stands in the test. One in the harness itself is a mistake of ours."""
     span = made.spans.get(found.span.line)
     if span is None:

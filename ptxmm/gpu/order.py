@@ -7,13 +7,13 @@ from random import Random
 from typing import NamedTuple
 
 from ptxcore.machine.run.concurrent import Concurrent
-from ptxcore.machine.run.grid import Launch
+from ptxcore.machine.run.grid import GridLaunch
 
 #: Rounds of turns that a launch begins later, at most: more than a kernel of a test takes.
 _LATEST = 400
 
 
-class Behind(NamedTuple):
+class LaunchNeeds(NamedTuple):
     """What a launch begins behind: the ends of `needs`; and the one that it `follows` lets it begin."""
 
     needs: frozenset[int]
@@ -26,8 +26,8 @@ class OrderOfKernels:
 
     def __init__(
         self,
-        launches: Sequence[Launch],
-        behind: Sequence[Behind],
+        launches: Sequence[GridLaunch],
+        behind: Sequence[LaunchNeeds],
         random: Random,
         enqueued: Callable[[int], bool] = lambda number: True,
     ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from litmus.test import Kernel, Test
+from litmus.test import LaunchedKernel, Test
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.syntax.tree import Instruction
 from ptxmm.gpu.images import names, root_of
@@ -26,7 +26,7 @@ _TOGETHER = frozenset(("bar", "barrier", "shfl", "vote", "match", "redux", "elec
 _OF_PLACES = ("%lane", "%cluster")
 
 
-class Part(NamedTuple):
+class PlacedLaunch(NamedTuple):
     """A launch among those that a test is made of: on which of its GPUs, in which stream, and which of the instance's clusters
     it has (`clusters` of them from `first` on). `needs`: the parts that end before it begins; `follows`: the one that lets it
     begin before it ends, if one does. `kernel` is the number of its kernel, by which its threads meet, and `threads` how many
@@ -55,7 +55,7 @@ class Seat(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class GpuPlacement:
     """`threads` are those of a test that have a place on a GPU, by their numbers; the seats of these, in this order, and the
     launches. An instance has `clusters` clusters of `ctas` CTAs each, of up to `warps` warps, of up to `lanes` lanes, in all
     launches together. `alone`: a CTA holds no other instance. `leaders` are those of these threads that come first in their
@@ -63,7 +63,7 @@ class Placement:
 
     threads: tuple[int, ...]
     seats: tuple[Seat, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[PlacedLaunch, ...]
     clusters: int
     ctas: int
     warps: int
@@ -96,24 +96,24 @@ class Placement:
 
 
 #: Threads by kernel and GPU, cluster, CTA and warp.
-Members = dict[tuple[int, int], dict[int, dict[int, dict[int, list[int]]]]]
+ClusterMembers = dict[tuple[int, int], dict[int, dict[int, dict[int, list[int]]]]]
 
 
-def placed(test: Test) -> Placement:
+def placed(test: Test) -> GpuPlacement:
     """Where its threads run. Raises InputError for what cannot be placed, with every reason."""
     found = refusals(test)
     if found:
         raise InputError(found, test.path, test.text)
     own = [number for number, thread in enumerate(test.threads) if not thread.place.host]
     on_gpu = [test.threads[number] for number in own]
-    members: Members = {}
+    members: ClusterMembers = {}
     kernel_of = {name: number for number, kernel in enumerate(test.kernels) for name in kernel.threads}
     for number, thread in enumerate(on_gpu):
         place = thread.place
         ctas = members.setdefault((kernel_of.get(thread.name, 0), place.gpu), {}).setdefault(place.cluster, {})
         ctas.setdefault(place.cta, {}).setdefault(place.warp, []).append(number)
     seats: dict[int, Seat] = {}
-    parts: list[Part] = []
+    parts: list[PlacedLaunch] = []
     leaders, counts, number, k = set(), {}, 0, 0
     gpus = list(dict.fromkeys(thread.place.gpu for thread in on_gpu))
     for which in sorted(members, key=lambda key: (key[0], gpus.index(key[1]))):
@@ -121,7 +121,7 @@ def placed(test: Test) -> Placement:
         meeting = sum(kernel_of.get(t.name, 0) == kernel for t in on_gpu)
         stream = test.kernels[kernel].stream if test.kernels else 0
         of_part = members[which].values()
-        parts.append(Part(gpus.index(gpu), stream, k, len(of_part), frozenset(), kernel, meeting))
+        parts.append(PlacedLaunch(gpus.index(gpu), stream, k, len(of_part), frozenset(), kernel, meeting))
         for ctas in of_part:
             for rank, cta in enumerate(sorted(ctas)):  # as %cluster_ctarank counts
                 warps = ctas[cta]
@@ -134,7 +134,7 @@ def placed(test: Test) -> Placement:
             k += 1
     order = range(len(on_gpu))
     clusters = [ctas for of_part in members.values() for ctas in of_part.values()]
-    placement = Placement(
+    placement = GpuPlacement(
         threads=tuple(own),
         seats=tuple(seats[t] for t in order),
         parts=tuple(_in_order(test, parts)),
@@ -150,7 +150,7 @@ def placed(test: Test) -> Placement:
     return placement
 
 
-def _in_order(test: Test, parts: list[Part]) -> Iterator[Part]:
+def _in_order(test: Test, parts: list[PlacedLaunch]) -> Iterator[PlacedLaunch]:
     """The launches, with those that end before each begins: the one before it in its stream, unless that lets it begin early,
     and those that an event waits for. (Behind an event the driver lets nothing begin early.)"""
     if not test.kernels:
@@ -166,7 +166,7 @@ def _in_order(test: Test, parts: list[Part]) -> Iterator[Part]:
             yield part._replace(needs=frozenset(needs | ({before} if before is not None else set())))
 
 
-def _lets_begin(test: Test, kernel: Kernel) -> bool:
+def _lets_begin(test: Test, kernel: LaunchedKernel) -> bool:
     """Whether a kernel lets the next one of its stream begin before it ends."""
     return any(
         isinstance(s, Instruction) and s.opcode == "griddepcontrol" and "launch_dependents" in s.modifiers
@@ -176,7 +176,7 @@ def _lets_begin(test: Test, kernel: Kernel) -> bool:
     )
 
 
-def _check_sizes(test: Test, placement: Placement, clusters: list[dict[int, dict[int, list[int]]]]) -> None:
+def _check_sizes(test: Test, placement: GpuPlacement, clusters: list[dict[int, dict[int, list[int]]]]) -> None:
     first = test.threads[0].span
     trouble = None
     if placement.ctas > MOST_CTAS:

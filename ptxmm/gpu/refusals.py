@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from itertools import combinations
 
-from litmus.test import Test, Thread
+from litmus.test import LitmusThread, Test
 from ptxcore.diagnostics import Diagnostic, Span
 from ptxcore.syntax.tree import Instruction
 from ptxmm.gpu.host import refused_host
@@ -44,14 +44,14 @@ def _refused_locations(test: Test, used: Container[str]) -> Iterator[Diagnostic]
             yield Diagnostic(l.span, f"'{l.name}' is another address of shared memory, which a launch cannot map")
 
 
-def _refused_statements(threads: list[Thread]) -> Iterator[Diagnostic]:
+def _refused_statements(threads: list[LitmusThread]) -> Iterator[Diagnostic]:
     for t in threads:
         for s in t.statements:
             if isinstance(s, Instruction) and s.opcode in _REFUSED:
                 yield Diagnostic(s.span, _REFUSED[s.opcode])
 
 
-def _refused_kernels(test: Test, own: list[Thread]) -> Iterator[Diagnostic]:
+def _refused_kernels(test: Test, own: list[LitmusThread]) -> Iterator[Diagnostic]:
     if not test.kernels:
         return
     line = dict(test.lines).get("kernel", 0)

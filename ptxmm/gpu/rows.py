@@ -8,22 +8,22 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
-from ptxmm.campaigns.database import Database, Row
-from ptxmm.campaigns.identity import Question, hash_of, version
-from ptxmm.gpu.judging import Judged
+from ptxmm.campaigns.database import Database, ResultRow
+from ptxmm.campaigns.identity import CampaignQuestion, hash_of, version
+from ptxmm.gpu.judging import JudgedRuns
 from ptxmm.gpu.parameters import Parameters
 from ptxmm.result import KINDS, observation_of
 
 
-def question(name: str, driver: str, parameters: Parameters, model: str) -> Question:
+def question(name: str, driver: str, parameters: Parameters, model: str) -> CampaignQuestion:
     """What is asked of a machine: by its name and driver, with these parameters; and the model that says what is forbidden."""
     words = [f"{name}={value}" for name, value in asdict(parameters).items() if value != asdict(Parameters())[name]]
-    return Question(
+    return CampaignQuestion(
         f"{name}{f' ({driver})' if driver else ''}", (("model", model),), " ".join(["gpu", *words]), version()
     )
 
 
-def verdict(judged: Judged) -> str:
+def verdict(judged: JudgedRuns) -> str:
     """What runs say of the condition: they prove that something happens, and never that it does not."""
     quantifier = judged.test.condition.quantifier
     if not judged.seen.states:
@@ -33,7 +33,7 @@ def verdict(judged: Judged) -> str:
     return "bounded" if judged.held else "no"
 
 
-def _told(judged: Judged) -> str | None:
+def _told(judged: JudgedRuns) -> str | None:
     """What is to be told beside the verdict."""
     if count := len(judged.forbidden):
         return f"{count} state{'s' * (count != 1)} seen that {judged.model} forbids"
@@ -46,10 +46,10 @@ def _told(judged: Judged) -> str | None:
     return f"{'holds' if judged.held else 'never seen'} in {judged.positive + judged.negative:,} instances, which is no proof"
 
 
-def row(judged: Judged, asked: Question, text: str, seconds: float) -> Row:
+def row(judged: JudgedRuns, asked: CampaignQuestion, text: str, seconds: float) -> ResultRow:
     """The row of a test, whose file has this text. `positive` and `negative` count instances, and `error` tells of states that
     the model forbids, and what a verdict rests on that is none."""
-    return Row(
+    return ResultRow(
         test_hash=hash_of(text), question=asked.identity, name=judged.test.name, path=judged.test.identity, test=text,
         model=asked.model, options=asked.options, version=asked.version, verdict=verdict(judged),
         kind=KINDS[judged.test.condition.quantifier], observation=observation_of(judged.positive, judged.negative),
@@ -61,14 +61,14 @@ def row(judged: Judged, asked: Question, text: str, seconds: float) -> Row:
 
 
 @contextlib.contextmanager
-def storing(path: str, command: str, asked: Question) -> Iterator[Callable[[Row], None]]:
+def storing(path: str, command: str, asked: CampaignQuestion) -> Iterator[Callable[[ResultRow], None]]:
     """Writes the rows of a command into a database, each when it is given, where `ptxmm campaign --report` finds them; what
     was given stays, whatever ends the command. Raises `ptxmm.campaigns.database.DatabaseError`."""
     count = 0
     with Database(path, writes=True) as database:
         database.begin(command, [asked])
 
-        def add(one: Row) -> None:
+        def add(one: ResultRow) -> None:
             nonlocal count
             database.add([one], [(count, one.path, one.test_hash, "")])
             count += 1

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from litmus.test import Test
 from ptxmm.gpu.conditions import compares_addresses
-from ptxmm.gpu.contract import Module
-from ptxmm.gpu.layout import Launch, Seen, planned
+from ptxmm.gpu.contract import GpuModule
+from ptxmm.gpu.layout import GpuLaunch, SeenStates, planned
 from ptxmm.gpu.parameters import Parameters
 
 
@@ -20,10 +20,10 @@ class Machine(Protocol):
     name: str
     driver: str
 
-    def most_ctas(self, launch: Launch) -> int | None:
+    def most_ctas(self, launch: GpuLaunch) -> int | None:
         """How many CTAs of a launch run at once; None: any number."""
 
-    def run(self, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+    def run(self, launch: GpuLaunch, seed: int, addresses: dict[str, int]) -> SeenStates:
         """What a launch shows. Raises `ptxmm.gpu.simulator.NoEnd` where it goes wrong."""
 
 
@@ -33,12 +33,12 @@ class Until:
 
     launches: int | None = None
     seconds: float | None = None
-    enough: Callable[[Seen], bool] = field(default=lambda seen: False)
+    enough: Callable[[SeenStates], bool] = field(default=lambda seen: False)
 
 
 def observe(
-    made: Module, machine: Machine, parameters: Parameters, until: Until, seed: int = 0
-) -> tuple[Seen, int, float]:
+    made: GpuModule, machine: Machine, parameters: Parameters, until: Until, seed: int = 0
+) -> tuple[SeenStates, int, float]:
     """What launches of a module show together, how many there were, and the seconds they took. Launch number n has the seed
     `seed + n`. There is at least one. Raises TooLarge, and `NoEnd` for one that goes wrong."""
     launch = planned(made, parameters)
@@ -46,7 +46,7 @@ def observe(
     if most is not None:
         launch = planned(made, parameters, most)
     addresses = addresses_of(made.test)
-    found, count, start = Seen(), 0, time.monotonic()
+    found, count, start = SeenStates(), 0, time.monotonic()
     while True:
         found.add(machine.run(launch, seed + count, addresses))
         count += 1

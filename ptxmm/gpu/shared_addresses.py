@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from litmus.test import TYPE_WIDTHS, AddressOf, LocationTerm, RegisterTerm, Test
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
 from ptxcore.syntax.tree import Address, Bracket, Instruction, Name, Operand, Pair, Vector
-from ptxmm.gpu.conditions import Term, comparisons
+from ptxmm.gpu.conditions import ConditionTerm, comparisons
 
 #: What a register with an address has at least.
 _BITS = 32
@@ -19,10 +19,10 @@ _NO_ADDRESS = frozenset(("isspacep", "getctarank"))
 #: What brings values from one thread to another without memory.
 _BRINGING = frozenset(("shfl", "redux"))
 #: A register by its thread and its name.
-Place = tuple[str, str]
+SharedName = tuple[str, str]
 
 
-def refuse_shared_addresses(test: Test, observed: Sequence[tuple[Term, int]]) -> None:
+def refuse_shared_addresses(test: Test, observed: Sequence[tuple[ConditionTerm, int]]) -> None:
     """Raises InputError where a state lists what may hold an address of shared memory, or a condition speaks of one.
     `observed`: what states list, and its bits."""
     shared = {l.name for l in test.locations if l.space == "shared"}
@@ -56,10 +56,10 @@ def _may_hold(test: Test, location: str) -> bool:
     return any(l.name == location and TYPE_WIDTHS[l.type] >= _BITS for l in test.locations)
 
 
-def _holding(test: Test, shared: set[str]) -> set[Place]:
+def _holding(test: Test, shared: set[str]) -> set[SharedName]:
     """The registers, and memory, that may hold an address of shared memory: by their first values, by what instructions name
     such a location as a value, and by what comes of these. Whatever a load reads may be what anybody stored."""
-    found: set[Place] = {
+    found: set[SharedName] = {
         (thread.name, name.lstrip("%"))
         for thread in test.threads
         for name, value in thread.registers
@@ -74,7 +74,7 @@ def _holding(test: Test, shared: set[str]) -> set[Place]:
         found |= new
 
 
-def _gets(test: Test, shared: set[str], holding: set[Place]) -> Iterator[Place]:
+def _gets(test: Test, shared: set[str], holding: set[SharedName]) -> Iterator[SharedName]:
     for thread in test.threads:
         for s in thread.statements:
             if not isinstance(s, Instruction) or s.opcode in _NO_ADDRESS:

@@ -9,10 +9,10 @@ from ptxcore.isa.image import Format, Image
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import Device, load
-from ptxmm.gpu.contract import ENTRY, HANDLES, Module
+from ptxmm.gpu.contract import ENTRY, HANDLES, GpuModule
 from ptxmm.gpu.host import Await, Begin, Host
-from ptxmm.gpu.layout import Launch, Seen, seen
-from ptxmm.gpu.order import Behind, OrderOfKernels
+from ptxmm.gpu.layout import GpuLaunch, SeenStates, seen
+from ptxmm.gpu.order import LaunchNeeds, OrderOfKernels
 
 #: Instructions for each instance, behind which a launch counts as one that does not end.
 _LIMIT = 2_000_000
@@ -35,14 +35,14 @@ class Simulator:
 
     name, driver = "simulated", ""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: GpuModule) -> None:
         self.device: Device = load(module.text, module.test.name, fine=True)
 
-    def most_ctas(self, launch: Launch) -> int | None:
+    def most_ctas(self, launch: GpuLaunch) -> int | None:
         """How many CTAs run at once: any number."""
         return None
 
-    def run(self, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+    def run(self, launch: GpuLaunch, seed: int, addresses: dict[str, int]) -> SeenStates:
         """What a launch shows. Raises NoEnd."""
         device, placement = self.device, launch.module.placement
         device.reset()
@@ -70,7 +70,7 @@ class Simulator:
             )  # fmt: skip
         host = _Host(launch, device, memory, random)
         order = OrderOfKernels(
-            parts, [Behind(part.needs, part.follows) for part in placement.parts], random, host.has_launched
+            parts, [LaunchNeeds(part.needs, part.follows) for part in placement.parts], random, host.has_launched
         )
         host.order, stuck = order, False
         try:
@@ -85,7 +85,7 @@ class Simulator:
             bytes(device.memory.at(memory).data), bases, addresses, stuck=stuck, host=host.registers,
         )  # fmt: skip
 
-    def _handles(self, launch: Launch, memory: int) -> list[int]:
+    def _handles(self, launch: GpuLaunch, memory: int) -> list[int]:
         """The table of the handles of textures and surfaces, all of which are seen where their locations lie; nothing where
         there are none."""
         images = self.device.memory.images
@@ -121,7 +121,7 @@ class _Host:
 
     order: OrderOfKernels
 
-    def __init__(self, launch: Launch, device: Device, memory: int, random: Random) -> None:
+    def __init__(self, launch: GpuLaunch, device: Device, memory: int, random: Random) -> None:
         self._steps, self._random = list(launch.module.steps), random
         segment = device.memory.at(memory)
         self._host = Host(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from ptxcore.diagnostics import Span
-from ptxmm.gpu.body import Line
+from ptxmm.gpu.body import BodyLine
 from ptxmm.gpu.contract import CONTROL
 
 
-class Text:
+class KernelText:
     """A kernel being written. %h_h holds the number that was drawn last; %h_control the address of the control block."""
 
     def __init__(self) -> None:
-        self._lines: list[Line] = []
+        self._lines: list[BodyLine] = []
 
     def _emit(self, text: str, span: Span | None = None) -> None:
         if text:
-            self._lines.append(Line(text, span))
+            self._lines.append(BodyLine(text, span))
 
     # The control block.
 

@@ -12,8 +12,8 @@ from random import Random
 from typing import NamedTuple
 
 from litmus.test import Test
-from ptxmm.gpu.contract import Module
-from ptxmm.gpu.layout import Seen, TooLarge
+from ptxmm.gpu.contract import GpuModule
+from ptxmm.gpu.layout import DoesNotFit, SeenStates
 from ptxmm.gpu.mutants import mutants
 from ptxmm.gpu.parameters import Parameters
 from ptxmm.gpu.running import Machine, Until, observe
@@ -28,7 +28,11 @@ class Trial(NamedTuple):
 
 
 def trials(
-    tests: Sequence[Test], made: Callable[[Test], Module], machine: Callable[[Module], Machine], base: Parameters, model: str,
+    tests: Sequence[Test],
+    made: Callable[[Test], GpuModule],
+    machine: Callable[[GpuModule], Machine],
+    base: Parameters,
+    model: str,
     number: int, *, seed: int = 0, launches: int = 1, timeout: float | None = 60.0,
 ) -> Iterator[Trial]:  # fmt: skip
     """So many trials: the first of the parameters as they are, then of others, each on every test."""
@@ -42,7 +46,7 @@ def trials(
         try:
             for of, where in zip(modules, machines, strict=True):
                 shares.append(_rarest(observe(of, where, chosen, Until(launches), seed)[0]))
-        except (TooLarge, NoEnd):  # more than there is room for, in memory or on a multiprocessor
+        except (DoesNotFit, NoEnd):  # more than there is room for, in memory or on a multiprocessor
             continue
         yield Trial(chosen, (sum(share > 0 for share in shares), round(sum(shares), 9)))
 
@@ -57,7 +61,7 @@ def _subject(test: Test, model: str, timeout: float | None) -> list[Test]:
     return [mutant.test for mutant in mutants(test, model, timeout)] or [test]
 
 
-def _rarest(seen: Seen) -> float:
+def _rarest(seen: SeenStates) -> float:
     """The share of the rarest state; nothing where one alone was seen."""
     total = seen.states.total()
     return min(seen.states.values()) / total if len(seen.states) > 1 else 0.0

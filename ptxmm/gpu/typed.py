@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from litmus.test import TYPE_WIDTHS, Location, Test, Thread
+from litmus.test import TYPE_WIDTHS, LitmusThread, Location, Test
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.syntax.tree import (
     Address,
@@ -65,7 +65,7 @@ def typed(test: Test) -> Test:
 class _Short:
     """A thread being rewritten."""
 
-    def __init__(self, test: Test, thread: Thread) -> None:
+    def __init__(self, test: Test, thread: LitmusThread) -> None:
         self.locations: Mapping[str, Location] = {l.name: root_of(test, l) for l in test.locations}
         taken = {
             o.name for s in thread.statements if isinstance(s, Instruction) for o in s.operands if isinstance(o, Name)

@@ -11,7 +11,7 @@ from typing import Any
 
 from litmus.formats.printer import write_proposition
 from litmus.test import Test
-from ptxmm.gpu.judging import Judged, Row
+from ptxmm.gpu.judging import JudgedRuns, StateRow
 from ptxmm.herd_names import legal
 from ptxmm.report.herd import condition_lines, state_line
 from ptxmm.result import observation_of
@@ -19,7 +19,7 @@ from ptxmm.result import observation_of
 _NAMES = {"exists": "Allowed", "~exists": "Forbidden", "forall": "Required"}
 
 
-def block(judged: Judged, digest: str, seconds: float, places: dict[tuple[str, int], str]) -> list[str]:
+def block(judged: JudgedRuns, digest: str, seconds: float, places: dict[tuple[str, int], str]) -> list[str]:
     """The lines of one test. `places` names what is an address in a state."""
     test, positive, negative = judged.test, judged.positive, judged.negative
     name, quantifier = legal(test.name), test.condition.quantifier
@@ -42,7 +42,7 @@ def block(judged: Judged, digest: str, seconds: float, places: dict[tuple[str, i
     ]
 
 
-def _beside(judged: Judged) -> list[str]:
+def _beside(judged: JudgedRuns) -> list[str]:
     """What else is to be known."""
     found = []
     seen = judged.seen
@@ -67,7 +67,7 @@ def _beside(judged: Judged) -> list[str]:
     return found
 
 
-def _plain(row: Row) -> str:
+def _plain(row: StateRow) -> str:
     return state_line(row.state) or "the end"
 
 
@@ -75,7 +75,7 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def document(judged: Judged, digest: str, seconds: float, launches: int) -> dict[str, Any]:
+def document(judged: JudgedRuns, digest: str, seconds: float, launches: int) -> dict[str, Any]:
     """The same as data."""
     seen = judged.seen
     return {

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from ptxmm.gpu.driver import CudaError, Device, Driver, LoadError
+from ptxmm.gpu.driver import CudaError, Driver, GpuDevice, LoadError
 
 #: What a worker does with a job: a function of a module, which is given the driver.
 Serve = Callable[[Driver, Any], Any]
@@ -66,7 +66,7 @@ class Worker:
         self.restarts = -1
         self.device = self._start()
 
-    def _start(self) -> Device:
+    def _start(self) -> GpuDevice:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=((ours, theirs), self.ordinal, self.serve), daemon=True)
@@ -75,7 +75,7 @@ class Worker:
         self._connection = ours
         self.restarts += 1
         found = self._answer()
-        if isinstance(found, Device):
+        if isinstance(found, GpuDevice):
             return found
         self.close()
         raise found

@@ -14,7 +14,7 @@ from axioms.program import Program
 from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm, RegisterTerm, Test
 from ptxcore.diagnostics import fail
 from ptxcore.isa.targets import target as target_named
-from ptxmm.gpu.body import Body, Line
+from ptxmm.gpu.body import Body, BodyLine
 from ptxmm.gpu.conditions import terms_of
 from ptxmm.gpu.contract import (
     CONTROL,
@@ -26,24 +26,24 @@ from ptxmm.gpu.contract import (
     NOT_STARTED,
     PARAMETERS,
     PLACE_BITS,
-    Module,
-    Value,
+    GpuModule,
+    ListedValue,
     check_pointer,
 )
 from ptxmm.gpu.host import host_thread, steps_of
 from ptxmm.gpu.images import root_of, uses
-from ptxmm.gpu.placement import Placement, mappings
-from ptxmm.gpu.text import DECLARED, Text
+from ptxmm.gpu.placement import GpuPlacement, mappings
+from ptxmm.gpu.text import DECLARED, KernelText
 
 _ABORTED = 0x80000000
 #: The least architecture whose threads can wait for each other by `ld.acquire`.
 _LEAST = 70
 
 
-def values_of(test: Test, program: Program) -> tuple[Value, ...]:
+def values_of(test: Test, program: Program) -> tuple[ListedValue, ...]:
     """What states of a test list. Raises InputError for what a run cannot show."""
     terms = {str(term): term for term in terms_of(test)}
-    return tuple(Value(o.label, o.width, o.signed, terms[o.label]) for o in program.observed)
+    return tuple(ListedValue(o.label, o.width, o.signed, terms[o.label]) for o in program.observed)
 
 
 def _as_declared(test: Test, location: Location) -> Location:
@@ -51,8 +51,8 @@ def _as_declared(test: Test, location: Location) -> Location:
     return replace(location, type=root.type, elements=root.elements, space=root.space)
 
 
-class Writer(Text):
-    def __init__(self, test: Test, placement: Placement, program: Program, target: str, version: str) -> None:
+class Writer(KernelText):
+    def __init__(self, test: Test, placement: GpuPlacement, program: Program, target: str, version: str) -> None:
         super().__init__()
         self.test, self.placement, self.program = test, placement, program
         self.threads = [test.threads[number] for number in placement.threads]
@@ -73,13 +73,13 @@ class Writer(Text):
             placement.needs_clusters or any(isinstance(v.term, LocationTerm) for v in self.stored)
         )
 
-    def _is_stored(self, value: Value) -> bool:
+    def _is_stored(self, value: ListedValue) -> bool:
         """Whether a kernel stores it: registers, and what is gone when it ends."""
         if isinstance(value.term, RegisterTerm):
             return any(thread.name == value.term.thread for thread in self.threads)
         return self.locations[value.term.location].space == "shared"
 
-    def module(self) -> Module:
+    def module(self) -> GpuModule:
         self._check_target()
         bodies = [self._body(t) for t in range(len(self.threads))]
         texts = [body.lines() for body in bodies]
@@ -109,7 +109,7 @@ class Writer(Text):
                 text.append(part)
                 if line.span is not None:
                     spans[len(text)] = line.span
-        return Module(
+        return GpuModule(
             self.test,
             "\n".join(text) + "\n",
             self.placement,
@@ -209,7 +209,7 @@ class Writer(Text):
 
     # A thread.
 
-    def _thread(self, t: int, body: Body, lines: list[Line]) -> None:
+    def _thread(self, t: int, body: Body, lines: list[BodyLine]) -> None:
         name, seat = body.thread.name, self.placement.seats[t]
         row = 8 * (2 * len(self.threads) + len(self.stored))
         self._emit(f"BEGIN_{name}:")

@@ -9,7 +9,7 @@ from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.events import part_of
 
 from .columns import Column, agent_of
-from .figure import ATOMIC, INITIAL, Box, Half
+from .figure import ATOMIC, INITIAL, Half, PictureBox
 from .style import MARKS
 from .waiting import STAYS
 
@@ -88,7 +88,7 @@ class _Maker:
         self.rows: dict[int, int] = {}  # of each column: the first that is free
         self.row: dict[int, int] = {}  # of each event
 
-    def boxes(self) -> list[Box]:
+    def boxes(self) -> list[PictureBox]:
         leaders = vectors(self.execution)
         elements: dict[int, list[ExecutedEvent]] = {}
         for index, leader in leaders.items():
@@ -101,13 +101,13 @@ class _Maker:
             if event.index not in leaders and event.index not in self.written
         ]
 
-    def initial(self, event: ExecutedEvent) -> Box:
+    def initial(self, event: ExecutedEvent) -> PictureBox:
         label = event.text if event.kind is KERNEL_EVENT else f"{event.location or '?'} = {event.number}"
         half = Half(event.index, (_joined(label, self.sets.get(event.index, "")),), name=self.names[event.index])
         half.says = f"{half.name}: initially {label}"
-        return Box(INITIAL, [half], told=event.index in self.told)
+        return PictureBox(INITIAL, [half], told=event.index in self.told)
 
-    def box(self, event: ExecutedEvent, elements: Sequence[ExecutedEvent]) -> Box:
+    def box(self, event: ExecutedEvent, elements: Sequence[ExecutedEvent]) -> PictureBox:
         column = self.column[event.thread, agent_of(event)]
         row = max(self.rows.get(column, 0), self.begin(event))
         self.rows[column] = row + 1
@@ -117,7 +117,7 @@ class _Maker:
         kind = ATOMIC if event.index in self.partner else _kind(event)
         for half in halves:
             self.row[half.event] = row
-        return Box(kind, halves, column, row, told=any(half.event in self.told for half in halves))
+        return PictureBox(kind, halves, column, row, told=any(half.event in self.told for half in halves))
 
     def begin(self, event: ExecutedEvent) -> int:
         """The first row for an event: what a thread started stands no higher than where it did."""
@@ -141,7 +141,7 @@ class _Maker:
         return Half(event.index, wrap(_text(event)), effect, note, name, says)
 
 
-def make_boxes(execution: Execution, columns: Sequence[Column], names: dict[int, str]) -> list[Box]:
+def make_boxes(execution: Execution, columns: Sequence[Column], names: dict[int, str]) -> list[PictureBox]:
     """The boxes in program order, each with its column and row."""
     return _Maker(execution, columns, names).boxes()
 

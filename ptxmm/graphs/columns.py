@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.witness.execution import ExecutedEvent, Execution
-from ptxcore.places import LEVELS, Place
+from ptxcore.places import LEVELS, Placement
 
 #: Names of threads that are longer than this are short in the picture, and whole in its legend.
 _LONG_NAME = 10
@@ -21,7 +21,7 @@ class Column(NamedTuple):
     thread: int
     agent: str
     name: str
-    place: Place
+    place: Placement
 
 
 def agent_of(event: ExecutedEvent) -> str:
@@ -56,7 +56,7 @@ def short_names(execution: Execution) -> dict[str, str]:
     return {name: f"T{i}" for i, name in enumerate(names)}
 
 
-def column_order(threads: Sequence[tuple[str, Place]]) -> list[int]:
+def column_order(threads: Sequence[tuple[str, Placement]]) -> list[int]:
     """Thread indices from left to right: in the order given, but those that share a level stand together."""
     first: dict[tuple[str, int], int] = {}
     for i, (_, place) in enumerate(threads):
@@ -72,7 +72,7 @@ def column_order(threads: Sequence[tuple[str, Place]]) -> list[int]:
     return sorted(range(len(threads)), key=key)
 
 
-def told_levels(threads: Iterable[tuple[str, Place]]) -> list[str]:
+def told_levels(threads: Iterable[tuple[str, Placement]]) -> list[str]:
     """The levels worth a frame, outermost first: the CTA always; others where they join or part what the next does
     not."""
     places = [place for _, place in threads if not place.host]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .figure import DrawnEdge, Layout
+from .figure import DrawnEdge, PictureLayout
 from .words import LINES
 
 #: Lines that are told one by one, besides those that a verdict speaks of.
 _MOST_LINES = 24
 
 
-def edge_words(picture: Layout, edge: DrawnEdge) -> str:
+def edge_words(picture: PictureLayout, edge: DrawnEdge) -> str:
     """`rf from P0:1 to P1:0`"""
     names = picture.names
     between = "between" if edge.bundle.mutual else "from"
@@ -18,13 +18,13 @@ def edge_words(picture: Layout, edge: DrawnEdge) -> str:
     return f"{relations} {between} {names[edge.bundle.source]} {to} {names[edge.bundle.target]}"
 
 
-def edge_meaning(picture: Layout, edge: DrawnEdge) -> str:
+def edge_meaning(picture: PictureLayout, edge: DrawnEdge) -> str:
     """The same, and what it means."""
     meanings = "; ".join(LINES[name] for name in edge.bundle.relations if name in LINES)
     return edge_words(picture, edge) + (f" ({meanings})" if meanings else "")
 
 
-def described(picture: Layout) -> str:
+def described(picture: PictureLayout) -> str:
     """What there is to see, in sentences; of many lines so many that one may listen to."""
     threads = ", ".join(heading.text for heading in picture.headings)
     parts = [f"Columns: {threads}." if threads else "No threads."]

@@ -10,11 +10,13 @@ from __future__ import annotations
 import itertools
 import shutil
 import subprocess
+from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from axioms.witness.execution import Execution
 
-from .figure import INITIAL, Box, DrawnEdge, Frame, Layout
+from .figure import INITIAL, DrawnEdge, Frame, PictureBox, PictureLayout
 from .layout import layout
 from .style import BOXES, FRAMES, INK, MARKS, style_of
 from .svg import legal
@@ -62,7 +64,7 @@ def require_dot() -> str:
     return program
 
 
-def write(picture: Layout) -> str:
+def write(picture: PictureLayout) -> str:
     """A picture as DOT text. Of its layout only what belongs together, and the order of columns and rows, is taken."""
     import graphviz  # late: only where it is asked for
 
@@ -89,8 +91,9 @@ def write(picture: Layout) -> str:
     _frames(graph, picture)
     _ranks(graph, picture)
     name = {half.event: _name(box) for box in picture.boxes for half in box.halves}
+    degree = Counter(end for edge in picture.edges if edge.label for end in (edge.bundle.source, edge.bundle.target))
     for edge in picture.edges:
-        _edge(graph, name, edge)
+        _edge(graph, name, edge, degree)
     return str(graph.source)
 
 
@@ -101,11 +104,11 @@ def _quoted(lines: list[str]) -> str:
     return str(graphviz.escape(legal("\n".join(line for line in lines if line)).replace("&", "&amp;")))
 
 
-def _name(box: Box) -> str:
+def _name(box: PictureBox) -> str:
     return f"e{box.halves[0].event}"
 
 
-def _frames(graph: graphviz.Digraph, picture: Layout) -> None:
+def _frames(graph: graphviz.Digraph, picture: PictureLayout) -> None:
     """The boxes, in clusters: each thread in one, inside the frames around it."""
     columns = [[box for box in picture.boxes if box.column == i] for i in range(len(picture.headings))]
     around = [
@@ -144,7 +147,7 @@ def _frame(cluster: graphviz.Digraph, frame: Frame) -> None:
     cluster.attr(label=_quoted([frame.label]), labeljust="l", style="rounded,filled", fillcolor=fill, color=border)
 
 
-def _ranks(graph: graphviz.Digraph, picture: Layout) -> None:
+def _ranks(graph: graphviz.Digraph, picture: PictureLayout) -> None:
     """Initial writes on top, each thread from top to bottom, their first events in the order of the columns."""
     first: list[str] = []
     for column in range(len(picture.headings)):
@@ -168,20 +171,27 @@ def _ranks(graph: graphviz.Digraph, picture: Layout) -> None:
         graph.edge(top[0], points[0], style="invis")
 
 
-def _node(graph: graphviz.Digraph, box: Box) -> None:
+def _node(graph: graphviz.Digraph, box: PictureBox) -> None:
     fill, border = BOXES[box.kind]
     lines = [line for half in box.halves for line in (*half.lines, half.effect, half.note) if line]
     style = "rounded,dashed" if box.kind == INITIAL else "filled,rounded"
     graph.node(_name(box), _quoted(lines), fillcolor=fill, color=border, fontcolor=INK, style=style)
 
 
-def _edge(graph: graphviz.Digraph, name: dict[int, str], edge: DrawnEdge) -> None:
+def _edge(graph: graphviz.Digraph, name: dict[int, str], edge: DrawnEdge, degree: Mapping[int, int]) -> None:
+    """One edge. Its label stands at the end where fewer others are: edges cross in the middle, where `dot` draws one label over
+    another, and it makes no room for labels of edges that move nothing."""
     style = style_of(edge.bundle.relations[0])
+    source, target = edge.bundle.source, edge.bundle.target
+    end = "taillabel" if degree[source] < degree[target] else "headlabel"
+    end = "xlabel" if edge.bundle.mutual else end  # between two neighbours, which nothing crosses
     marks = [style_of(mark).colour for mark in edge.bundle.relations[1:] if mark in MARKS]
     graph.edge(
-        name[edge.bundle.source],
-        name[edge.bundle.target],
-        xlabel=_quoted([edge.label]),  # `dot` 2.43 fails on labels between nodes of one row
+        name[source],
+        name[target],
+        **{end: _quoted([edge.label])},
+        labeldistance="2.2",
+        labelangle="-28",
         color=":".join([style.colour, *marks]),
         fontcolor=style.colour,
         penwidth=f"{style.width:.1f}",

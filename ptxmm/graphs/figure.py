@@ -29,7 +29,7 @@ class Half:
 
 
 @dataclass(slots=True)
-class Box:
+class PictureBox:
     """A box of the picture. `kind` is R, W, F, B, A (an atomic, two halves), M (an operation on an mbarrier object), C (the
     start of an asynchronous operation), I (an initial write) or S (a thread that goes no further). Of a vector access each
     element is a half. `told`: the verdict speaks of it."""
@@ -86,7 +86,7 @@ class LegendEntry(NamedTuple):
 
 
 @dataclass(slots=True)
-class Layout:
+class PictureLayout:
     """A finished layout. `rects` of boxes, labels, headings and frame labels never overlap each other."""
 
     title: str
@@ -95,7 +95,7 @@ class Layout:
     names: dict[int, str] = field(default_factory=dict)  # of the events that are shown
     width: float = 0
     height: float = 0
-    boxes: list[Box] = field(default_factory=list)
+    boxes: list[PictureBox] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     headings: list[Heading] = field(default_factory=list)
     edges: list[DrawnEdge] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .figure import DrawnEdge, Layout
+from .figure import DrawnEdge, PictureLayout
 from .geometry import Point, Rect, along, bounds, segment_meets
 from .style import SMALL, text_width
 
@@ -12,7 +12,7 @@ _HEIGHT = 13.0
 _FRACTIONS = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82)
 
 
-def place_labels(picture: Layout) -> None:
+def place_labels(picture: PictureLayout) -> None:
     """Fills `label_rect` of every edge that has a label; `leader` where the label stands away from its line."""
     taken = [box.rect.grown(2) for box in picture.boxes]
     taken += [heading.rect for heading in picture.headings]
@@ -30,7 +30,9 @@ def place_labels(picture: Layout) -> None:
         taken.append(rect)
 
 
-def _on_line(picture: Layout, edge: DrawnEdge, taken: list[Rect], paths: list[tuple[Rect, DrawnEdge]]) -> Rect | None:
+def _on_line(
+    picture: PictureLayout, edge: DrawnEdge, taken: list[Rect], paths: list[tuple[Rect, DrawnEdge]]
+) -> Rect | None:
     best, best_cost = None, float("inf")
     width = text_width(edge.label, SMALL) + 6
     for rect, base in _candidates(edge, width):
@@ -66,7 +68,7 @@ def _candidates(edge: DrawnEdge, width: float) -> Iterator[tuple[Rect, float]]:
             yield Rect(x, y, width, _HEIGHT), away + 18
 
 
-def _beside(picture: Layout, edge: DrawnEdge, taken: list[Rect]) -> Rect:
+def _beside(picture: PictureLayout, edge: DrawnEdge, taken: list[Rect]) -> Rect:
     """The free place nearest to the line's middle; below everything else when the picture is full."""
     width = text_width(edge.label, SMALL) + 6
     middle = along(edge.points, 0.5)

@@ -21,7 +21,7 @@ from axioms.witness.execution import Execution
 from .boxes import make_boxes
 from .columns import Column, columns, short_names, told_levels
 from .describing import described
-from .figure import INITIAL, Box, Frame, Heading, Layout, label_of
+from .figure import INITIAL, Frame, Heading, PictureBox, PictureLayout, label_of
 from .geometry import Point, Rect
 from .labels import place_labels
 from .legend import close
@@ -41,11 +41,11 @@ COLUMN_GAP = 48.0
 LEVEL_NAMES = {"warp": "warp", "cta": "CTA", "cluster": "cluster", "gpu": "GPU"}
 
 
-def layout(execution: Execution) -> Layout:
+def layout(execution: Execution) -> PictureLayout:
     """Lays out one execution."""
     names, short = event_names(execution), short_names(execution)
     execution = outline(execution)
-    picture = Layout(execution.title)
+    picture = PictureLayout(execution.title)
     drawn = bundles(execution)
     shown = columns(execution, short)
     picture.boxes = make_boxes(execution, shown, names)
@@ -62,7 +62,7 @@ def layout(execution: Execution) -> Layout:
 # Columns and frames.
 
 
-def _box_size(box: Box) -> tuple[float, float]:
+def _box_size(box: PictureBox) -> tuple[float, float]:
     width, height = 0.0, 0.0
     for half in box.halves:
         size = TEXT
@@ -76,7 +76,7 @@ def _box_size(box: Box) -> tuple[float, float]:
     return width + 2 * PADDING + 4, max(height, 24.0)
 
 
-def _place_columns(execution: Execution, picture: Layout, shown: Sequence[Column], drawn: list[Bundle]) -> None:
+def _place_columns(execution: Execution, picture: PictureLayout, shown: Sequence[Column], drawn: list[Bundle]) -> None:
     levels = told_levels(execution.threads)
     count = len(shown)
     sizes = [_box_size(box) for box in picture.boxes]
@@ -156,7 +156,7 @@ def _place_columns(execution: Execution, picture: Layout, shown: Sequence[Column
     _place_initial(picture, initial, drawn, top)
 
 
-def _place_box(box: Box, rect: Rect) -> None:
+def _place_box(box: PictureBox, rect: Rect) -> None:
     """A box and its parts: the write of an atomic, and the elements of a vector behind the first, have their effect alone."""
     box.rect = rect
     lower = LINE + PADDING
@@ -168,7 +168,7 @@ def _place_box(box: Box, rect: Rect) -> None:
         y += height
 
 
-def _rooms(picture: Layout, drawn: list[Bundle], count: int) -> tuple[list[float], list[float], list[float]]:
+def _rooms(picture: PictureLayout, drawn: list[Bundle], count: int) -> tuple[list[float], list[float], list[float]]:
     """For each column the room for arcs at its left and right, and the gap to the next one, so that labels fit."""
     where = {half.event: box for box in picture.boxes for half in box.halves}
     left, right, gaps = [0.0] * count, [0.0] * count, [COLUMN_GAP] * max(0, count - 1)
@@ -198,7 +198,7 @@ def _rooms(picture: Layout, drawn: list[Bundle], count: int) -> tuple[list[float
     return left, right, gaps
 
 
-def _wish(picture: Layout, end: Box) -> float:
+def _wish(picture: PictureLayout, end: PictureBox) -> float:
     """Where the line to a box comes down: onto a box of the first row, beside the column to another."""
     if end.row == 0:
         return end.rect.centre.x
@@ -208,7 +208,7 @@ def _wish(picture: Layout, end: Box) -> float:
 
 
 def _place_initial(
-    picture: Layout, initial: list[tuple[Box, tuple[float, float]]], drawn: list[Bundle], top: float
+    picture: PictureLayout, initial: list[tuple[PictureBox, tuple[float, float]]], drawn: list[Bundle], top: float
 ) -> None:
     """Initial writes in a row on top, each as near as can be to the columns that its lines lead to."""
     if not initial:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .boxes import wrap
-from .figure import ATOMIC, Layout, LegendEntry
+from .figure import ATOMIC, LegendEntry, PictureLayout
 from .geometry import Point
 from .selection import Bundle
 from .style import BOXES, MARKS, SMALL, TEXT, TITLE, style_of, text_width
@@ -20,7 +20,7 @@ _NARROWEST = 520.0
 
 
 def close(
-    picture: Layout, state: Mapping[str, int], drawn: Sequence[Bundle], named: Mapping[str, str], margin: float
+    picture: PictureLayout, state: Mapping[str, int], drawn: Sequence[Bundle], named: Mapping[str, str], margin: float
 ) -> None:
     """Adds the state and the legend below everything, and fits the picture around all. `named` has the short names of threads
     that are shown, each with the long one."""
@@ -51,7 +51,7 @@ def close(
     picture.height = y + (10 if entries else 0) + margin - 10
 
 
-def _entries(picture: Layout, drawn: Sequence[Bundle], named: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _entries(picture: PictureLayout, drawn: Sequence[Bundle], named: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """What the legend says: what a verdict speaks of first."""
     names = {name for bundle in drawn for name in bundle.relations}
     kinds = {box.kind for box in picture.boxes}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
-from .figure import Box, Layout
+from .figure import PictureBox, PictureLayout
 from .geometry import Point, Rect, bounds, segment_meets, segments_cross
 
 THROUGH_BOX, OVER_TEXT, CROSSING, ALONG = 3000.0, 400.0, 45.0, 2.5
@@ -72,7 +72,7 @@ def _covered(rect: Rect) -> list[tuple[int, int]]:
 class Obstacles:
     """All that is in the way in a picture; `looked` counts the pieces of lines that were looked at."""
 
-    def __init__(self, picture: Layout) -> None:
+    def __init__(self, picture: PictureLayout) -> None:
         self._boxes: _Grid[Rect] = _Grid()
         for box in picture.boxes:
             self._boxes.add(box.rect.grown(4), box.rect)
@@ -88,7 +88,7 @@ class Obstacles:
             around = Rect(segment.left, segment.top, segment.right - segment.left, segment.bottom - segment.top)
             self._lines.add(around.grown(6), segment)
 
-    def cost(self, points: Sequence[Point], ends: tuple[Box, Box], cost: float, limit: float) -> float:
+    def cost(self, points: Sequence[Point], ends: tuple[PictureBox, PictureBox], cost: float, limit: float) -> float:
         """What a line costs that has cost so much already; of one that costs `limit` or more, no more is said than that."""
         self.looked += len(points) - 1
         own = bounds(points).grown(1)
@@ -114,7 +114,7 @@ class Obstacles:
                 return cost
         return cost
 
-    def straight(self, p: Point, q: Point, ends: tuple[Box, Box], cost: float, limit: float) -> float:
+    def straight(self, p: Point, q: Point, ends: tuple[PictureBox, PictureBox], cost: float, limit: float) -> float:
         """Likewise for a piece that goes up, down or across. In a large picture most pieces do, and what they meet is told by
         comparing numbers."""
         self.looked += 1

@@ -1,4 +1,4 @@
-"""What of an execution a picture shows, before anything is laid out: less than there is, and the same story.
+"""What of an execution a picture shows, before anything is laid out: less than there is, and the same things happen.
 
 - starts and ends of kernels give way to the edges that lead through them; so do the fences that completions imply;
 - of many threads, those that matter most are drawn, and the title says how many they are of;
@@ -18,7 +18,7 @@ from axioms.witness.execution import ExecutedEvent, Execution
 from .boxes import vectors
 from .waiting import STAYS
 
-Pairs = tuple[tuple[int, int], ...]
+EventPairs = tuple[tuple[int, int], ...]
 
 #: More threads than these are neither read nor laid out in a moment.
 _FEW_THREADS = 6
@@ -57,11 +57,11 @@ def _without(execution: Execution, hidden: set[int]) -> Execution:
     return replace(execution, events=events, relations={name: pairs for name, pairs in relations.items() if pairs})
 
 
-def _among(pairs: Pairs, hidden: set[int]) -> Pairs:
+def _among(pairs: EventPairs, hidden: set[int]) -> EventPairs:
     return tuple((a, b) for a, b in pairs if a not in hidden and b not in hidden)
 
 
-def _through(pairs: Pairs, hidden: set[int]) -> Pairs:
+def _through(pairs: EventPairs, hidden: set[int]) -> EventPairs:
     """The pairs, and those that lead from one shown event to another through hidden ones only."""
     after: dict[int, list[int]] = {}
     for a, b in pairs:
@@ -172,7 +172,7 @@ def _with_few_lines(execution: Execution) -> Execution:
     return replace(execution, relations={name: pairs for name, pairs in relations.items() if pairs})
 
 
-def _neighbours(pairs: Pairs, execution: Execution) -> Pairs:
+def _neighbours(pairs: EventPairs, execution: Execution) -> EventPairs:
     """Of events that all meet, the pairs of those that stand next to each other."""
     met: dict[int, set[int]] = {}
     for a, b in pairs:

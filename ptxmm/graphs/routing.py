@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from .figure import Box, DrawnEdge, Layout, label_of
+from .figure import DrawnEdge, PictureBox, PictureLayout, label_of
 from .geometry import Point, cubic_points, path_length
 from .obstacles import LANE, Obstacles
 from .selection import Bundle
@@ -76,7 +76,7 @@ class _Way(NamedTuple):
     extra: float
 
 
-def route_edges(picture: Layout, drawn: list[Bundle]) -> None:
+def route_edges(picture: PictureLayout, drawn: list[Bundle]) -> None:
     """Fills `picture.edges`."""
     where = {half.event: box for box in picture.boxes for half in box.halves}
     router = _Router(picture)
@@ -97,12 +97,12 @@ def route_edges(picture: Layout, drawn: list[Bundle]) -> None:
 
 
 class _Router:
-    def __init__(self, picture: Layout) -> None:
+    def __init__(self, picture: PictureLayout) -> None:
         self.picture = picture
         self.obstacles = Obstacles(picture)
         self.used: dict[tuple[int, str], set[int]] = {}
 
-    def route(self, bundle: Bundle, a: Box, b: Box) -> Route:
+    def route(self, bundle: Bundle, a: PictureBox, b: PictureBox) -> Route:
         best, best_cost = None, float("inf")
         for length, candidate in self.curves(bundle, a, b):
             if length >= best_cost:
@@ -118,14 +118,14 @@ class _Router:
         self.obstacles.add(best.points)
         return best
 
-    def curves(self, bundle: Bundle, a: Box, b: Box) -> list[tuple[float, Route]]:
+    def curves(self, bundle: Bundle, a: PictureBox, b: PictureBox) -> list[tuple[float, Route]]:
         """The candidates that do not run along channels, the shortest first, each with what its length costs."""
         found = [(path_length(route.points) + route.extra, route) for route in self.candidates(bundle, a, b)]
         return sorted(found, key=lambda one: one[0])
 
     # Ports.
 
-    def ports(self, event: int, box: Box, side: str, choice: int = 2) -> list[Port]:
+    def ports(self, event: int, box: PictureBox, side: str, choice: int = 2) -> list[Port]:
         """The first free places of a side, nearest to its middle first."""
         half = next(h for h in box.halves if h.event == event)
         rect = half.rect if side in ("left", "right") else box.rect
@@ -152,7 +152,7 @@ class _Router:
 
     # Candidates.
 
-    def candidates(self, bundle: Bundle, a: Box, b: Box) -> Iterator[Route]:
+    def candidates(self, bundle: Bundle, a: PictureBox, b: PictureBox) -> Iterator[Route]:
         source, target = bundle.source, bundle.target
         if a.column == b.column and a.column >= 0:
             yield from self.within_column(bundle, a, b)
@@ -165,18 +165,20 @@ class _Router:
             facing = ("right", "left") if a.column < b.column else ("left", "right")
             yield from self.direct(source, a, target, b, [facing])
 
-    def initial_sides(self, a: Box, b: Box) -> list[tuple[str, str]]:
+    def initial_sides(self, a: PictureBox, b: PictureBox) -> list[tuple[str, str]]:
         down = a.column < 0
         inner = b if down else a
         sides = ["left", "right"] if inner.row else ["top"]
         return [("bottom", side) if down else (side, "bottom") for side in sides]
 
-    def direct(self, source: int, a: Box, target: int, b: Box, sides: list[tuple[str, str]]) -> Iterator[Route]:
+    def direct(
+        self, source: int, a: PictureBox, target: int, b: PictureBox, sides: list[tuple[str, str]]
+    ) -> Iterator[Route]:
         for side_a, side_b in sides:
             for p, q in product(self.ports(source, a, side_a, 3), self.ports(target, b, side_b, 3)):
                 yield _curve(p, q)
 
-    def within_column(self, bundle: Bundle, a: Box, b: Box) -> Iterator[Route]:
+    def within_column(self, bundle: Bundle, a: PictureBox, b: PictureBox) -> Iterator[Route]:
         source, target = bundle.source, bundle.target
         if abs(a.row - b.row) == 1 and bundle.relations[0] == "po":
             down = a.row < b.row
@@ -202,7 +204,7 @@ class _Router:
             return (self.picture.box_left[column] - self.picture.left[column]) / ARC_BULGE
         return (self.picture.right[column] - self.picture.box_right[column]) / ARC_BULGE
 
-    def along_channels(self, bundle: Bundle, a: Box, b: Box, limit: float) -> Route | None:
+    def along_channels(self, bundle: Bundle, a: PictureBox, b: PictureBox, limit: float) -> Route | None:
         """The cheapest way out at a side, beside the column to a channel, along it, beside the other column, and in; None where
         none costs less than `limit`."""
         ways = list(self.ways(bundle, a, b))
@@ -233,13 +235,15 @@ class _Router:
                     limit, found = cost, (corners, (out.port, back.port), extra + 6 * lane)
         return found and _rounded(*found)
 
-    def ways(self, bundle: Bundle, a: Box, b: Box) -> Iterator[_Way]:
+    def ways(self, bundle: Bundle, a: PictureBox, b: PictureBox) -> Iterator[_Way]:
         """How a line may leave one box and come to the other."""
         for out, back in product(self.exits(bundle.source, a, b), self.exits(bundle.target, b, a)):
             extra = 30.0 + self.wrong_side(out.port, a, b) + self.wrong_side(back.port, b, a)
             yield _Way(_plumb(out, a, back), _plumb(back, b, _plumb(out, a, back)), extra)
 
-    def heights(self, outs: list[_Exit], backs: list[_Exit], a: Box, b: Box) -> Iterator[tuple[float, float, int]]:
+    def heights(
+        self, outs: list[_Exit], backs: list[_Exit], a: PictureBox, b: PictureBox
+    ) -> Iterator[tuple[float, float, int]]:
         """The heights at which lines run along channels, each with the least that a line there costs and how far it is from the
         channel's middle."""
         rows = [box.row for box in (a, b) if box.column >= 0]
@@ -253,7 +257,7 @@ class _Router:
                     least = min(out.length(y) for out in outs) + min(back.length(y) for back in backs)
                     yield 30.0 + 6 * abs(lane) + least + across, y, abs(lane)
 
-    def wrong_side(self, port: Port, box: Box, other: Box) -> float:
+    def wrong_side(self, port: Port, box: PictureBox, other: PictureBox) -> float:
         """Lines from initial writes come down where there is room for them."""
         if box.column < 0 or other.column >= 0 or port.side == "top":
             return 0.0
@@ -261,7 +265,7 @@ class _Router:
             return 250.0
         return 0.0 if self.picture.arcs.get(box.column, port.side) == port.side else 150.0
 
-    def exits(self, event: int, box: Box, other: Box) -> list[_Exit]:
+    def exits(self, event: int, box: PictureBox, other: PictureBox) -> list[_Exit]:
         """From a box to where lines go up and down."""
         if box.column < 0:
             return [_Exit(port, port.point.x) for port in self.ports(event, box, "bottom", 2)]
@@ -283,7 +287,7 @@ def arc_reach(rows: int) -> float:
     return 20.0 + 6 * min(rows, 20)
 
 
-def _plumb(way: _Exit, box: Box, other: _Exit) -> _Exit:
+def _plumb(way: _Exit, box: PictureBox, other: _Exit) -> _Exit:
     """A way down from an initial write, moved over the line that it meets, where the two are nearly in line."""
     x, port = other.x, way.port
     if box.column >= 0 or abs(x - port.point.x) > 40 or not box.rect.x + 8 < x < box.rect.right - 8:

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 from axioms.witness.execution import Execution
 
 from .describing import edge_meaning
-from .figure import ATOMIC, INITIAL, Box, DrawnEdge, Half, Layout, LegendEntry
+from .figure import ATOMIC, INITIAL, DrawnEdge, Half, LegendEntry, PictureBox, PictureLayout
 from .geometry import Point, Rect
 from .labels import label_anchor
 from .layout import LINE as LINE_HEIGHT
@@ -41,7 +41,7 @@ def svg(execution: Execution) -> str:
     return draw(layout(execution))
 
 
-def draw(picture: Layout) -> str:
+def draw(picture: PictureLayout) -> str:
     """A picture whose layout is there."""
     width, height = _n(picture.width), _n(picture.height)
     parts = [f'<rect width="{width}" height="{height}" fill="{PAPER}"/>', _markers(picture)]
@@ -131,7 +131,7 @@ def _marker_name(relation: str) -> str:
     return "head-" + style_of(relation).colour[1:]
 
 
-def _markers(picture: Layout) -> str:
+def _markers(picture: PictureLayout) -> str:
     colours = sorted({style_of(edge.bundle.relations[0]).colour for edge in picture.edges})
     if not colours:
         return ""
@@ -162,14 +162,14 @@ def _group(classes: str, data: str, content: str, title: str = "", calm: bool = 
     return f'<g class="{classes}"{data}{faint}>{told}{content}</g>'
 
 
-def _data(picture: Layout, edge: DrawnEdge) -> str:
+def _data(picture: PictureLayout, edge: DrawnEdge) -> str:
     """What a line stands for, as attributes."""
     names, bundle = picture.names, edge.bundle
     relations = " ".join(_text(name).replace(" ", "-") for name in bundle.relations)
     return f' data-relation="{relations}" data-from="{_text(names[bundle.source])}" data-to="{_text(names[bundle.target])}"'
 
 
-def _line(picture: Layout, edge: DrawnEdge) -> str:
+def _line(picture: PictureLayout, edge: DrawnEdge) -> str:
     relation = edge.bundle.relations[0]
     head = f"url(#{_marker_name(relation)})"
     extra = f' marker-end="{head}"' + (f' marker-start="{head}"' if edge.bundle.mutual else "")
@@ -198,7 +198,7 @@ def _word(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)
 
 
-def _label(picture: Layout, edge: DrawnEdge) -> str:
+def _label(picture: PictureLayout, edge: DrawnEdge) -> str:
     assert edge.label_rect is not None
     rect = edge.label_rect
     at = label_anchor(rect)
@@ -239,7 +239,7 @@ def _halo(rect: Rect, width: float) -> str:
     return _rectangle(rect, "none", HALO, f' class="halo" rx="7" stroke-width="{_n(width)}" stroke-opacity="0.55"')
 
 
-def _box(box: Box) -> str:
+def _box(box: PictureBox) -> str:
     fill, stroke = BOXES[box.kind]
     parts = [_rectangle(box.rect, fill, stroke, _corners(box.kind))]
     colour = style_of("rmw").colour if box.kind == ATOMIC else stroke

@@ -11,7 +11,7 @@ from ptxmm.harmless import plain
 
 from .boxes import make_boxes, wrap
 from .columns import Column, columns, short_names, told_levels
-from .figure import INITIAL, Box, label_of
+from .figure import INITIAL, PictureBox, label_of
 from .layout import LEVEL_NAMES
 from .names import event_names
 from .outline import outline
@@ -67,7 +67,7 @@ def _groups(count: int, width: int) -> list[range]:
 
 
 def _columns(
-    shown: Sequence[Column], numbers: range, boxes: Sequence[Box], told: Sequence[str], width: int
+    shown: Sequence[Column], numbers: range, boxes: Sequence[PictureBox], told: Sequence[str], width: int
 ) -> list[str]:
     """Some columns, side by side: where each stands, its name, its boxes, those of a row at one height."""
     each = min(_WIDEST, (width + len(_GAP)) // len(shown) - len(_GAP))
@@ -94,7 +94,7 @@ def _places(shown: Sequence[Column], told: Sequence[str]) -> list[str]:
     return found
 
 
-def _box(box: Box, width: int) -> list[str]:
+def _box(box: PictureBox, width: int) -> list[str]:
     upper_left, upper_right, lower_left, lower_right, across, down = _HEAVY if box.told else _LIGHT
     inside = width - 4
     name = " ".join(half.name.rpartition(":")[2] for half in box.halves)
@@ -112,7 +112,7 @@ def _box(box: Box, width: int) -> list[str]:
     return [*lines, lower_left + across * (width - 2) + lower_right]
 
 
-def _lists(drawn: Sequence[Bundle], boxes: Sequence[Box], names: dict[int, str]) -> list[tuple[str, list[str]]]:
+def _lists(drawn: Sequence[Bundle], boxes: Sequence[PictureBox], names: dict[int, str]) -> list[tuple[str, list[str]]]:
     """For each relation its lines: what a verdict speaks of first. Program order is what stands below each other."""
     lines: dict[str, list[str]] = {}
     for bundle in drawn:

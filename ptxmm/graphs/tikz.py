@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from axioms.witness.execution import Execution
 
-from .figure import ATOMIC, INITIAL, Box, DrawnEdge, Half, Layout, LegendEntry
+from .figure import ATOMIC, INITIAL, DrawnEdge, Half, LegendEntry, PictureBox, PictureLayout
 from .geometry import Point, Rect
 from .labels import label_anchor
 from .layout import LINE, PADDING, layout
@@ -24,7 +24,7 @@ def tikz(execution: Execution) -> str:
     return draw(layout(execution))
 
 
-def draw(picture: Layout) -> str:
+def draw(picture: PictureLayout) -> str:
     """A picture whose layout is there."""
     parts: list[str] = []
     if picture.title:
@@ -125,7 +125,7 @@ def _stroke(curve: Curve, relation: str, more: str = "", wider: float = 0.0) -> 
     return f"\\draw[draw={_colour(style.colour)},line width={width}pt{_dashes(style.dash)}{more}] {_path(curve)};"
 
 
-def _line(picture: Layout, edge: DrawnEdge) -> list[str]:
+def _line(picture: PictureLayout, edge: DrawnEdge) -> list[str]:
     relation = edge.bundle.relations[0]
     parts = []
     if edge.leader and edge.label_rect:
@@ -158,7 +158,7 @@ def _corners(kind: str) -> str:
     return "rounded corners=3pt" if kind != INITIAL else "rounded corners=6pt,dash pattern=on 2.25pt off 1.5pt"
 
 
-def _box(box: Box) -> list[str]:
+def _box(box: PictureBox) -> list[str]:
     fill, stroke = BOXES[box.kind]
     parts = [_rectangle(box.rect, fill, stroke, _corners(box.kind))]
     for half in box.halves[1:]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.sources import read_bytes
-from ptxmm.kernels.asked import ANNOTATED, TYPED, Asked, Said
+from ptxmm.kernels.asked import ANNOTATED, TYPED, AskedKernel, Said
 from ptxmm.kernels.cuda_source import heads, without_comments
 from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import is_source
@@ -54,7 +54,7 @@ class AnnotatedTest(NamedTuple):
     """A test: its name, and what it says."""
 
     name: str
-    asked: Asked
+    asked: AskedKernel
 
 
 class AnnotatedFile:
@@ -95,7 +95,7 @@ class AnnotatedFile:
         message = "no test stands in this file, and no launch is given: what is missing follows"
         hint = f"or write // ptxmm: grid=2 ... above the kernel; 'ptxmm init {self.path}' writes a kernel test"
         try:
-            return Asked(self.path, TYPED).test()
+            return AskedKernel(self.path, TYPED).test()
         except InputError as error:
             found = [Diagnostic(Span(0, 0, 0), message, hint), *error.diagnostics]
             raise InputError(found, error.path, error.text, error.instead) from None
@@ -126,7 +126,7 @@ class AnnotatedFile:
             return None
         line = self.document.span(start, end).line
         name = next((s.value for s in said if s.key == "name"), "")
-        asked = Asked(
+        asked = AskedKernel(
             self.path, ANNOTATED, tuple(s for s in said if s.key != "name"), tuple(checks), tuple(arguments),
             text=self.text, where=self.path, line=line,
         )  # fmt: skip
@@ -231,13 +231,13 @@ class AnnotatedFile:
             self._known = heads(self.text)
         return self._known
 
-    def _named(self, found: list[AnnotatedTest]) -> dict[str, Asked]:
+    def _named(self, found: list[AnnotatedTest]) -> dict[str, AskedKernel]:
         """The tests by name. Several of one kernel that have no names of their own are numbered."""
         count: dict[str, int] = {}
         for case in found:
             count[case.name] = count.get(case.name, 0) + 1
         numbers: dict[str, int] = {}
-        named: dict[str, Asked] = {}
+        named: dict[str, AskedKernel] = {}
         for case in found:
             name = case.name
             if count[name] > 1:

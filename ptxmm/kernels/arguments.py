@@ -16,9 +16,9 @@ from ptxcore.values.ieee import F64, FORMATS, convert
 from ptxcore.values.tensor_map import SIZE as MAP_BYTES
 from ptxmm.kernels import tensor_maps
 from ptxmm.kernels.contents import BufferContents, FileTrouble, of_array, of_file
-from ptxmm.kernels.document import Found, TomlDocument, kind_of
+from ptxmm.kernels.document import FoundTable, TomlDocument, kind_of
 from ptxmm.kernels.expressions import TYPES, Type
-from ptxmm.kernels.launch import POINTER, Argument, Buffer, Field, Multimem, Pointer, Scalar, Structure
+from ptxmm.kernels.launch import POINTER, Argument, Buffer, Field, MultimemBuffers, Pointer, Scalar, Structure
 from ptxmm.kernels.words import suggested
 
 #: What may stand in an argument, and in a field of a structure.
@@ -61,7 +61,7 @@ class ArgumentTrouble(Exception):
         super().__init__(message)
 
 
-def argument(document: TomlDocument, name: str, entry: Found, buffers: Mapping[str, Argument]) -> Argument | None:
+def argument(document: TomlDocument, name: str, entry: FoundTable, buffers: Mapping[str, Argument]) -> Argument | None:
     """The argument that an entry of `[params]` describes; None, with a finding, for one that describes none. `buffers`: what
     pointers may lead to, by name."""
     if not isinstance(entry.value, dict):
@@ -144,7 +144,7 @@ def _imaged(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument]
         raise ArgumentTrouble(where, trouble.message, trouble.hint) from None
 
 
-def _multimem(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument]) -> Multimem:
+def _multimem(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument]) -> MultimemBuffers:
     """A multimem address."""
     hint = f'as in {name} = {{multimem = ["a0", "a1"]}}, with a buffer for each device'
     for key in table:
@@ -169,7 +169,7 @@ def _multimem(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argumen
             )
             raise ArgumentTrouble(("multimem", i), message)
         found.append(buffer)
-    return Multimem(name, tuple(found))
+    return MultimemBuffers(name, tuple(found))
 
 
 def _type(written: object, where: tuple[str | int, ...]) -> tuple[str, Type]:

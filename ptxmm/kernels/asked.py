@@ -1,7 +1,7 @@
 """Kernel tests that stand in no TOML file: asked for on a command line, in an annotation of the source, or in Python.
 
 Whoever asks says what a file would say, and leaves out what the kernel says itself: the order and the types of its parameters.
-`Asked.test` completes that from the signature, and hands it to the reader of TOML files.
+`AskedKernel.test` completes that from the signature, and hands it to the reader of TOML files.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, TypedDict
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxmm.kernels.contents import FileTrouble, type_of_file
 from ptxmm.kernels.document import TomlDocument
-from ptxmm.kernels.modules import NVCC_OPTIONS, Module, of_file
+from ptxmm.kernels.modules import NVCC_OPTIONS, PtxText, of_file
 from ptxmm.kernels.plain_names import base, plain, shortest
 from ptxmm.kernels.plausible import CTAS, THREADS, Plausible, plausible
-from ptxmm.kernels.positions import Place, Way
+from ptxmm.kernels.positions import KeyPosition, Way
 from ptxmm.kernels.schema import CHECK, VARIANT
 from ptxmm.kernels.signature import entry_trouble
-from ptxmm.kernels.takes import Kernel, Taken, kernel, places
+from ptxmm.kernels.takes import KernelSignature, TakenParameter, kernel, places
 from ptxmm.kernels.test import QUANTIFIERS, KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.kernels.written import KINDS, Array, Word, Zeros, word
@@ -56,11 +56,11 @@ class Said(NamedTuple):
     end: int = 0
 
     @property
-    def place(self) -> Place:
-        return Place((self.start, self.end), (self.value_start, self.end))
+    def place(self) -> KeyPosition:
+        return KeyPosition((self.start, self.end), (self.value_start, self.end))
 
 
-class Asked(NamedTuple):
+class AskedKernel(NamedTuple):
     """A test of a kernel in the file `path` (CUDA C++ or PTX). `said` are keys of a launch or a test, `checks` claims,
     `arguments` and `memory` buffers and numbers by name: text as `--arg` has it, a table, a number or an array of NumPy. `text`
     is where all that stands, called `where` in messages; `line`: where the test itself stands in the file, if it does. `name`:
@@ -111,13 +111,13 @@ class Asked(NamedTuple):
         document.tree = tree
         return self._named(KernelFile.within(document, {self.path: module}).test(), kernels)
 
-    def kernel(self, entry: str | None) -> tuple[Module, Kernel]:
+    def kernel(self, entry: str | None) -> tuple[PtxText, KernelSignature]:
         """A kernel of the file, and the module that it is of. Raises InputError where there is none, or several."""
         keys = {} if entry is None else {"entry": entry}
         module = self._module(keys)
         return module, self._kernel(TomlDocument.of({}, self.where), keys, module)
 
-    def _named(self, test: KernelTest, kernels: Sequence[Kernel]) -> KernelTest:
+    def _named(self, test: KernelTest, kernels: Sequence[KernelSignature]) -> KernelTest:
         """The test as it is called in reports; claims stand where the kernel does, unless they stand in the file."""
         taken = kernels[0]
         name = self.name or "+".join(dict.fromkeys(plain(kernel.entry) for kernel in kernels))
@@ -131,13 +131,13 @@ class Asked(NamedTuple):
             bounds=dict.fromkeys(test.bounds, Span(0, 0, 0)),
         )  # fmt: skip
 
-    def _places(self) -> dict[Way, Place]:
-        found: dict[Way, Place] = {}
+    def _places(self) -> dict[Way, KeyPosition]:
+        found: dict[Way, KeyPosition] = {}
         for table, several in (("params", self.arguments), ("memory", self.memory), ("bounds", self.bounds)):
             found |= {(table, said.key): said.place for said in several}
         for number, some in enumerate(self.launches):
             found |= {("kernel", number, said.key): said.place for said in some}
-            found["kernel", number] = some[0].place if some else Place((0, 0), (0, 0))
+            found["kernel", number] = some[0].place if some else KeyPosition((0, 0), (0, 0))
         counts: dict[str, int] = {}
         for said in self.checks:
             number = counts[said.key] = counts.get(said.key, -1) + 1
@@ -154,11 +154,13 @@ class Asked(NamedTuple):
         document.stop_on_findings()
         return keys
 
-    def _module(self, keys: Mapping[str, Any]) -> Module:
+    def _module(self, keys: Mapping[str, Any]) -> PtxText:
         options = keys.get("nvcc")
         return of_file(self.path, options if isinstance(options, list) else NVCC_OPTIONS)
 
-    def _kernel(self, document: TomlDocument, keys: Mapping[str, Any], module: Module, way: Way = ("entry",)) -> Kernel:
+    def _kernel(
+        self, document: TomlDocument, keys: Mapping[str, Any], module: PtxText, way: Way = ("entry",)
+    ) -> KernelSignature:
         entry, message, hint = entry_trouble(module, keys.get("entry"), self.style.entry)
         if entry is None:
             if "entry" not in keys or not self.text:
@@ -176,7 +178,7 @@ class Asked(NamedTuple):
 
     # Arguments.
 
-    def _parameters(self, document: TomlDocument, taken: Kernel) -> dict[str, Any]:
+    def _parameters(self, document: TomlDocument, taken: KernelSignature) -> dict[str, Any]:
         """`[params]`: the arguments in the order of the parameters, under names of the user's where only a compiler named
         them."""
         found: dict[int, tuple[str, Said]] = {}
@@ -201,7 +203,7 @@ class Asked(NamedTuple):
             params[name] = self._table(document, ("params", said.key), said.value, taken.parameters[number])
         return params
 
-    def _mistyped(self, taken: Kernel) -> tuple[str, str] | None:
+    def _mistyped(self, taken: KernelSignature) -> tuple[str, str] | None:
         """Of an annotation, what is an argument only because it is none of the other words, and what may be meant."""
         for said in self.arguments if self.style == ANNOTATED else ():
             hint = nearest(said.key, [*VARIANT, *CHECK])
@@ -209,7 +211,7 @@ class Asked(NamedTuple):
                 return said.key, hint
         return None
 
-    def _table(self, document: TomlDocument, way: Way, value: Any, taken: Taken | None) -> Any:
+    def _table(self, document: TomlDocument, way: Way, value: Any, taken: TakenParameter | None) -> Any:
         try:
             return table_of(value, taken, os.path.dirname(self.where))
         except ValueError as error:
@@ -221,11 +223,11 @@ class Asked(NamedTuple):
     # Several launches.
 
     def _several(
-        self, document: TomlDocument, keys: Mapping[str, Any], module: Module, tree: dict[str, Any]
-    ) -> list[Kernel]:
+        self, document: TomlDocument, keys: Mapping[str, Any], module: PtxText, tree: dict[str, Any]
+    ) -> list[KernelSignature]:
         """Puts the launches into the tree, in their order, with what they take: arguments by the names of their parameters, or
         as `args` says. Raises InputError for what is missing."""
-        kernels: list[Kernel] = []
+        kernels: list[KernelSignature] = []
         tree["kernel"], tree["params"] = [], {}
         given = {said.key: said for said in self.arguments}
         for number, said in enumerate(self.launches):
@@ -249,7 +251,7 @@ class Asked(NamedTuple):
                 document.note(("params", name), f"no launch takes '{name}'", hint, key=True)
         return kernels
 
-    def _arguments_of(self, taken: Kernel) -> list[str | None]:
+    def _arguments_of(self, taken: KernelSignature) -> list[str | None]:
         """The name of the argument for each parameter, None where there is none: that of the parameter, or the arguments
         in their order where a compiler made all names."""
         names = [said.key for said in self.arguments]
@@ -257,7 +259,9 @@ class Asked(NamedTuple):
         unnamed = not any(found) and not any(p.name for p in taken.parameters)
         return [*names] if unnamed and len(names) == len(found) else found
 
-    def _complete(self, keys: Mapping[str, Any], taken: Kernel, given: Sequence[int], guess: Plausible) -> None:
+    def _complete(
+        self, keys: Mapping[str, Any], taken: KernelSignature, given: Sequence[int], guess: Plausible
+    ) -> None:
         """Raises InputError with everything that is missing, each with what to say, of a `guess`; arguments are `given` for the
         parameters of these numbers."""
         missing = [self._size_missing(name, value, guess) for name, value in guess.sizes() if name not in keys]
@@ -274,7 +278,7 @@ class Asked(NamedTuple):
             instead = self._instead([_rest(keys, taken, given, guess)])
             raise InputError(missing, taken.path, taken.text, instead)
 
-    def _each(self, keys: Mapping[str, Any], module: Module) -> str:
+    def _each(self, keys: Mapping[str, Any], module: PtxText) -> str:
         """What may be typed of the first kernels of a file, where nobody said which one is meant."""
         several = shortest(module.entries()) if "entry" not in keys else {}
         endings = []
@@ -316,11 +320,11 @@ class Asked(NamedTuple):
         return claims or dict.fromkeys(UNCLAIMED, True)
 
 
-def _not_given(taken: Kernel, given: Sequence[int]) -> list[tuple[int, Taken]]:
+def _not_given(taken: KernelSignature, given: Sequence[int]) -> list[tuple[int, TakenParameter]]:
     return [(number, parameter) for number, parameter in enumerate(taken.parameters) if number not in given]
 
 
-def _rest(keys: Mapping[str, Any], taken: Kernel, given: Sequence[int], guess: Plausible) -> str:
+def _rest(keys: Mapping[str, Any], taken: KernelSignature, given: Sequence[int], guess: Plausible) -> str:
     """The options that are missing, as they are typed."""
     said = [f"--{name} {_sizes(value)}" for name, value in guess.sizes() if name not in keys]
     if guess.dynamic_shared and "dynamic_shared" not in keys:
@@ -370,7 +374,7 @@ class LaunchWords(TypedDict, total=False):
 _KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "device", "nvcc", "expect")
 
 
-def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> Asked:
+def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> AskedKernel:
     """What somebody asks for in Python. `checks` are properties that are asked for beside. Raises TypeError for words that are
     none."""
     from ptxmm.kernels.python_values import plain_value, table_of_value
@@ -391,12 +395,12 @@ def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> Asked:
         tuple(Said(key, plain_value(value)) for key, value in launch.items()) for launch in given.get("launches", ())
     )
     bounds = tuple(Said(loop, plain_value(most)) for loop, most in dict(given.get("bounds", {})).items())
-    return Asked(
+    return AskedKernel(
         path, PYTHON, said, tuple(several), tables[0], tables[1], where="ptxmm.check", bounds=bounds, launches=launches
     )
 
 
-def table_of(value: Any, taken: Taken | None, folder: str = "") -> Any:
+def table_of(value: Any, taken: TakenParameter | None, folder: str = "") -> Any:
     """An argument as `[params]` has it; files are seen from `folder`. Raises ValueError for text that is none, FileTrouble for
     a file that has no array."""
     said: Word | Any = word(value) if isinstance(value, str) else value
@@ -411,7 +415,7 @@ def table_of(value: Any, taken: Taken | None, folder: str = "") -> Any:
     return said
 
 
-def _type_of(value: float, taken: Taken | None) -> str:
+def _type_of(value: float, taken: TakenParameter | None) -> str:
     """The type of a number: the parameter's own; that of the source, where it tells signs apart."""
     if taken is None:
         raise ValueError("a buffer is wanted here, as in u32[4]")

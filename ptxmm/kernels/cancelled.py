@@ -12,7 +12,7 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Stopped
 from ptxcore.isa.launch import try_cancel
 from ptxcore.machine.run.clusters import ChosenClusters
-from ptxmm.kernels.several import Several
+from ptxmm.kernels.several import FinalStates
 from ptxmm.kernels.watched_run import STUCK, WatchedRun, is_certain, open_buffers, shows
 from ptxmm.kernels.whole_answers import tell_all, tell_failed
 from ptxmm.kernels.whole_contents import OPEN_KINDS, ContentsOfRuns
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from axioms.dynamic.choices import Choices
     from ptxcore.machine.run.special import Triple
     from ptxmm.kernels.places import Places
-    from ptxmm.kernels.runs import Runs, State
+    from ptxmm.kernels.runs import FinalValues, Runs
     from ptxmm.result import Result
 
 #: Choices at most. Where each cluster asks until it is refused, three of them have 25 and four 147.
@@ -58,7 +58,7 @@ def decide_by_choices(
     test = runs.test
     if open_buffers(test):
         return told.left_open("contents", "")
-    states: list[State] = []
+    states: list[FinalValues] = []
     count = accesses = 0
     for ran, complete in all_ways(partial(_chosen, run)):
         count += 1
@@ -88,7 +88,7 @@ def decide_by_choices(
             return told.left_open("rounding", "")
         accesses = sum(w.accesses for w in ran.watchers)
         states += [ran.state] if ran.state not in states else []
-    tell_all(test, result, Several(states, count, accesses, beyond=False))
+    tell_all(test, result, FinalStates(states, count, accesses, beyond=False))
     result.notes.append(told.chosen(count, len(states), accesses))
     return ""
 

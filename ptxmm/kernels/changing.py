@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ptxcore.machine.lower.ops import ExecutableModule
 
 
-class Places:
+class ChangingCtas:
     """The CTAs of a test of one launch, and what their runs access."""
 
     def __init__(self, runs: Runs) -> None:
@@ -90,4 +90,4 @@ class Places:
         return self._first[number][part], bytes(self._segments[number].data[part])
 
 
-__all__ = ["NotAlike", "Places"]
+__all__ = ["ChangingCtas", "NotAlike"]

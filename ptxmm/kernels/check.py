@@ -27,7 +27,7 @@ from ptxmm.kernels.extent import extent, too_large
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.modules import has_dynamic
-from ptxmm.kernels.question import SAFE, Question
+from ptxmm.kernels.question import SAFE, KernelQuestion
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
 from ptxmm.kernels.test import Check, KernelTest
@@ -44,7 +44,7 @@ from ptxmm.words.whole import by_runs_alone as told_by_runs_alone
 if TYPE_CHECKING:
     from axioms.cat.model import Model
 
-__all__ = ["Question", "check"]
+__all__ = ["KernelQuestion", "check"]
 
 
 @collection_rare()
@@ -114,7 +114,7 @@ def check(
                 return result
         until = _earlier(deadline, _SHARE if later is not None else SHARE * smaller)
         with clock.limited(_at_most(until)) if until != deadline else nullcontext():
-            question = Question(
+            question = KernelQuestion(
                 test, model, engine=engine, backend=backend, deadline=until, all_elements=all_elements, why=why,
                 explain=explain, options=options,
             )  # fmt: skip
@@ -224,7 +224,7 @@ def _is_final(result: Result, test: KernelTest, timeout: float | None) -> bool:
     return hopeless or (timeout is None and threads_of(test) > _MOST_THREADS)
 
 
-def _add_assertions(question: Question, result: Result) -> None:
+def _add_assertions(question: KernelQuestion, result: Result) -> None:
     """What a kernel asserts itself is a check too, where it may be wrong and nobody asks of traps."""
     test = question.test
     if may_fail_assertions(question.built.program) and all(c.kind != "no_trap" for c in test.checks):
@@ -236,7 +236,7 @@ def _add_assertions(question: Question, result: Result) -> None:
 _CONTENTS = {"1 in every word": b"\1\0\0\0", "every bit set": b"\xff", "0xa7 in every byte": b"\xa7"}
 
 
-def _answer_for_all_contents(question: Question, result: Result) -> Result:
+def _answer_for_all_contents(question: KernelQuestion, result: Result) -> Result:
     """The answer with zeros in memory that may hold anything at first; where a read may find there what nothing wrote, the
     answer must be the same with other things in it, and is told with the first that changes it, or breaks a promise about
     final contents that zeros do not break."""
@@ -281,7 +281,7 @@ def _broken(result: Result) -> set[int]:
     return {i for i, c in enumerate(result.checks) if c.holds is False}
 
 
-def _answer(question: Question, result: Result) -> Decision:
+def _answer(question: KernelQuestion, result: Result) -> Decision:
     test = question.test
     decision = question.decide()
     _take(question, decision, result)
@@ -306,7 +306,7 @@ def _answer(question: Question, result: Result) -> Decision:
     return decision
 
 
-def _tell_undefined(question: Question, result: Result, undefined: Undefined) -> None:
+def _tell_undefined(question: KernelQuestion, result: Result, undefined: Undefined) -> None:
     found = result.undefined = question.named(located(question.program, undefined))
     result.verdict, result.error = "undefined", sentence(found)
     does = [(site, f"{site.name}: {site.instruction}") for site in found.culprits if site.thread >= 0]
@@ -316,7 +316,7 @@ def _tell_undefined(question: Question, result: Result, undefined: Undefined) ->
         result.notes.append(notes.NO_DYNAMIC)
 
 
-def _take(question: Question, decision: Decision, result: Result) -> None:
+def _take(question: KernelQuestion, decision: Decision, result: Result) -> None:
     """What is true of all checks together."""
     test = question.test
     result.states, result.satisfied = decision.states, decision.satisfied
@@ -360,7 +360,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
 _MOST_UNSET = 3
 
 
-def _unset(question: Question, decision: Decision) -> list[str]:
+def _unset(question: KernelQuestion, decision: Decision) -> list[str]:
     """Reads of memory to which nothing was written."""
     found: dict[tuple[int, str], str] = {}  # of each read, however many pieces of memory it is of
     for race in decision.unset:
@@ -378,7 +378,7 @@ def _written(check: Check, several: bool) -> str:
     return f"({text})" if several else text
 
 
-def _loops(question: Question) -> list[Loop]:
+def _loops(question: KernelQuestion) -> list[Loop]:
     found = []
     for note in question.built.loops:
         source = question.places.source_spot(note.launch, note.source) if note.source else None

@@ -13,7 +13,7 @@ from ptxcore.clock import OutOfTime, limited, tick
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
-from ptxmm.kernels.runs import Runs, State, truth
+from ptxmm.kernels.runs import FinalValues, Runs, truth
 from ptxmm.kernels.test import QUANTIFIERS, Check, KernelTest
 from ptxmm.result import Checked, Result
 from ptxmm.words import checks as words
@@ -35,7 +35,7 @@ _SHOWN = {"deadlock": ("no_deadlock", "terminates"), "trap": ("no_trap",)}
 class _Seen(NamedTuple):
     """What a run showed: its outcome, or the error that it ended with."""
 
-    state: State | None
+    state: FinalValues | None
     error: KernelError | None
 
 

@@ -41,7 +41,7 @@ class DeclaredParameter(NamedTuple):
     end: int
 
 
-class Head(NamedTuple):
+class KernelHead(NamedTuple):
     """A kernel: its name, its parameters, where `__global__` and the name stand in the text, and whether a body follows."""
 
     name: str
@@ -56,13 +56,13 @@ def without_comments(text: str) -> str:
     return _NO_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
 
 
-def heads(text: str) -> list[Head]:
+def heads(text: str) -> list[KernelHead]:
     """The kernels that are declared in a text, in its order."""
     code = without_comments(text)
     return [head for found in _KERNEL.finditer(code) if (head := _head(code, found.start(), found.end())) is not None]
 
 
-def _head(code: str, start: int, at: int) -> Head | None:
+def _head(code: str, start: int, at: int) -> KernelHead | None:
     last = min(len(code), at + _LONGEST_HEAD)
     while called := _CALLED.search(code, at, last):
         if re.search(r"[;{}]", code[at : called.start()]):
@@ -72,7 +72,9 @@ def _head(code: str, start: int, at: int) -> Head | None:
             return None
         if called[1] not in _ATTRIBUTES:
             parameters = tuple(_parameters(code, called.end(), end))
-            return Head(called[1], parameters, start, called.start(1), code[end + 1 : last].lstrip().startswith("{"))
+            return KernelHead(
+                called[1], parameters, start, called.start(1), code[end + 1 : last].lstrip().startswith("{")
+            )
         at = end + 1
     return None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxmm.kernels.positions import Place, Way, positions
+from ptxmm.kernels.positions import KeyPosition, Way, positions
 from ptxmm.kernels.words import suggested
 from ptxmm.result import Spot
 
@@ -93,7 +93,7 @@ class TomlDocument:
         self.text, self.path = text.replace("\r\n", "\n"), path
         self._starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
         self._findings: dict[Diagnostic, None] = {}
-        self._places: dict[Way, Place] | None = None
+        self._places: dict[Way, KeyPosition] | None = None
         try:
             self.tree: dict[str, Any] = tree_of(self.text)
         except ValueError as error:
@@ -101,7 +101,7 @@ class TomlDocument:
 
     @classmethod
     def of(
-        cls, tree: dict[str, Any], path: str, text: str = "", places: Mapping[Way, Place] | None = None
+        cls, tree: dict[str, Any], path: str, text: str = "", places: Mapping[Way, KeyPosition] | None = None
     ) -> TomlDocument:
         """A document that was never TOML. `places` are those of its values in another text, as a command line; without a text
         its findings have no lines, and name the keys that they are about."""
@@ -120,13 +120,13 @@ class TomlDocument:
         finding = Diagnostic(Span(line, column, column + 1), f"no TOML: {what[:1].lower()}{what[1:]}")
         return InputError([finding], self.path, self.text)
 
-    def place(self, way: Way) -> Place:
+    def place(self, way: Way) -> KeyPosition:
         """Where the way leads; where it leads out of the text, the nearest table above."""
         if self._places is None:
             self._places = positions(self.text)
         while way and way not in self._places:
             way = way[:-1]
-        return self._places.get(way, Place((0, 0), (0, 0)))
+        return self._places.get(way, KeyPosition((0, 0), (0, 0)))
 
     def span(self, start: int, end: int) -> Span:
         """A stretch of the text, as far as it lies on its first line."""
@@ -175,7 +175,7 @@ class TomlDocument:
             raise InputError(ordered[:_MOST], self.path, self.text)
 
 
-class Found(NamedTuple):
+class FoundTable(NamedTuple):
     value: Any
     way: Way
 
@@ -184,20 +184,20 @@ class TableView:
     """Tables laid over one another: a key means what the first table that has it says; tables below a key are laid over
     one another in turn."""
 
-    def __init__(self, layers: Iterable[Found]) -> None:
+    def __init__(self, layers: Iterable[FoundTable]) -> None:
         self.layers = tuple(layers)
 
-    def get(self, key: str) -> Found | None:
+    def get(self, key: str) -> FoundTable | None:
         for table, way in self.layers:
             if key in table:
-                return Found(table[key], (*way, key))
+                return FoundTable(table[key], (*way, key))
         return None
 
     def below(self, key: str) -> TableView:
         """The tables under `key`, laid over one another."""
-        return TableView(Found(t[key], (*way, key)) for t, way in self.layers if isinstance(t.get(key), dict))
+        return TableView(FoundTable(t[key], (*way, key)) for t, way in self.layers if isinstance(t.get(key), dict))
 
-    def items(self) -> Iterator[tuple[str, Found]]:
+    def items(self) -> Iterator[tuple[str, FoundTable]]:
         """All keys, those of the last table first: what is laid over it changes values, not their order."""
         keys = dict.fromkeys(key for table, _ in reversed(self.layers) for key in table)
         for key in keys:

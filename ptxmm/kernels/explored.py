@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from axioms.analysis.noop_updates import Noops, holds, noop_places
 from axioms.errors import TooLarge, UnsupportedProgram
-from axioms.events.event import Thread
-from axioms.events.launches import Kernel
+from axioms.events.event import ProgramThread
+from axioms.events.launches import KernelThreads
 from axioms.models.options import passes_off
 from axioms.sat.proving import impossible
 from ptxcore.check.module import accepted
@@ -26,15 +26,15 @@ from ptxcore.machine.explore.warps import Lane, explore_warp
 from ptxcore.machine.ir.effects import Effect, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
-from ptxcore.machine.lower.layout import Layout as ModuleLayout
+from ptxcore.machine.lower.layout import ModuleLayout as ModuleLayout
 from ptxcore.machine.lower.module import lower
 from ptxcore.machine.lower.ops import ExecutableModule as LoweredProgram
 from ptxcore.machine.run.launch import NoLoop, check_count, fitted, kernel_of, parameter_bytes
-from ptxcore.machine.run.special import OF_RESERVED, WARP, Shape, of_cta, places
-from ptxcore.places import Place
+from ptxcore.machine.run.special import OF_RESERVED, WARP, LaunchShape, of_cta, places
+from ptxcore.places import Placement
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value
-from ptxmm.kernels.launch import Launch, Triple
+from ptxmm.kernels.launch import Dimensions, Launch
 from ptxmm.kernels.memory import Memory
 from ptxmm.kernels.source import in_source
 
@@ -47,8 +47,8 @@ class ThreadInfo(NamedTuple):
 
     name: str
     launch: int
-    cta: Triple
-    thread: Triple
+    cta: Dimensions
+    thread: Dimensions
 
 
 class LoopNote(NamedTuple):
@@ -93,9 +93,9 @@ class ExploredKernels:
         self.launches, self.noops = launches, noops or {}
         self.own_aliases, self.off = "mapa-alias" in options, passes_off(options)
         self.memory = Memory()
-        self.threads: list[Thread] = []
+        self.threads: list[ProgramThread] = []
         self.info: list[ThreadInfo] = []
-        self.kernels: list[Kernel] = []
+        self.kernels: list[KernelThreads] = []
         self.definitions: dict[Term, Value] = {}
         self.lines: list[dict[int, tuple[str, int]]] = []
         #: Of each module, by the first launch of it.
@@ -136,13 +136,13 @@ class ExploredKernels:
         else:
             workspace = 0
         shared = program.layout.dynamic(launch.entry) + launch.dynamic_shared
-        shape = Shape(grid, launch.block, cluster, shared, launch.dynamic_shared, workspace, program.target)
+        shape = LaunchShape(grid, launch.block, cluster, shared, launch.dynamic_shared, workspace, program.target)
         first = len(self.threads)
         for ctas in _clusters(grid, cluster):
             self.cluster(number, launch, kernel, shape, program.layout, ctas)
         stream = sorted({l.queue for l in self.launches}).index(launch.queue)
         name = launch.name or (f"{launch.entry} #{number + 1}" if len(self.launches) > 1 else launch.entry)
-        self.kernels.append(Kernel(name, frozenset(range(first, len(self.threads))), stream, launch.after))
+        self.kernels.append(KernelThreads(name, frozenset(range(first, len(self.threads))), stream, launch.after))
 
     def bounded(self, kernel: Explorable, launch: Launch) -> Explorable:
         try:
@@ -151,7 +151,13 @@ class ExploredKernels:
             raise NoLoop(launch.entry, error.args[0]) from None
 
     def cluster(
-        self, number: int, launch: Launch, kernel: Explorable, shape: Shape, layout: ModuleLayout, ctas: list[Triple]
+        self,
+        number: int,
+        launch: Launch,
+        kernel: Explorable,
+        shape: LaunchShape,
+        layout: ModuleLayout,
+        ctas: list[Dimensions],
     ) -> None:
         size = shape.block[0] * shape.block[1] * shape.block[2]
         members = frozenset(range(len(self.threads), len(self.threads) + size * len(ctas)))
@@ -187,7 +193,7 @@ class ExploredKernels:
 
     def warp(self, launch: Launch, lanes: list[tuple[ThreadInfo, Lane]]) -> None:
         """Explores the threads of a warp."""
-        place = Place(self.warps, self.ctas, self.clusters, launch.device)
+        place = Placement(self.warps, self.ctas, self.clusters, launch.device)
         self.warps += 1
         alone = [_alone(lane, launch.unroll, self.noops) for _, lane in lanes]
         if any(e.kind is COLLECTIVE for x in alone for e in x.execution.effects):
@@ -197,7 +203,7 @@ class ExploredKernels:
                 self.assumed["activemask"] = None
             alone = [_One(_known_of(x.code, e), e, None) for x, e in zip(alone, executions, strict=True)]
         for (info, _), x in zip(lanes, alone, strict=True):
-            self.threads.append(Thread(info.name, place, x.code, x.execution, x.source))
+            self.threads.append(ProgramThread(info.name, place, x.code, x.execution, x.source))
             self.info.append(info)
             self.effects += len(x.execution.effects)
         if self.effects > _MOST_EFFECTS:
@@ -291,7 +297,7 @@ def _line(instruction: Instruction | None) -> int:
     return 0 if instruction is None else instruction.span.line
 
 
-def _indices(shape: Triple) -> Iterator[Triple]:
+def _indices(shape: Dimensions) -> Iterator[Dimensions]:
     """All indices, x fastest."""
     for z in range(shape[2]):
         for y in range(shape[1]):
@@ -299,18 +305,18 @@ def _indices(shape: Triple) -> Iterator[Triple]:
                 yield x, y, z
 
 
-def _clusters(grid: Triple, cluster: Triple) -> Iterator[list[Triple]]:
+def _clusters(grid: Dimensions, cluster: Dimensions) -> Iterator[list[Dimensions]]:
     """The CTAs of each cluster, by rank."""
     (gx, gy, gz), (kx, ky, kz) = grid, cluster
     for bx, by, bz in _indices((gx // kx, gy // ky, gz // kz)):
         yield [(bx * kx + x, by * ky + y, bz * kz + z) for x, y, z in _indices(cluster)]
 
 
-def _dots(index: Triple) -> str:
+def _dots(index: Dimensions) -> str:
     """An index without the zeros at its end."""
     x, y, z = index
     return f"{x}.{y}.{z}" if z else f"{x}.{y}" if y else str(x)
 
 
-def _name(launch: int | None, cta: Triple) -> str:
+def _name(launch: int | None, cta: Dimensions) -> str:
     return f"{'' if launch is None else f'k{launch + 1}'}c{_dots(cta)}"

@@ -26,9 +26,9 @@ from ptxmm.kernels.expressions import (
     FLOAT,
     INT,
     Element,
-    Expression,
     ExpressionError,
-    Node,
+    KernelExpression,
+    KernelNode,
     Number,
     OperatorExpression,
     Type,
@@ -56,15 +56,15 @@ _WANTED = (
 )
 
 
-def parse(text: str) -> Expression:
+def parse(text: str) -> KernelExpression:
     """An expression from its text. Raises ExpressionError for the first mistake."""
     reading = _parser().parse_interactive(text)
     try:
         reading.exhaust_lexer()
-        node: Node = reading.feed_eof()  # type: ignore[no-untyped-call]
+        node: KernelNode = reading.feed_eof()  # type: ignore[no-untyped-call]
     except UnexpectedInput as error:
         raise _unexpected(text, reading, error) from None
-    return Expression(text, node)
+    return KernelExpression(text, node)
 
 
 @cache
@@ -110,7 +110,7 @@ def _unexpected(text: str, reading: InteractiveParser, error: UnexpectedInput) -
     return ExpressionError(start, start + len(word), f"unexpected '{word[:40]}': {wanted}")
 
 
-class _Nodes(Transformer[Token, Node]):
+class _Nodes(Transformer[Token, KernelNode]):
     """A method for each rule of the grammar that makes a node."""
 
     def NUMBER(self, token: Token) -> Number:
@@ -124,7 +124,7 @@ class _Nodes(Transformer[Token, Node]):
         (name,) = children
         return Element(*_span(name), name.value, None)
 
-    def indexed(self, children: tuple[Token, Node, Token]) -> Element:
+    def indexed(self, children: tuple[Token, KernelNode, Token]) -> Element:
         name, index, closing = children
         try:
             number = whole_number(index)
@@ -136,21 +136,21 @@ class _Nodes(Transformer[Token, Node]):
             raise ExpressionError(index.start, index.end, f"the index of '{name}' must be a whole number")
         return Element(_span(name)[0], _span(closing)[1], name.value, number)
 
-    def unary(self, children: tuple[Token, Node]) -> OperatorExpression:
+    def unary(self, children: tuple[Token, KernelNode]) -> OperatorExpression:
         sign, operand = children
         return _operation(_span(sign)[0], f"unary {sign}", operand)
 
-    def binary(self, children: tuple[Node, Token, Node]) -> OperatorExpression:
+    def binary(self, children: tuple[KernelNode, Token, KernelNode]) -> OperatorExpression:
         left, operator, right = children
         return _operation(left.start, operator.value, left, right)
 
-    def joined(self, children: tuple[Node, Token, Node]) -> OperatorExpression:
+    def joined(self, children: tuple[KernelNode, Token, KernelNode]) -> OperatorExpression:
         """A run of one operator is one operation, so that a long one is not a deep one."""
         left, operator, right = children
         run = left.operands if isinstance(left, OperatorExpression) and left.op == operator else (left,)
         return _operation(left.start, operator.value, *run, right)
 
-    def choice(self, children: tuple[Node, Node, Node]) -> OperatorExpression:
+    def choice(self, children: tuple[KernelNode, KernelNode, KernelNode]) -> OperatorExpression:
         return _operation(children[0].start, "?", *children)
 
 
@@ -160,7 +160,7 @@ def _span(token: Token) -> tuple[int, int]:
     return start, start + len(token)
 
 
-def _operation(start: int, op: str, *operands: Node) -> OperatorExpression:
+def _operation(start: int, op: str, *operands: KernelNode) -> OperatorExpression:
     depth = 1 + max(o.depth for o in operands)
     if depth > MAX_DEPTH:
         raise ExpressionError(start, start + 1, f"the expression nests more than {MAX_DEPTH} operators")

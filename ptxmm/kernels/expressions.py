@@ -85,23 +85,23 @@ class OperatorExpression:
     start: int
     end: int
     op: str
-    operands: tuple[Node, ...]
+    operands: tuple[KernelNode, ...]
     depth: int
 
 
-Node = Number | Element | OperatorExpression
+KernelNode = Number | Element | OperatorExpression
 #: What a name means: raises ExpressionError for one that means nothing.
 Resolver = Callable[[Element], Typed]
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class KernelExpression:
     text: str
-    node: Node
+    node: KernelNode
 
     def elements(self) -> Iterator[Element]:
         """The elements and scalars that it speaks of, from left to right."""
-        stack: list[Node] = [self.node]
+        stack: list[KernelNode] = [self.node]
         while stack:
             node = stack.pop()
             if isinstance(node, Element):
@@ -114,7 +114,7 @@ class Expression:
         return _truth(typed(self.node, resolve))
 
 
-def whole_number(node: Node) -> int | None:
+def whole_number(node: KernelNode) -> int | None:
     """The value of a constant, None where it is a floating-point one. Raises ExpressionError where something is named."""
     value = typed(node, _no_names)
     if value.type.is_float:
@@ -131,7 +131,7 @@ def _no_names(element: Element) -> Typed:
 # Types and terms.
 
 
-def typed(node: Node, resolve: Resolver) -> Typed:
+def typed(node: KernelNode, resolve: Resolver) -> Typed:
     """The value of an expression, and its type. Raises ExpressionError for operators that a type does not have."""
     if isinstance(node, Number):
         return node.typed

@@ -11,7 +11,7 @@ from ptxmm.words import notes
 
 if TYPE_CHECKING:
     from axioms.errors import TooLarge
-    from ptxmm.kernels.question import Question
+    from ptxmm.kernels.question import KernelQuestion
     from ptxmm.kernels.test import KernelTest
 
 
@@ -21,7 +21,7 @@ def too_large(test: KernelTest, error: TooLarge) -> str:
     return notes.too_large(error.threads, threads_of(test), error.events, error.most, place)
 
 
-def extent(test: KernelTest, question: Question | None) -> str:
+def extent(test: KernelTest, question: KernelQuestion | None) -> str:
     """How far the formula came before the time ran out, and what there is to shrink. `question`: None where it ran out before
     all threads were executed."""
     if question is None:

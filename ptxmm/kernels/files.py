@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from litmus.formats.files import Wanted, text_of
+from litmus.formats.files import WantedFiles, text_of
 from ptxmm.result import identity
 
 if TYPE_CHECKING:
     from ptxmm.kernels.annotations import AnnotatedFile
-    from ptxmm.kernels.asked import Asked
+    from ptxmm.kernels.asked import AskedKernel
     from ptxmm.kernels.toml import KernelFile
 
 
@@ -26,7 +26,7 @@ class Variant(NamedTuple):
 
 
 #: What is checked: a litmus test by its path, a kernel test, or a kernel that is asked for on the command line.
-Item: TypeAlias = "str | Variant | Asked"
+NamedTest: TypeAlias = "str | Variant | AskedKernel"
 
 
 #: How the names of files end that may be tests.
@@ -83,7 +83,7 @@ def may_be_template(path: str) -> bool:
 
 #: What is a test in a folder: litmus tests by their ending, of the many TOML and `.test` files those that are ours, or may be,
 #: and CUDA C++ and PTX that has annotations.
-TESTS = Wanted(_named, _holds, "no test in this folder")
+TESTS = WantedFiles(_named, _holds, "no test in this folder")
 
 
 def split(path: str) -> Variant | None:
@@ -96,9 +96,9 @@ def split(path: str) -> Variant | None:
     return Variant(path[:at], path[at + 1 :])
 
 
-def expand(paths: Iterable[tuple[str, str | None]]) -> list[tuple[Item, str | None]]:
+def expand(paths: Iterable[tuple[str, str | None]]) -> list[tuple[NamedTest, str | None]]:
     """Each file as its tests: kernel tests by their variants, what is wrong with a path as it is."""
-    found: list[tuple[Item, str | None]] = []
+    found: list[tuple[NamedTest, str | None]] = []
     for path, problem in paths:
         one = split(path) if problem else None
         if one is not None:
@@ -111,7 +111,7 @@ def expand(paths: Iterable[tuple[str, str | None]]) -> list[tuple[Item, str | No
     return found
 
 
-def _instances(path: str) -> list[Item]:
+def _instances(path: str) -> list[NamedTest]:
     """The tests of a template; the file as one where it is none, or cannot be read."""
     from litmus.formats.nvlitmus import recognised, rows
 

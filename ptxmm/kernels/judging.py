@@ -7,17 +7,17 @@ from collections.abc import Callable
 from axioms.witness.result import Decision
 from ptxcore.values.terms import Value
 from ptxmm.answers import Coverage, settle
-from ptxmm.judging import judge, judge_races, judge_stalls, tell_story
-from ptxmm.kernels.question import SAFE, Question
+from ptxmm.judging import judge, judge_races, judge_stalls, tell_linearisation
+from ptxmm.kernels.question import SAFE, KernelQuestion
 from ptxmm.kernels.test import Check
 from ptxmm.result import ASSERTIONS, Checked
 from ptxmm.words import checks as words
-from ptxmm.words.story import Story
+from ptxmm.words.linearisation import LinearisationWords
 
-Judge = Callable[[Question, Decision, Check, Checked], None]
+JudgeCheck = Callable[[KernelQuestion, Decision, Check, Checked], None]
 
 
-def _judge_all(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+def _judge_all(question: KernelQuestion, decision: Decision, check: Check, checked: Checked) -> None:
     """`forall`, `never`: no outcome that is not as wanted."""
     bad = next((i for i, state in enumerate(decision.states) if not question.holds(check, state)), None)
     shown = decision
@@ -31,10 +31,10 @@ def _judge_all(question: Question, decision: Decision, check: Check, checked: Ch
     if bad is not None:
         checked.state = shown.states[bad]
         checked.message = words.broken(checked, checked.state)
-        tell_story(question, Story(shown.witnesses[bad], question.cast), checked)
+        tell_linearisation(question, LinearisationWords(shown.witnesses[bad], question.cast), checked)
 
 
-def _judge_some(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+def _judge_some(question: KernelQuestion, decision: Decision, check: Check, checked: Checked) -> None:
     """`exists`: some outcome is as wanted."""
     found = any(question.holds(check, state) for state in decision.states)
     if not found and not decision.listed_all and decision.stopped is None:
@@ -46,10 +46,10 @@ def _judge_some(question: Question, decision: Decision, check: Check, checked: C
     judge(question, decision, checked, shown=found, existential=True)
     if checked.holds is False and decision.states:
         checked.message = words.unsatisfied(checked)
-        checked.story = [words.state_of(state) for state in decision.states[:10]]
+        checked.linearisation = [words.state_of(state) for state in decision.states[:10]]
 
 
-def asked_for_itself(question: Question, decision: Decision, check: Check) -> Decision | None:
+def asked_for_itself(question: KernelQuestion, decision: Decision, check: Check) -> Decision | None:
     """The outcomes as one check of outcomes asks for them, where those that all checks ask for together leave out whether its
     answer depends on what nothing determines: it is no part of that question, or that has its answer without it."""
     if check.expression is None or not question.program.undetermined or decision.stopped is not None:
@@ -61,19 +61,19 @@ def asked_for_itself(question: Question, decision: Decision, check: Check) -> De
     return question.decide(_truth(question, check), settles=check.kind not in SAFE)
 
 
-def _truth(question: Question, check: Check) -> Value:
+def _truth(question: KernelQuestion, check: Check) -> Value:
     return question.truth(check, lambda name, index: question.elements[name, index])
 
 
-def _judge_races(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+def _judge_races(question: KernelQuestion, decision: Decision, check: Check, checked: Checked) -> None:
     judge_races(question, decision, checked, wanted=check.wanted)
 
 
-def _judge_stalls(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+def _judge_stalls(question: KernelQuestion, decision: Decision, check: Check, checked: Checked) -> None:
     judge_stalls(question, decision, checked, wanted=check.wanted)
 
 
-JUDGES: dict[str, Judge] = {
+JUDGES: dict[str, JudgeCheck] = {
     "forall": _judge_all,
     "never": _judge_all,
     "exists": _judge_some,

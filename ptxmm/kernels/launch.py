@@ -11,7 +11,7 @@ from ptxcore.values.terms import Value
 if TYPE_CHECKING:
     from ptxcore.isa.image import Image
 
-Triple = tuple[int, int, int]
+Dimensions = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,14 @@ class Imaged:
 
 
 @dataclass(frozen=True, slots=True)
-class Multimem:
+class MultimemBuffers:
     """A multimem address: behind it are buffers of equal size, one on each device."""
 
     name: str
     buffers: tuple[Buffer, ...]
 
 
-Argument = Buffer | Scalar | Structure | Imaged | Multimem
+Argument = Buffer | Scalar | Structure | Imaged | MultimemBuffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ class Launch:
     text: str  # the module
     entry: str
     path: str = "<module>"
-    grid: Triple = (1, 1, 1)
-    block: Triple = (1, 1, 1)
-    cluster: Triple | None = None  # None: as the kernel asks for
+    grid: Dimensions = (1, 1, 1)
+    block: Dimensions = (1, 1, 1)
+    cluster: Dimensions | None = None  # None: as the kernel asks for
     dynamic_shared: int = 0
     params: tuple[Argument, ...] = ()
     unroll: int = 4
@@ -148,7 +148,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class FinalElement:
     """An element of a buffer at the end: `label` in states, the term of its value, its bits and signedness."""
 
     label: str
@@ -159,4 +159,4 @@ class Element:
 
 #: The final value of an element of a buffer, by the buffer's name and the element's number. Raises KeyError where there is no
 #: such buffer, IndexError where it has no such element.
-Final = Callable[[str, int], Element]
+Final = Callable[[str, int], FinalElement]

@@ -14,7 +14,7 @@ from ptxmm.kernels.packing import Packed, is_array, packed
 from ptxmm.multimem import Replicas
 
 if TYPE_CHECKING:
-    from ptxcore.machine.lower.ops import Parameter
+    from ptxcore.machine.lower.ops import FormalParameter
     from ptxcore.machine.run.launch import Device
     from ptxmm.images import Bound
 
@@ -34,7 +34,7 @@ class LaunchArguments:
     def __init__(
         self,
         device: Device,
-        parameters: Sequence[Parameter],
+        parameters: Sequence[FormalParameter],
         arguments: Sequence[Any],
         references: Mapping[str, Any] | None = None,
     ) -> None:
@@ -116,7 +116,7 @@ class LaunchArguments:
         offset = address & 0xFFFFFFFF
         return memoryview(self._memory.at(address).data)[offset : offset + array.nbytes]
 
-    def _handle(self, parameter: Parameter, bound: Bound, places: Mapping[int, int]) -> bytes:
+    def _handle(self, parameter: FormalParameter, bound: Bound, places: Mapping[int, int]) -> bytes:
         """The handle of a texture or a surface."""
         if parameter.size != _ADDRESS:
             raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, a handle has {_ADDRESS}")
@@ -124,7 +124,7 @@ class LaunchArguments:
         self._show(bound, places, handle)
         return handle.to_bytes(_ADDRESS, "little")
 
-    def _multimem(self, parameter: Parameter, replicas: Replicas, places: Mapping[int, int]) -> bytes:
+    def _multimem(self, parameter: FormalParameter, replicas: Replicas, places: Mapping[int, int]) -> bytes:
         """A multimem address."""
         if parameter.size != _ADDRESS:
             raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, an address has {_ADDRESS}")
@@ -159,12 +159,12 @@ class LaunchArguments:
         self._buffers = []
 
 
-def _is_buffer(parameter: Parameter, argument: Any) -> bool:
+def _is_buffer(parameter: FormalParameter, argument: Any) -> bool:
     """Whether an argument goes by reference: an array, unless it has just the bytes of a structure."""
     return is_array(argument) and not (parameter.elements > 1 and argument.nbytes == parameter.size)
 
 
-def _arrays(parameter: Parameter, argument: Any) -> list[tuple[str, Any]]:
+def _arrays(parameter: FormalParameter, argument: Any) -> list[tuple[str, Any]]:
     """The arrays that an argument leads to, with their names."""
     if isinstance(argument, Packed):
         return [(p.name, p.array) for p in argument.pointers]
@@ -189,7 +189,7 @@ def _references(device: Device, given: Mapping[str, Any]) -> dict[int, Bound]:
     return found
 
 
-def _filled(parameter: Parameter, argument: Packed, places: Mapping[int, int]) -> bytes:
+def _filled(parameter: FormalParameter, argument: Packed, places: Mapping[int, int]) -> bytes:
     if len(argument.data) != parameter.size:
         raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, the argument {len(argument.data)}")
     found = bytearray(argument.data)
@@ -198,7 +198,7 @@ def _filled(parameter: Parameter, argument: Packed, places: Mapping[int, int]) -
     return bytes(found)
 
 
-def _address(parameter: Parameter, array: Any, address: int) -> bytes:
+def _address(parameter: FormalParameter, array: Any, address: int) -> bytes:
     if parameter.size != _ADDRESS:
         raise UsageError(
             f"'{parameter.name}' (.{parameter.type}) has {parameter.size} bytes and takes no buffer; the argument is an "
@@ -236,7 +236,7 @@ def _shares(one: Any, other: Any) -> bool:
 # Numbers.
 
 
-def _scalar(parameter: Parameter, argument: Any) -> bytes:
+def _scalar(parameter: FormalParameter, argument: Any) -> bytes:
     """The bytes of a parameter that is passed by value. Raises UsageError where the argument does not fit."""
     if argument is None and parameter.size == _ADDRESS:
         return bytes(_ADDRESS)
@@ -264,7 +264,7 @@ def _scalar(parameter: Parameter, argument: Any) -> bytes:
     return data
 
 
-def _integer(parameter: Parameter, value: int) -> bytes:
+def _integer(parameter: FormalParameter, value: int) -> bytes:
     if parameter.type in _FLOATS and parameter.elements == 1:
         return _float(parameter, value)
     width = 8 * parameter.size
@@ -273,7 +273,7 @@ def _integer(parameter: Parameter, value: int) -> bytes:
     return (value & ((1 << width) - 1)).to_bytes(parameter.size, "little")
 
 
-def _float(parameter: Parameter, value: float) -> bytes:
+def _float(parameter: FormalParameter, value: float) -> bytes:
     form = _FLOATS.get(parameter.type) if parameter.elements == 1 else None
     if form is None and parameter.type[:1] == "b":
         form = _FLOATS_BY_SIZE.get(parameter.size)
@@ -285,14 +285,14 @@ def _float(parameter: Parameter, value: float) -> bytes:
         raise UsageError(f"{value!r} does not fit into '{parameter.name}' (.{parameter.type})") from None
 
 
-def _numpy_float(parameter: Parameter, value: Any) -> bytes:
+def _numpy_float(parameter: FormalParameter, value: Any) -> bytes:
     """A NumPy float in the format of the parameter; its own bits where that has no format."""
     if parameter.type in _FLOATS and parameter.elements == 1 and value.dtype.itemsize != parameter.size:
         return _float(parameter, float(value))
     return _exactly(parameter, value.tobytes())
 
 
-def _exactly(parameter: Parameter, data: bytes) -> bytes:
+def _exactly(parameter: FormalParameter, data: bytes) -> bytes:
     if len(data) != parameter.size:
         raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, the argument {len(data)}")
     return data

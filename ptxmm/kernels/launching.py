@@ -88,7 +88,7 @@ def launch(
     return Run(done.executed, "".join(done.output), seed, device.warnings)
 
 
-class Part(NamedTuple):
+class ConcurrentLaunch(NamedTuple):
     """One of several launches that run at the same time."""
 
     entry: str
@@ -100,7 +100,7 @@ class Part(NamedTuple):
 
 def launch_together(
     device: Device,
-    parts: Sequence[Part],
+    parts: Sequence[ConcurrentLaunch],
     *,
     seed: int | None = None,
     limit: int | None = None,

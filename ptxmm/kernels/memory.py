@@ -19,12 +19,12 @@ from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.special import RESERVED, reserved_offset
 from ptxcore.values.terms import mask
 from ptxmm.kernels.contents import BufferContents
-from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Multimem, Structure
+from ptxmm.kernels.launch import Argument, Buffer, FinalElement, Imaged, MultimemBuffers, Structure
 
 if TYPE_CHECKING:
     from axioms.events.memory import Object, RepeatedBytes, View
     from ptxcore.isa.image import Image
-    from ptxcore.machine.lower.layout import Layout
+    from ptxcore.machine.lower.layout import ModuleLayout
 
 #: Mappings of multimem objects; those before are of shared memory.
 _FIRST_MAPPING = 2
@@ -61,7 +61,7 @@ class Memory:
             return self.buffer(argument)
         if isinstance(argument, Imaged):
             return self.image(argument)
-        if isinstance(argument, Multimem):
+        if isinstance(argument, MultimemBuffers):
             return self.multimem_address(argument)
         return argument.filled(self.buffer) if isinstance(argument, Structure) else argument.value
 
@@ -76,7 +76,7 @@ class Memory:
             self.images[known] = placed(argument.image, address, fixed_contents(argument))
         return known
 
-    def bind(self, layout: Layout, given: Sequence[Imaged]) -> None:
+    def bind(self, layout: ModuleLayout, given: Sequence[Imaged]) -> None:
         """Textures and surfaces that a module declares by name, whose addresses are their handles; and its samplers. Raises
         UsageError."""
         from ptxcore.machine.lower.references import references, samplers
@@ -86,7 +86,7 @@ class Memory:
         for image in given:
             self.images[declared[image.name].address] = self.images[self.image(image)]
 
-    def multimem_address(self, argument: Multimem) -> int:
+    def multimem_address(self, argument: MultimemBuffers) -> int:
         """The address of a multimem object, at which there is nothing. Its replicas are seen through a mapping of their own:
         the addresses of the buffers are aliases of those (section 8.2.2). Raises UsageError."""
         from axioms.events.memory import Object, View
@@ -147,7 +147,7 @@ class Memory:
             raise UsageError(f"more than {MOST_MODULES} different modules are launched")
         return self._modules.setdefault(loaded, len(self._modules))
 
-    def variables(self, loaded: tuple[str, int], layout: Layout, constant: frozenset[int]) -> None:
+    def variables(self, loaded: tuple[str, int], layout: ModuleLayout, constant: frozenset[int]) -> None:
         """The variables of a module, but those that never change. Launches of one module share them; modules are loaded one
         by one, on each device where they are launched, and not linked."""
         number = self.module(loaded)
@@ -206,7 +206,7 @@ class Memory:
     # Shared memory.
 
     def shared(
-        self, layout: Layout, entry: str, dynamic: int, cta: int, rank: int, owner: str, threads: frozenset[int],
+        self, layout: ModuleLayout, entry: str, dynamic: int, cta: int, rank: int, owner: str, threads: frozenset[int],
         own: frozenset[int] | None = None, reserved: bool = False,
     ) -> None:  # fmt: skip
         """The shared memory of a CTA, by its number in the program and its rank: `threads` are those of its cluster. `own`
@@ -234,7 +234,7 @@ class Memory:
 
     # Final values.
 
-    def final(self, name: str, number: int) -> Element:
+    def final(self, name: str, number: int) -> FinalElement:
         """An element of a buffer at the end. Raises KeyError and IndexError where there is none."""
         from axioms.program import final_symbol
 
@@ -243,7 +243,7 @@ class Memory:
             raise IndexError(f"'{name}' has {buffer.elements} elements, no number {number}")
         width = _bits(buffer.type)
         label = f"{name}[{number}]"
-        return Element(label, final_symbol(thing, number * width // 8, width), width, buffer.type[:1] == "s")
+        return FinalElement(label, final_symbol(thing, number * width // 8, width), width, buffer.type[:1] == "s")
 
 
 def _initial(values: Sequence[int], width: int) -> bytes | RepeatedBytes:

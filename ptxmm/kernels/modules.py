@@ -32,7 +32,7 @@ _DYNAMIC = re.compile(r"(?<![\w$.])\.extern\s++\.shared\b")
 _NO_CODE = re.compile(r'"[^"\r\n]*+"|//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
 
 
-class Module(NamedTuple):
+class PtxText(NamedTuple):
     """PTX text, and the name by which its lines are told. Where nvcc made it, `source` is the file that it made it of, and the
     name is one of its own: lines of the PTX are no lines of the source; `options` are what nvcc was told, `kept` is the file
     that the text is kept in, if any."""
@@ -83,13 +83,13 @@ class ModuleError(Exception):
         super().__init__(message)
 
 
-def read(path: str) -> Module:
+def read(path: str) -> PtxText:
     """The module in a file. Raises ModuleError where there is none."""
     try:
         data = read_bytes(path, _LONGEST, "a PTX module")
     except (OSError, ValueError) as error:
         raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    return Module(data.decode("utf-8", "surrogateescape"), path)  # PTX is ASCII: who reads it will say so
+    return PtxText(data.decode("utf-8", "surrogateescape"), path)  # PTX is ASCII: who reads it will say so
 
 
 def is_source(path: str) -> bool:
@@ -97,7 +97,7 @@ def is_source(path: str) -> bool:
     return path.lower().endswith(".cu")
 
 
-def of_file(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
+def of_file(path: str, options: Sequence[str] = NVCC_OPTIONS) -> PtxText:
     """The module in a file of PTX, or the one that nvcc makes of CUDA C++. Raises InputError where there is none."""
     try:
         return compile_cuda(path, options) if is_source(path) else read(path)
@@ -106,7 +106,7 @@ def of_file(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
         raise InputError([Diagnostic(Span(0, 0, 0), error.message, hint)], path) from None
 
 
-def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
+def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> PtxText:
     """The module that nvcc makes of a CUDA source, or has made of the same before: of `lock.cu`, one by the name of
     `lock.cu.ptx`. `options` are completed (`completed`).
 
@@ -133,18 +133,18 @@ def compile_changed(text: str, path: str, options: Sequence[str]) -> str:
 
 
 @remembered(32)  # the variants of one file are often launches of one module
-def _compiled(path: str, options: tuple[str, ...], stamp: int) -> Module:
+def _compiled(path: str, options: tuple[str, ...], stamp: int) -> PtxText:
     nvcc = _nvcc()
     kept = KeptPtx(nvcc, options, path)
     known = kept.found()
     if known is not None:
-        return Module(known, f"{path}.ptx", path, options, kept.file(known))
+        return PtxText(known, f"{path}.ptx", path, options, kept.file(known))
     begun = time.time()
     with tempfile.TemporaryDirectory(prefix="ptxmm-") as folder:
         output, headers = os.path.join(folder, "module.ptx"), os.path.join(folder, "module.d")
         text = _run(nvcc, [*options, *kept.options(headers)], path, output)
         kept.keep(text, headers, begun)
-        return Module(text, f"{path}.ptx", path, options, kept.file(text))
+        return PtxText(text, f"{path}.ptx", path, options, kept.file(text))
 
 
 def _run(nvcc: str, options: Sequence[str], path: str, output: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Self
 
-from axioms.witness.execution import Execution, Executions
+from axioms.witness.execution import Execution, ExecutionsFound
 from axioms.witness.result import Decision, Race
 from ptxcore.values import terms
 from ptxmm.kernels.expressions import TYPES, Type
@@ -23,7 +23,7 @@ _MOST_DIGITS = 17
 _WHOLE = 1e16
 
 
-class Number(int):
+class TypedNumber(int):
     """An integer that is written as a number of another type."""
 
     declared: Type
@@ -33,8 +33,8 @@ class Number(int):
         made.declared = declared
         return made
 
-    def __reduce__(self) -> tuple[type[Number], tuple[int, Type]]:
-        return Number, (int(self), self.declared)
+    def __reduce__(self) -> tuple[type[TypedNumber], tuple[int, Type]]:
+        return TypedNumber, (int(self), self.declared)
 
     def __str__(self) -> str:
         bits = int(self) & terms.mask(self.declared.width)
@@ -72,7 +72,7 @@ class Declared:
         """The same with all numbers of buffers as declared."""
         if self.types:
             decision.states = [self.state(state) for state in decision.states]
-            decision.witnesses = Executions([self.execution(w) for w in decision.witnesses])
+            decision.witnesses = ExecutionsFound([self.execution(w) for w in decision.witnesses])
             decision.races, decision.unset = (
                 [self._race(r) for r in some] for some in (decision.races, decision.unset)
             )
@@ -98,4 +98,4 @@ class Declared:
 
     def _number(self, place: str, value: int, width: int = 0) -> int:
         found = self.types.get(place.partition("[")[0])
-        return value if found is None or width not in (0, found.width) else Number(value, found)
+        return value if found is None or width not in (0, found.width) else TypedNumber(value, found)

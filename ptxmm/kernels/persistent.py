@@ -10,8 +10,8 @@ from axioms.dynamic.persistent import WARP, Persistent
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
-from ptxmm.kernels.runs import Runs, State, Watchers, all_beside
-from ptxmm.kernels.several import LIMIT, Several
+from ptxmm.kernels.runs import FinalValues, Runs, Watchers, all_beside
+from ptxmm.kernels.several import LIMIT, FinalStates
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class InRounds(NamedTuple):
     """The final values of all executions; how many accesses there were; and the counters of the launches of a number, with what
     takes their tickets."""
 
-    state: State
+    state: FinalValues
     accesses: int
     counters: list[tuple[int, TicketCounter]]
     worker: str
@@ -42,14 +42,14 @@ def decide_by_rounds(
     result: Result,
     places: Places,
     otherwise: Callable[..., tuple[int, Open] | None],
-    tell: Callable[[Several, Callable[[str, list[str]], str]], None],
+    tell: Callable[[FinalStates, Callable[[str, list[str]], str]], None],
 ) -> tuple[int, Open] | None:
     """Answers the checks by one run of all rounds, where it stands for all executions, and `otherwise` as that says."""
     with limited(_LONGEST):
         found = run_in_rounds(runs)
     if found is None:
         return otherwise()
-    tell(Several([found.state], 1, found.accesses, beyond=False), told.of_tickets)
+    tell(FinalStates([found.state], 1, found.accesses, beyond=False), told.of_tickets)
     test, said = runs.test, []
     for launch, counter in found.counters:
         program = runs.devices[test.launches[launch].loaded].program

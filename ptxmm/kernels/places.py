@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.sources import beside
-from ptxmm.kernels.launch import Triple
+from ptxmm.kernels.launch import Dimensions
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Spot
 
@@ -24,13 +24,13 @@ class Places:
     def __init__(self, test: KernelTest) -> None:
         self.test = test
 
-    def thread(self, launch: int, cta: Triple, thread: Triple) -> str:
+    def thread(self, launch: int, cta: Dimensions, thread: Dimensions) -> str:
         """The name by which people know a thread: `CTA 0 thread (1, 2)`."""
         made = self.test.launches[launch]
         kernel = f" of {made.name or made.entry}" if len(self.test.launches) > 1 else ""
         return f"CTA {_numbers(cta)} thread {_numbers(thread)}{kernel}"
 
-    def lane(self, launch: int, cta: Triple, thread: Triple) -> str:
+    def lane(self, launch: int, cta: Dimensions, thread: Dimensions) -> str:
         """The name with the warp and the lane, where a CTA has several warps: `CTA 0 thread 33 (warp 1, lane 1)`."""
         name = self.thread(launch, cta, thread)
         (x, y, z), (bx, by, bz) = thread, self.test.launches[launch].block
@@ -74,6 +74,6 @@ def _from_here(path: str) -> str:
     return path if relative.startswith("..") else relative
 
 
-def _numbers(triple: Triple) -> str:
+def _numbers(triple: Dimensions) -> str:
     x, y, z = triple
     return f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ptxmm.kernels.modules import Module, bare, has_dynamic
+from ptxmm.kernels.modules import PtxText, bare, has_dynamic
 from ptxmm.kernels.signature import own_sizes
-from ptxmm.kernels.takes import Kernel, Taken
+from ptxmm.kernels.takes import KernelSignature, TakenParameter
 
 CTAS, THREADS = 2, 2
 #: What tells a thread which of its CTA it is.
@@ -42,18 +42,18 @@ class Plausible(NamedTuple):
         """How many elements a buffer has."""
         return self.threads * min(self.threads, _EACH)
 
-    def number(self, parameter: Taken) -> int:
+    def number(self, parameter: TakenParameter) -> int:
         """A number for a parameter that is one."""
         return self.threads if parameter.number_type in _COUNTS else 1
 
-    def argument(self, parameter: Taken) -> str:
+    def argument(self, parameter: TakenParameter) -> str:
         """An argument for a parameter, as `--arg` has it."""
         if parameter.pointee is not None:
             return f"{parameter.pointee}[{self.elements()}]"
         return f"{{bytes = {parameter.formal.size}}}" if parameter.formal.elements else str(self.number(parameter))
 
 
-def plausible(module: Module, taken: Kernel, grid: object = None, block: object = None) -> Plausible:
+def plausible(module: PtxText, taken: KernelSignature, grid: object = None, block: object = None) -> Plausible:
     """The launch to begin with; what is given of it stays."""
     own, cluster = own_sizes(module.text, taken.entry)
     ctas = [CTAS * cluster[0], *cluster[1:]] if cluster else CTAS

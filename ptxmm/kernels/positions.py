@@ -12,7 +12,7 @@ from typing import NamedTuple
 Way = tuple[str | int, ...]
 
 
-class Place(NamedTuple):
+class KeyPosition(NamedTuple):
     """Offsets of a key (the last part of its name) and of its value; a table's value is its header, or its braces."""
 
     key: tuple[int, int]
@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"[^\s,\]}#][^,\]}#\n]*")
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "\\": "\\"}
 
 
-def positions(text: str) -> dict[Way, Place]:
+def positions(text: str) -> dict[Way, KeyPosition]:
     """The place of every key, and of every element of an array."""
     return _Scanner(text).scan()
 
@@ -41,10 +41,10 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.found: dict[Way, Place] = {}
+        self.found: dict[Way, KeyPosition] = {}
         self._tables: dict[Way, int] = {}  # how many tables each array of tables has so far
 
-    def scan(self) -> dict[Way, Place]:
+    def scan(self) -> dict[Way, KeyPosition]:
         table: Way = ()
         while True:
             self._skip()
@@ -86,12 +86,12 @@ class _Scanner:
             last = i == len(parts) - 1
             if last and header[0] == "[[":
                 number = self._tables[way] = self._tables.get(way, -1) + 1
-                self.found.setdefault(way, Place(span, place))
+                self.found.setdefault(way, KeyPosition(span, place))
                 way = (*way, number)
             elif way in self._tables:
                 way = (*way, self._tables[way])  # a table below the latest of an array
             if last or way not in self.found:
-                self.found[way] = Place(span, place)
+                self.found[way] = KeyPosition(span, place)
         return way
 
     def _pair(self, table: Way) -> None:
@@ -101,11 +101,11 @@ class _Scanner:
         start = parts[0][1][0]
         for name, span in parts[:-1]:
             way = (*way, name)
-            self.found.setdefault(way, Place(span, (start, span[1])))
+            self.found.setdefault(way, KeyPosition(span, (start, span[1])))
         name, span = parts[-1]
         way = (*way, name)
-        self.found[way] = Place(span, span)
-        self.found[way] = Place(span, self._value(way))
+        self.found[way] = KeyPosition(span, span)
+        self.found[way] = KeyPosition(span, self._value(way))
 
     def _value(self, way: Way) -> tuple[int, int]:
         self._skip()
@@ -130,7 +130,7 @@ class _Scanner:
             if self.text[self.at : self.at + 1] in ("]", ""):
                 break
             place = self._value((*way, number))
-            self.found[(*way, number)] = Place(place, place)
+            self.found[(*way, number)] = KeyPosition(place, place)
             self._skip()
             if self.text[self.at : self.at + 1] == ",":
                 self.at += 1

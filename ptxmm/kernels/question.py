@@ -17,12 +17,12 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Value
 from ptxmm import judging
 from ptxmm.kernels.build import Built, build
-from ptxmm.kernels.launch import Buffer, Element, Final
+from ptxmm.kernels.launch import Buffer, Final, FinalElement
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 from ptxmm.result import Spot
-from ptxmm.words.story import Cast
+from ptxmm.words.linearisation import Cast
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -35,7 +35,7 @@ SAFE = ("forall", "never")
 _MOST_LISTED = 1 << 16
 
 
-class Question:
+class KernelQuestion:
     """A test, its program, and how long there is to answer."""
 
     def __init__(
@@ -69,7 +69,7 @@ class Question:
                 raise InputError([Diagnostic(Span(0, 0, 0), message)], test.path, test.text)
             every = ((p.name, i) for p in buffers for i in range(p.elements))
             elements = list(dict.fromkeys([*elements, *every]))
-        self.elements: dict[tuple[str, int], Element] = {}
+        self.elements: dict[tuple[str, int], FinalElement] = {}
         try:
             self.built: Built = build(
                 test.launches, elements, lambda final: self._condition(elements, final), options, buffers
@@ -98,7 +98,7 @@ class Question:
     def holds(self, check: Check, state: dict[str, int]) -> bool:
         """Whether an outcome is as a check wants it."""
 
-        def final(name: str, index: int) -> Element:
+        def final(name: str, index: int) -> FinalElement:
             element = self.elements[name, index]
             return replace(element, value=state[element.label] & terms.mask(element.width))
 

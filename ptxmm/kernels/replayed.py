@@ -17,8 +17,8 @@ from axioms.dynamic.replay import Others, Replay
 from ptxcore.clock import limited
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.launch import UsageError
-from ptxmm.kernels.runs import Runs, State
-from ptxmm.kernels.several import Failed, RaceOf, Wrong, hunt, one_run
+from ptxmm.kernels.runs import FinalValues, Runs
+from ptxmm.kernels.several import FailedExecution, RaceOf, TestFails, hunt, one_run
 from ptxmm.kernels.smaller import smaller_of
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ _MOST, _SECONDS = 150, 5.0
 class Replayed(NamedTuple):
     """What a run of the full launch showed, and the CTAs of the smaller one and the threads of each."""
 
-    found: RaceOf | Failed
+    found: RaceOf | FailedExecution
     ctas: int
     threads: int
 
 
-def replayed(runs: Runs, broken: Callable[[State], bool]) -> Replayed | None:
+def replayed(runs: Runs, broken: Callable[[FinalValues], bool]) -> Replayed | None:
     """What goes wrong in a smaller launch, and in the launch of a test by the same steps; None where nothing was seen.
     `broken`: whether final values of the launch are against a check."""
     deadline = time.monotonic() + _SECONDS
@@ -57,7 +57,9 @@ def replayed(runs: Runs, broken: Callable[[State], bool]) -> Replayed | None:
     return None
 
 
-def _with(runs: Runs, steps: tuple[Name, ...], broken: Callable[[State], bool]) -> RaceOf | Failed | None:
+def _with(
+    runs: Runs, steps: tuple[Name, ...], broken: Callable[[FinalValues], bool]
+) -> RaceOf | FailedExecution | None:
     """What a run of a launch shows in which its threads take such steps."""
     for others in get_args(Others):
 
@@ -66,7 +68,7 @@ def _with(runs: Runs, steps: tuple[Name, ...], broken: Callable[[State], bool]) 
 
         try:
             one_run(runs, make, broken)
-        except Wrong as wrong:
+        except TestFails as wrong:
             return wrong.found
         except (Stopped, UsageError):
             return None

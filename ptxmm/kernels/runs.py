@@ -10,7 +10,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import signed
 from ptxmm.kernels.contents import BufferContents
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Launch, Multimem, Scalar, Structure
+from ptxmm.kernels.launch import Argument, Buffer, FinalElement, Imaged, Launch, MultimemBuffers, Scalar, Structure
 from ptxmm.kernels.packing import pack
 from ptxmm.kernels.source import loaded
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ptxcore.machine.run.launch import Device
     from ptxcore.machine.vector.watching import Watcher
 
-State = dict[str, int]
+FinalValues = dict[str, int]
 
 
 class Watchers(NamedTuple):
@@ -63,7 +63,7 @@ class Runs:
         placed: Callable[[dict[int, str]], None] | None = None,
         fill: int = 0,
         zeroed: bool = False,
-    ) -> State:
+    ) -> FinalValues:
         """One run of all launches, one after the other, or all at the same time: the final values of what the checks speak of.
         `limit` bounds the instructions of each launch; `watch` gives each launch, or all at the same time, its watchers;
         `progress` is told of it now and then, `placed` before each launch which segment of memory is which buffer. Buffers that
@@ -95,12 +95,14 @@ class Runs:
         watch: Callable[[Launch, ExecutableModule], Watchers] | None, progress: Any, placed: Any, zeroed: bool,
     ) -> None:  # fmt: skip
         """All launches at the same time; who watches them takes them for one."""
-        from ptxmm.kernels.launching import Part, launch_together
+        from ptxmm.kernels.launching import ConcurrentLaunch, launch_together
 
         first = self.test.launches[0]
         device = self.devices[first.loaded]
         parts = [
-            Part(one.entry, one.grid, one.block, [passed(p, arrays) for p in one.params], one.dynamic_shared)
+            ConcurrentLaunch(
+                one.entry, one.grid, one.block, [passed(p, arrays) for p in one.params], one.dynamic_shared
+            )
             for one in self.test.launches
         ]
         watchers = watch(first, device.program) if watch else Watchers(None, None)
@@ -116,7 +118,7 @@ class Runs:
             zeroed=zeroed,
         )
 
-    def _state(self, arrays: Mapping[str, Any]) -> State:
+    def _state(self, arrays: Mapping[str, Any]) -> FinalValues:
         """The final values of what the checks speak of."""
         state = {}
         for name, index in observed(self.test.checks):
@@ -165,7 +167,7 @@ def passed(argument: Argument, arrays: Mapping[str, Any]) -> Any:
         from ptxmm.images import Bound
 
         return Bound(argument.image, (arrays[argument.buffer.name],))
-    if isinstance(argument, Multimem):
+    if isinstance(argument, MultimemBuffers):
         from ptxmm.multimem import Replicas
 
         return Replicas(argument.name, tuple(arrays[buffer.name] for buffer in argument.buffers))
@@ -184,16 +186,16 @@ def _bits(scalar: Scalar) -> Any:
     return scalar.value
 
 
-def truth(test: KernelTest, check: Check, state: State) -> bool:
+def truth(test: KernelTest, check: Check, state: FinalValues) -> bool:
     """Whether an outcome is as a check wants it; a property holds of it."""
     if check.expression is None:
         return check.wanted
 
-    def final(name: str, index: int) -> Element:
+    def final(name: str, index: int) -> FinalElement:
         label = f"{name}[{index}]"
         width = next(p for p in test.parameters if p.name == name and isinstance(p, Buffer)).type
         bits = TYPES[width].width
-        return Element(label, state[label] & terms.mask(bits), bits, TYPES[width].kind == "s")
+        return FinalElement(label, state[label] & terms.mask(bits), bits, TYPES[width].kind == "s")
 
     truth = bool(check.expression.truth(resolver(test.parameters, final)))
     return not truth if check.kind == "never" else truth

@@ -14,13 +14,13 @@ from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
-from ptxmm.kernels.runs import Runs, State, Watchers
+from ptxmm.kernels.runs import FinalValues, Runs, Watchers
 
 if TYPE_CHECKING:
     from axioms.dynamic.noted import Event
     from axioms.dynamic.plan import Known, Name, Script
     from ptxcore.machine.lower.ops import ExecutableModule
-    from ptxmm.kernels.changing import Places
+    from ptxmm.kernels.changing import ChangingCtas
     from ptxmm.kernels.launch import Launch
 
 #: Instructions after which a run is given up.
@@ -35,12 +35,12 @@ _MORE = 16
 UNWRITTEN = "uninitialised"
 
 
-class Several(NamedTuple):
+class FinalStates(NamedTuple):
     """The final values of all executions, each once; how many runs there were, and how many accesses the last one had; and
     whether some of the values may be those of no execution. `changing`: CTAs may change places, and other runs are these
     with CTAs in others; `differing`: what may be another value then."""
 
-    states: list[State]
+    states: list[FinalValues]
     runs: int
     accesses: int
     beyond: bool
@@ -48,11 +48,11 @@ class Several(NamedTuple):
     differing: frozenset[str] = frozenset()
 
 
-class Failed(NamedTuple):
+class FailedExecution(NamedTuple):
     """The final values of an execution that are not as a check wants them; None where it does not terminate. `steps`: its
     open operations in their order."""
 
-    state: State | None
+    state: FinalValues | None
     steps: tuple[Name, ...] = ()
 
 
@@ -104,8 +104,11 @@ def race_of(runs: Runs) -> RaceOf | None:
 
 
 def hunt(
-    runs: Runs, broken: Callable[[State], bool], most: int = MOST, late: Sequence[Late] = ("", "fence", "operation")
-) -> RaceOf | Failed | None:
+    runs: Runs,
+    broken: Callable[[FinalValues], bool],
+    most: int = MOST,
+    late: Sequence[Late] = ("", "fence", "operation"),
+) -> RaceOf | FailedExecution | None:
     """Something wrong in one of many runs that begin otherwise than those before it: a race, final values that are against
     a check, or threads that wait for ever; None where none was seen. What they do not show is not known. `most`: runs; `late`:
     what comes late in them, one after the other."""
@@ -117,7 +120,7 @@ def hunt(
 
     try:
         wander(run, most)
-    except Wrong as wrong:
+    except TestFails as wrong:
         return wrong.found
     except (Stopped, UsageError):
         pass
@@ -125,7 +128,7 @@ def hunt(
 
 
 def one_run(
-    runs: Runs, make: Callable[[int, int], Exact], broken: Callable[[State], bool]
+    runs: Runs, make: Callable[[int, int], Exact], broken: Callable[[FinalValues], bool]
 ) -> Sequence[Sequence[Event]]:
     """A run watched for races of its own: its open operations, by launch. `make` gives who watches a launch, by the threads of
     its CTAs and its number. Raises Wrong, Stopped where the time is over, and UsageError."""
@@ -144,25 +147,25 @@ def one_run(
     try:
         state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
         if broken(state):
-            raise Wrong(Failed(state, steps()))
+            raise TestFails(FailedExecution(state, steps()))
     except Stopped as stopped:
         if isinstance(stopped.why, Race):
-            raise Wrong(RaceOf(stopped.why, len(watchers) - 1, watchers[-1], steps())) from None
+            raise TestFails(RaceOf(stopped.why, len(watchers) - 1, watchers[-1], steps())) from None
         if stopped.why == Open("time"):
             raise
     except KernelError as error:
         if error.kind == "deadlock" and all(w.free for w in watchers):
-            raise Wrong(Failed(None, steps())) from None
+            raise TestFails(FailedExecution(None, steps())) from None
     return [w.events for w in watchers]
 
 
 def run_several(
-    runs: Runs, broken: Callable[[State], bool], most: int = MOST, places: Places | None = None
-) -> Several | Failed | OpenIn:
+    runs: Runs, broken: Callable[[FinalValues], bool], most: int = MOST, places: ChangingCtas | None = None
+) -> FinalStates | FailedExecution | OpenIn:
     """Runs a test as often as its open operations need it, so many times at most. `broken`: whether final values are against a
     check; `places`: the CTAs change places, and of runs that are alike but for that there is one. Raises NotAlike where they
     cannot."""
-    found: list[tuple[State, int, bool]] = []
+    found: list[tuple[FinalValues, int, bool]] = []
     at = [0]
     circles: list[OpenIn] = []
 
@@ -220,7 +223,7 @@ def run_several(
         if circles:
             return circles[0]
     except _Broken as failed:
-        return Failed(failed.state)
+        return FailedExecution(failed.state)
     except Stopped as stopped:
         return OpenIn(at[0], _open(stopped.why))
     except KernelError as error:
@@ -232,7 +235,7 @@ def run_several(
     found.sort(key=lambda one: one[2])
     sure = {tuple(sorted(state.items())): beyond for state, _, beyond in reversed(found)}
     states = {tuple(sorted(state.items())): state for state, _, _ in found}
-    every = Several(list(states.values()), count, found[-1][1], any(sure.values()))
+    every = FinalStates(list(states.values()), count, found[-1][1], any(sure.values()))
     return every if places is None else every._replace(changing=True, differing=places.differing())
 
 
@@ -247,16 +250,16 @@ def _settle(watcher: OneOfSeveral, launch: int, circles: list[OpenIn]) -> None:
         circles.append(OpenIn(launch, stopped.why))
 
 
-class Wrong(Exception):
+class TestFails(Exception):
     """A run shows that a test fails."""
 
-    def __init__(self, found: RaceOf | Failed) -> None:
+    def __init__(self, found: RaceOf | FailedExecution) -> None:
         super().__init__(found)
         self.found = found
 
 
 class _Broken(Exception):
-    def __init__(self, state: State | None) -> None:
+    def __init__(self, state: FinalValues | None) -> None:
         super().__init__(state)
         self.state = state
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Argument, Buffer, Imaged, Multimem, Structure, Triple
-from ptxmm.kernels.modules import Module, bare
+from ptxmm.kernels.launch import Argument, Buffer, Dimensions, Imaged, MultimemBuffers, Structure
+from ptxmm.kernels.modules import PtxText, bare
 from ptxmm.kernels.plain_names import base, meant, shortest
 
 _PARAMETER = re.compile(
@@ -73,7 +73,7 @@ def declared_images(text: str) -> dict[str, str]:
 
 
 def entry_trouble(
-    module: Module, name: str | None, example: str = 'entry = "{}"'
+    module: PtxText, name: str | None, example: str = 'entry = "{}"'
 ) -> tuple[str | None, str, str | None]:
     """The kernel that is meant; or what is wrong, and what would be right. `example` is how one is named where it was asked.
     A name without what C++ makes of it is enough where it means one kernel: `incr` for `_Z4incrPjS_`."""
@@ -104,7 +104,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (" ..." if len(names) > 10 else "")
 
 
-def parameter_troubles(module: Module, entry: str, given: Sequence[Argument]) -> Iterator[tuple[str, str, str | None]]:
+def parameter_troubles(module: PtxText, entry: str, given: Sequence[Argument]) -> Iterator[tuple[str, str, str | None]]:
     """For each argument that does not fit: its name ("" for all together), what is wrong, and what would be right."""
     wanted = formals(module.text, entry)
     if wanted is None:
@@ -119,7 +119,7 @@ def parameter_troubles(module: Module, entry: str, given: Sequence[Argument]) ->
         if isinstance(argument, Buffer):
             if formal.elements is not None or formal.size != 8:
                 yield argument.name, f"{what}, which cannot take the address of the buffer '{argument.name}'", order
-        elif isinstance(argument, Multimem):
+        elif isinstance(argument, MultimemBuffers):
             if formal.elements is not None or formal.size != 8:
                 yield argument.name, f"{what}, which cannot take the multimem address '{argument.name}'", order
         elif isinstance(argument, Imaged):
@@ -141,7 +141,7 @@ def parameter_troubles(module: Module, entry: str, given: Sequence[Argument]) ->
             yield argument.name, f"{what}, and '{argument.name}' is {argument.type}", order
 
 
-def shape_trouble(grid: Triple, block: Triple, cluster: Triple | None) -> tuple[str, str] | None:
+def shape_trouble(grid: Dimensions, block: Dimensions, cluster: Dimensions | None) -> tuple[str, str] | None:
     """The key that is wrong, and how."""
     threads = block[0] * block[1] * block[2]
     if threads > _MOST_THREADS:

@@ -7,16 +7,16 @@ import os
 import re
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxmm.kernels.asked import Asked
+from ptxmm.kernels.asked import AskedKernel
 from ptxmm.kernels.plain_names import shortest
 from ptxmm.kernels.plausible import Plausible, plausible
-from ptxmm.kernels.takes import Taken
+from ptxmm.kernels.takes import TakenParameter
 
 
 def skeleton(path: str, entry: str | None, folder: str) -> str:
     """The text of a kernel test, to be kept in a folder, of a kernel in CUDA C++ or PTX; `entry` may be left out where there is
     one only. Raises InputError for a file that has no such kernel, or cannot be compiled."""
-    module, taken = Asked(path).kernel(entry)
+    module, taken = AskedKernel(path).kernel(entry)
     name = shortest(module.entries())[taken.entry]
     guess = plausible(module, taken)
     key = "cu" if module.source else "ptx"
@@ -67,14 +67,14 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _name(parameter: Taken, number: int, used: list[str]) -> str:
+def _name(parameter: TakenParameter, number: int, used: list[str]) -> str:
     """A name that TOML and expressions take."""
     name = parameter.name
     good = re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) and name not in ("true", "false", *used)
     return name if good else f"arg{number}"
 
 
-def _line(name: str, parameter: Taken, guess: Plausible) -> str:
+def _line(name: str, parameter: TakenParameter, guess: Plausible) -> str:
     told = " ".join(str(parameter).split())
     if parameter.pointee is not None:
         table = f'{{type = "{parameter.pointee}", elements = {guess.elements()}}}'

@@ -10,12 +10,12 @@ from ptxcore.machine.run.launch import Device, load
 from ptxcore.sources import read_bytes
 from ptxcore.syntax.reader import read_module
 from ptxmm.kernels.launch import Launch
-from ptxmm.kernels.modules import Module
+from ptxmm.kernels.modules import PtxText
 
 _LONGEST = 16 << 20  # bytes of a source
 
 
-def loaded(made: Launch | Module, *, watched: bool = False) -> Device:
+def loaded(made: Launch | PtxText, *, watched: bool = False) -> Device:
     """A module ready to launch. Raises InputError for one that is wrong, at lines of its source if nvcc made it just now."""
     try:
         return load(made.text, made.path, watched=watched)
@@ -23,7 +23,7 @@ def loaded(made: Launch | Module, *, watched: bool = False) -> Device:
         raise (in_source(error, made) if made.source else error) from None
 
 
-def in_source(error: InputError, launch: Launch | Module) -> InputError:
+def in_source(error: InputError, launch: Launch | PtxText) -> InputError:
     """The same findings at lines of the source, where the module says from which they come; of others, the source as a whole.
     What the PTX says there stands beside each."""
     try:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from ptxcore.diagnostics import nearest
 from ptxcore.sources import read_bytes
-from ptxmm.kernels.cuda_source import Head, element, heads
+from ptxmm.kernels.cuda_source import KernelHead, element, heads
 from ptxmm.kernels.demangled import demangled
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.modules import Module, bare
+from ptxmm.kernels.modules import PtxText, bare
 from ptxmm.kernels.plain_names import base
 from ptxmm.kernels.signature import Formal, formals
 
@@ -22,9 +22,9 @@ _MADE = re.compile(r"_param_\d+\Z")
 _POINTER = 8  # bytes
 
 
-class Taken(NamedTuple):
+class TakenParameter(NamedTuple):
     """A parameter: what the PTX says of it, its name for people (empty where nobody gave it one), its type in the source, what
-    a pointer leads to (a PTX type; None for what is no pointer), and where it stands in `Kernel.text`."""
+    a pointer leads to (a PTX type; None for what is no pointer), and where it stands in `KernelSignature.text`."""
 
     formal: Formal
     name: str
@@ -44,11 +44,11 @@ class Taken(NamedTuple):
         return declared if declared and TYPES[declared].width == 8 * self.formal.size else self.formal.type
 
 
-class Kernel(NamedTuple):
+class KernelSignature(NamedTuple):
     """A kernel for people: the file where its head stands, that file's text, and where in it the head stands."""
 
     entry: str
-    parameters: tuple[Taken, ...]
+    parameters: tuple[TakenParameter, ...]
     path: str
     text: str
     start: int
@@ -62,7 +62,7 @@ class Kernel(NamedTuple):
         return [taken.name or taken.formal.name for taken in self.parameters]
 
 
-def kernel(module: Module, entry: str) -> Kernel | None:
+def kernel(module: PtxText, entry: str) -> KernelSignature | None:
     """What an entry of a module takes; None where its head cannot be read (who reads the module will say why)."""
     wanted = formals(module.text, entry)
     if wanted is None:
@@ -73,18 +73,18 @@ def kernel(module: Module, entry: str) -> Kernel | None:
         text, head = found
         types = _types(entry, head)
         taken = tuple(
-            Taken(f, d.name, kind, _pointee(f, kind, used), d.start, d.end)
+            TakenParameter(f, d.name, kind, _pointee(f, kind, used), d.start, d.end)
             for f, d, kind in zip(wanted, head.parameters, types, strict=True)
         )
-        return Kernel(entry, taken, module.source, text, head.start)
+        return KernelSignature(entry, taken, module.source, text, head.start)
     code = bare_places(module.text)
     start = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])", code)
     at = start.start() if start else 0
     taken = tuple(
-        Taken(f, "" if _MADE.search(f.name) else f.name, "", _pointee(f, "", used), *_place(code, f.name, at))
+        TakenParameter(f, "" if _MADE.search(f.name) else f.name, "", _pointee(f, "", used), *_place(code, f.name, at))
         for f in wanted
     )
-    return Kernel(entry, taken, module.path, module.text, at)
+    return KernelSignature(entry, taken, module.path, module.text, at)
 
 
 def bare_places(text: str) -> str:
@@ -99,7 +99,7 @@ def _place(code: str, name: str, at: int) -> tuple[int, int]:
     return (found.start(), found.end()) if found else (at, at)
 
 
-def _declared(module: Module, entry: str, count: int) -> tuple[str, Head] | None:
+def _declared(module: PtxText, entry: str, count: int) -> tuple[str, KernelHead] | None:
     """The head in the source that the module was made of just now, and its text; None where none is certainly that."""
     if not module.source:
         return None
@@ -114,7 +114,7 @@ def _declared(module: Module, entry: str, count: int) -> tuple[str, Head] | None
     return text, fitting[0]
 
 
-def _types(entry: str, head: Head) -> list[str]:
+def _types(entry: str, head: KernelHead) -> list[str]:
     """The types of the parameters as the source has them; of a template's instance what the parameters of the template stand
     for, as far as the name of the entry tells."""
     read = demangled(entry)
@@ -186,7 +186,7 @@ def _instructions(text: str, entry: str) -> Iterator[tuple[str, str]]:
             yield found[1], found[2]
 
 
-def places(given: Sequence[str], kernel: Kernel) -> list[int | str]:
+def places(given: Sequence[str], kernel: KernelSignature) -> list[int | str]:
     """Which parameter each name of an argument means, by its number; or what is wrong with the name."""
     return numbered(given, [(t.name, t.formal.name) for t in kernel.parameters])
 

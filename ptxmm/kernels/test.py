@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ptxcore.diagnostics import Span
-from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
-from ptxmm.kernels.launch import Argument, Final, Imaged, Launch, Multimem, Scalar, Structure
+from ptxmm.kernels.expressions import TYPES, Element, ExpressionError, KernelExpression, Resolver, Typed
+from ptxmm.kernels.launch import Argument, Final, Imaged, Launch, MultimemBuffers, Scalar, Structure
 from ptxmm.result import ASSERTIONS as ASSERTIONS
 from ptxmm.result import Spot, identity
 
@@ -25,7 +25,7 @@ class Check:
     that it is not so; or `ASSERTIONS`."""
 
     kind: str
-    expression: Expression | None = None
+    expression: KernelExpression | None = None
     wanted: bool = True
     spot: Spot | None = field(default=None, compare=False)
 
@@ -87,7 +87,7 @@ def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:
 
     def resolve(element: Element) -> Typed:
         parameter = known[element.name]
-        assert not isinstance(parameter, Structure | Imaged | Multimem)
+        assert not isinstance(parameter, Structure | Imaged | MultimemBuffers)
         kind = TYPES[parameter.type]
         if isinstance(parameter, Scalar):
             assert isinstance(parameter.value, int)
@@ -98,7 +98,7 @@ def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:
     return resolve
 
 
-def trouble_with(expression: Expression, parameters: tuple[Parameter, ...]) -> ExpressionError | None:
+def trouble_with(expression: KernelExpression, parameters: tuple[Parameter, ...]) -> ExpressionError | None:
     """The first name that means nothing, operator that its operands do not have, or comparison that asks nothing."""
     from ptxcore.diagnostics import nearest
     from ptxcore.values import terms
@@ -114,7 +114,7 @@ def trouble_with(expression: Expression, parameters: tuple[Parameter, ...]) -> E
             raise ExpressionError(*place, f"no parameter is called '{element.name}'", hint)
         if isinstance(parameter, Imaged):
             raise ExpressionError(*place, f"'{element.name}' is an image: name the buffer that has its texels")
-        if isinstance(parameter, Multimem):
+        if isinstance(parameter, MultimemBuffers):
             names = ", ".join(buffer.name for buffer in parameter.buffers)
             raise ExpressionError(*place, f"'{element.name}' is a multimem address: name one of its buffers, {names}")
         if isinstance(parameter, Structure):

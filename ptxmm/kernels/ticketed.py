@@ -13,8 +13,8 @@ from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import Segment
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
-from ptxmm.kernels.runs import Runs, State, Watchers, truth
-from ptxmm.kernels.several import LIMIT, Several
+from ptxmm.kernels.runs import FinalValues, Runs, Watchers, truth
+from ptxmm.kernels.several import LIMIT, FinalStates
 from ptxmm.kernels.test import observed
 from ptxmm.words import whole as told
 
@@ -44,7 +44,7 @@ class TakenTickets(NamedTuple):
 class Ticketed(NamedTuple):
     """The final values of the run; what may have others in other executions; how many accesses there were."""
 
-    state: State
+    state: FinalValues
     differing: frozenset[str]
     accesses: int
     taken: list[TakenTickets]
@@ -60,7 +60,7 @@ def decide_by_tickets(
     result: Result,
     places: Places,
     by_orders: Callable[..., tuple[int, Open] | None],
-    tell: Callable[[Several, Callable[[str, list[str]], str]], None],
+    tell: Callable[[FinalStates, Callable[[str, list[str]], str]], None],
     by_rounds: Callable[[], tuple[int, Open] | None],
 ) -> tuple[int, Open] | None:
     """Answers the checks by one run up to the order of its tickets, where it is one that stands for all executions so, and
@@ -74,7 +74,7 @@ def decide_by_tickets(
         with limited(_MORE):
             if by_orders(raceless=True) is None:
                 return None
-    tell(Several([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
+    tell(FinalStates([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
     result.notes.append(told.ticketed(threads, found.accesses, [_said(runs, places, taken) for taken in found.taken]))
     return None

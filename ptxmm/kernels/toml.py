@@ -31,10 +31,10 @@ from typing import Any
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.arguments import argument, is_buffer, is_image
-from ptxmm.kernels.document import Found, TableView, TomlDocument, check_keys
+from ptxmm.kernels.document import FoundTable, TableView, TomlDocument, check_keys
 from ptxmm.kernels.expressions import ExpressionError
-from ptxmm.kernels.launch import Imaged, Launch, Triple
-from ptxmm.kernels.modules import NVCC_OPTIONS, Module, ModuleError, compile_cuda
+from ptxmm.kernels.launch import Dimensions, Imaged, Launch
+from ptxmm.kernels.modules import NVCC_OPTIONS, ModuleError, PtxText, compile_cuda
 from ptxmm.kernels.modules import read as read_module
 from ptxmm.kernels.positions import Way
 from ptxmm.kernels.schema import CHECK, FILE, HINTS, KERNEL, VARIANT, Schema, iterations, listed, tables
@@ -69,16 +69,16 @@ class KernelFile:
     @classmethod
     def of(cls, tree: dict[str, Any], path: str, texts: Mapping[str, str]) -> KernelFile:
         """The tests that a dictionary describes as a file would. `texts` are modules by the names that it gives them."""
-        return cls.within(TomlDocument.of(tree, path), {name: Module(text, path) for name, text in texts.items()})
+        return cls.within(TomlDocument.of(tree, path), {name: PtxText(text, path) for name, text in texts.items()})
 
     @classmethod
-    def within(cls, document: TomlDocument, modules: Mapping[str, Module]) -> KernelFile:
+    def within(cls, document: TomlDocument, modules: Mapping[str, PtxText]) -> KernelFile:
         """Likewise, where findings have places in a text of another kind."""
         file = cls.__new__(cls)
         file._read(document, modules)
         return file
 
-    def _read(self, document: TomlDocument, modules: Mapping[str, Module]) -> None:
+    def _read(self, document: TomlDocument, modules: Mapping[str, PtxText]) -> None:
         self.document, self.path, self.modules = document, document.path, modules
         tree = self.document.tree
         self._check_table(tree, (), FILE, "a kernel test")
@@ -172,10 +172,10 @@ class KernelFile:
 
     def _view(self, number: int) -> TableView:
         tree = self.document.tree
-        base = Found(tree, ())
+        base = FoundTable(tree, ())
         if not tree.get("variant"):
             return TableView([base])
-        return TableView([Found(tree["variant"][number], ("variant", number)), base])
+        return TableView([FoundTable(tree["variant"][number], ("variant", number)), base])
 
     def _parameters(self, view: TableView) -> dict[str, Parameter]:
         """Everything that has a name: the parameters in their order, and behind them what only pointers lead to."""
@@ -247,7 +247,8 @@ class KernelFile:
             launches = [view]
         else:
             launches = [
-                TableView([Found(kernel, (*kernels.way, i)), *view.layers]) for i, kernel in enumerate(kernels.value)
+                TableView([FoundTable(kernel, (*kernels.way, i)), *view.layers])
+                for i, kernel in enumerate(kernels.value)
             ]
         names: dict[str, int] = {}
         streams: dict[str, int] = {}
@@ -341,7 +342,7 @@ class KernelFile:
             )
         return tuple(launches)
 
-    def _references(self, view: TableView, module: Module, parameters: dict[str, Parameter]) -> tuple[Imaged, ...]:
+    def _references(self, view: TableView, module: PtxText, parameters: dict[str, Parameter]) -> tuple[Imaged, ...]:
         """What the textures and surfaces are bound to that a module declares by name."""
         declared, bound = declared_images(module.text), []
         for name, entry in view.below("memory").items():
@@ -362,7 +363,7 @@ class KernelFile:
     def _bounds(self, view: TableView) -> list[tuple[str, int]]:
         return [(key, found.value) for key, found in view.below("bounds").items()]
 
-    def _module(self, launch: TableView) -> Module | None:
+    def _module(self, launch: TableView) -> PtxText | None:
         """The PTX, of whichever of `ptx` and `cu` stands nearest; of both together, the PTX is what counts."""
         for table, way in launch.layers:
             for key in ("ptx", "cu"):
@@ -382,7 +383,7 @@ class KernelFile:
                     return None
         return None
 
-    def _entry(self, launch: TableView, module: Module) -> str | None:
+    def _entry(self, launch: TableView, module: PtxText) -> str | None:
         found = launch.get("entry")
         name = found.value if found else None
         chosen, message, hint = entry_trouble(module, name)
@@ -390,7 +391,7 @@ class KernelFile:
             self.document.note(found.way if found else launch.layers[0].way, message, hint)
         return chosen
 
-    def _check_parameters(self, launch: TableView, module: Module, entry: str, given: tuple[Parameter, ...]) -> None:
+    def _check_parameters(self, launch: TableView, module: PtxText, entry: str, given: tuple[Parameter, ...]) -> None:
         args = launch.get("args")
         table = launch.below("params")
         for name, message, hint in parameter_troubles(module, entry, given):
@@ -401,7 +402,7 @@ class KernelFile:
                 self.document.note(found.way if found else table.way or ("params",), message, hint, key=True)
 
 
-def _triple(launch: TableView, key: str) -> Triple:
+def _triple(launch: TableView, key: str) -> Dimensions:
     found = launch.get(key)
     x, y, z = (*(listed(found.value) if found else ()), 1, 1, 1)[:3]
     return x, y, z
@@ -412,7 +413,7 @@ def _device(launch: TableView) -> int:
     return found.value if found else 0
 
 
-def _cluster(launch: TableView) -> Triple | None:
+def _cluster(launch: TableView) -> Dimensions | None:
     return None if launch.get("cluster") is None else _triple(launch, "cluster")
 
 

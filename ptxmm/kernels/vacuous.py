@@ -12,7 +12,7 @@ from ptxmm.kernels.expressions import (
     TYPES,
     Element,
     ExpressionError,
-    Node,
+    KernelNode,
     OperatorExpression,
     Resolver,
     Type,
@@ -22,7 +22,7 @@ from ptxmm.kernels.expressions import (
 )
 
 
-def refuse_vacuous(node: Node, resolve: Resolver) -> None:
+def refuse_vacuous(node: KernelNode, resolve: Resolver) -> None:
     """Raises ExpressionError for the first such operator; `resolve` gives elements a symbol, and scalars their value."""
     for one in _operators(node):
         if one.op in ("/", "%"):
@@ -33,14 +33,14 @@ def refuse_vacuous(node: Node, resolve: Resolver) -> None:
             _compares(one, resolve)
 
 
-def _operators(node: Node) -> Iterator[OperatorExpression]:
+def _operators(node: KernelNode) -> Iterator[OperatorExpression]:
     if isinstance(node, OperatorExpression):
         for operand in node.operands:
             yield from _operators(operand)
         yield node
 
 
-def _is_constant(node: Node) -> bool:
+def _is_constant(node: KernelNode) -> bool:
     if isinstance(node, OperatorExpression):
         return all(map(_is_constant, node.operands))
     return not isinstance(node, Element)

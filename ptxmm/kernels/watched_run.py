@@ -18,7 +18,7 @@ from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.runs import Runs, State, Watchers
+from ptxmm.kernels.runs import FinalValues, Runs, Watchers
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.whole_findings import Findings
 from ptxmm.result import Result
@@ -47,7 +47,7 @@ class WatchedRun(NamedTuple):
     """What became of a run: who watched its launches, the last one last; the final values where it ended, else why not."""
 
     watchers: list[Determinate | Together]
-    state: State | None
+    state: FinalValues | None
     why: Race | Misuse | Open | None
     recorded: list[Ran]
     error: KernelError | None = None

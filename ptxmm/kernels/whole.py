@@ -22,15 +22,15 @@ from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES
 from ptxcore.clock import left, limited
 from ptxmm.kernels.cancelled import cancels, decide_by_choices
+from ptxmm.kernels.changing import ChangingCtas as ChangingPlaces
 from ptxmm.kernels.changing import NotAlike
-from ptxmm.kernels.changing import Places as ChangingPlaces
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
-from ptxmm.kernels.runs import Runs, State, all_beside, truth
-from ptxmm.kernels.several import UNWRITTEN, Failed, OpenIn, RaceOf, Several, hunt, race_of, run_several
+from ptxmm.kernels.runs import FinalValues, Runs, all_beside, truth
+from ptxmm.kernels.several import UNWRITTEN, FailedExecution, FinalStates, OpenIn, RaceOf, hunt, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.ticketed import decide_by_tickets
 from ptxmm.kernels.watched_run import (
@@ -278,14 +278,14 @@ def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: 
     if isinstance(several, OpenIn):
         too_many = several.open.what in ("runs", "time")
         alike = _by_alike_runs(runs, broken) if too_many else None
-        if not isinstance(alike, Failed) and (alike is None or alike.differing):
+        if not isinstance(alike, FailedExecution) and (alike is None or alike.differing):
             if _hunted(runs, result, places, broken):
                 return None
             several = run_several(runs, broken) if too_many else several
         several = alike if alike is not None and isinstance(several, OpenIn) else several
     if isinstance(several, OpenIn):
         return several
-    if isinstance(several, Failed):
+    if isinstance(several, FailedExecution):
         tell_failed(test, result, several.state)
         return None if result.verdict == "no" else (0, Open("error"))
     if several.beyond and not all_hold(test, several.states):
@@ -296,7 +296,7 @@ def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: 
     return None
 
 
-def _by_alike_runs(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed | None:
+def _by_alike_runs(runs: Runs, broken: Callable[[FinalValues], bool]) -> FinalStates | FailedExecution | None:
     """What runs show of which none is another one with its CTAs in other places; None where that is nothing."""
     try:
         found = run_several(runs, broken, places=ChangingPlaces(runs))
@@ -305,11 +305,11 @@ def _by_alike_runs(runs: Runs, broken: Callable[[State], bool]) -> Several | Fai
     return None if isinstance(found, OpenIn) else found
 
 
-def _breaks(test: KernelTest, safe: list[Check], state: State) -> bool:
+def _breaks(test: KernelTest, safe: list[Check], state: FinalValues) -> bool:
     return not all(truth(test, check, state) for check in safe)
 
 
-def _hunted(runs: Runs, result: Result, places: Places, broken: Callable[[State], bool]) -> bool:
+def _hunted(runs: Runs, result: Result, places: Places, broken: Callable[[FinalValues], bool]) -> bool:
     """Whether one of many runs, or one that does what goes wrong in a smaller launch, shows that the test fails; then it is
     told."""
     with limited(_HUNTING):
@@ -322,9 +322,9 @@ def _hunted(runs: Runs, result: Result, places: Places, broken: Callable[[State]
     return wrong is not None and _tell_wrong(runs, result, places, wrong)
 
 
-def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: RaceOf | Failed) -> bool:
+def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: RaceOf | FailedExecution) -> bool:
     """Tells what a run shows that is wrong; whether the test fails by it."""
-    if isinstance(wrong, Failed):
+    if isinstance(wrong, FailedExecution):
         tell_failed(runs.test, result, wrong.state)
     else:
         findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)

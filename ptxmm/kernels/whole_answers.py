@@ -8,8 +8,8 @@ from collections.abc import Callable
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.numbers import Declared
-from ptxmm.kernels.runs import State, truth
-from ptxmm.kernels.several import Several
+from ptxmm.kernels.runs import FinalValues, truth
+from ptxmm.kernels.several import FinalStates
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole_contents import OPEN_KINDS, ContentsOfRuns
 from ptxmm.result import Checked, Result, observation_of
@@ -18,7 +18,7 @@ from ptxmm.words import whole as told
 
 
 def tell_all(
-    test: KernelTest, result: Result, several: Several, differing: Callable[[str, list[str]], str] = told.of_places
+    test: KernelTest, result: Result, several: FinalStates, differing: Callable[[str, list[str]], str] = told.of_places
 ) -> None:
     """All outcomes, in which all threads end: every check answers by them, but those that are about what may differ, of which
     `differing` says why. (Some may not be told that are as the checks want them.)"""
@@ -73,7 +73,7 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns, additions: 
             shown = states[0] if state is None else state
             _answer(checked, check, truth(test, check, shown), declared.state(shown))
             if checked.holds is False and state is not None:
-                checked.story = contents.begins(state)
+                checked.linearisation = contents.begins(state)
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
     if result.verdict == "undecided":
         result.error = next(c.message for c in result.checks if c.holds is None)
@@ -92,13 +92,13 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns, additions: 
             result.observation = observation_of(result.positive, result.negative)
 
 
-def all_hold(test: KernelTest, states: list[State]) -> bool:
+def all_hold(test: KernelTest, states: list[FinalValues]) -> bool:
     """Whether no check asks for an execution, and none of the outcomes is against one."""
     universal = all(check.kind != "exists" and check.wanted for check in test.checks)
     return universal and all(truth(test, check, state) for check in test.checks for state in states)
 
 
-def tell_failed(test: KernelTest, result: Result, state: State | None) -> None:
+def tell_failed(test: KernelTest, result: Result, state: FinalValues | None) -> None:
     """One execution that is against a check, with its outcome where it terminates; of the others nothing is known."""
     declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
     shown = {} if state is None else declared.state(state) if declared.types else state
@@ -118,7 +118,7 @@ def tell_failed(test: KernelTest, result: Result, state: State | None) -> None:
     result.states = [shown] if state is not None else []
 
 
-def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:
+def _answer(checked: Checked, check: Check, holds: bool, state: FinalValues) -> None:
     existential = check.kind == "exists" or not check.wanted
     settle(checked, Coverage.COMPLETE, shown=holds is existential, existential=existential)
     if checked.holds:
@@ -126,7 +126,7 @@ def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:
     if check.kind in ("forall", "never"):
         checked.state, checked.message = state, words.broken(checked, state)
     elif check.kind == "exists":
-        checked.message, checked.story = words.unsatisfied(checked), [words.state_of(state)]
+        checked.message, checked.linearisation = words.unsatisfied(checked), [words.state_of(state)]
     elif check.kind == "race_free":
         checked.message = words.raceless(checked)
     else:

@@ -8,7 +8,7 @@ from functools import cached_property
 from axioms.dynamic.depends import Dependence, Ran, Read
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.runs import State
+from ptxmm.kernels.runs import FinalValues
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.words import whole as told
 
@@ -24,7 +24,9 @@ class ContentsOfRuns:
     """What a run that ended, and stands for all executions with its contents, says of other contents. `states` are final values
     with contents that have no bit in common."""
 
-    def __init__(self, test: KernelTest, recorded: Sequence[Ran], states: Sequence[State], places: Places) -> None:
+    def __init__(
+        self, test: KernelTest, recorded: Sequence[Ran], states: Sequence[FinalValues], places: Places
+    ) -> None:
         self.test, self.recorded, self.states, self.places = test, recorded, states, places
         self.buffers = [p for p in test.parameters if isinstance(p, Buffer)]
 
@@ -57,7 +59,7 @@ class ContentsOfRuns:
         read = next((read for read in self.dependence.deciding if read.buffer in is_open), None)
         return self.open_product() if read is None else told.other_contents(read.buffer, self._place(read))
 
-    def begins(self, state: State) -> list[str]:
+    def begins(self, state: FinalValues) -> list[str]:
         """What the buffers hold at first that may hold anything, in the run that ends in a state, in words."""
         names = [p.name for p in self.buffers if p.open]
         return [told.holding(names, FILLS[self.states.index(state)])] if names else []

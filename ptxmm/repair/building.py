@@ -11,7 +11,7 @@ from ptxcore.syntax.tree import Instruction
 from ptxmm.repair import costs
 from ptxmm.repair.accesses import Strength, choices, cost, family, no_stronger, spelled, strength
 from ptxmm.repair.sites import Option, Site, TextEdit, Wanted
-from ptxmm.repair.source_words import Source
+from ptxmm.repair.source_words import SourceWords
 
 REPAIR, WEAKEN = "repair", "weaken"
 
@@ -67,7 +67,7 @@ def access_site(
     mode: str,
     gone: Callable[[Instruction], TextEdit | None],
     replaced: Callable[[int, int, str], TextEdit],
-    source: Source | None = None,
+    source: SourceWords | None = None,
 ) -> Site | None:
     """What an access or a fence may become: stronger to repair, weaker to weaken. `gone` takes a statement away, `replaced`
     writes an opcode with its modifiers over another. None where there is nothing to choose."""
@@ -150,7 +150,7 @@ def fence_levels(scopes: Iterable[str]) -> list[Strength]:
 
 def fence_site(
     where: str, line: int, offset: int, scopes: Sequence[str], put: Callable[[str], str], loops: int,
-    source: Source | None = None, between: tuple[int, int] = (0, 0),
+    source: SourceWords | None = None, between: tuple[int, int] = (0, 0),
 ) -> Site | None:  # fmt: skip
     """A fence that may be put in at an offset; `put` makes the text there of a statement. `between`: the lines of
     the instructions behind and before it."""
@@ -167,7 +167,7 @@ def fence_site(
 
 def alone_site(
     where: str, line: int, offset: int, statements: Iterable[tuple[str, int]], put: Callable[[str], str], loops: int,
-    source: Source | None = None, meets: bool = False, alters: bool = False, between: tuple[int, int] = (0, 0),
+    source: SourceWords | None = None, meets: bool = False, alters: bool = False, between: tuple[int, int] = (0, 0),
 ) -> list[Site]:  # fmt: skip
     """For each statement with its cost, a site of its own at which it may be put in. `meets`: threads wait for others there;
     `alters`: and other barriers are met otherwise."""
@@ -185,5 +185,5 @@ def _before(name: str) -> str:
     return f"{'; '.join(map(str.strip, name.split(';')))} is put in before this"
 
 
-def _said(source: Source | None, line: int, name: str) -> str:
+def _said(source: SourceWords | None, line: int, name: str) -> str:
     return source.of_new(line, name) if source is not None else ""

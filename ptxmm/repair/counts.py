@@ -12,7 +12,7 @@ from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name, Oper
 from ptxmm.repair import costs
 from ptxmm.repair.building import Lines, Place
 from ptxmm.repair.sites import Option, Site, TextEdit, Wanted
-from ptxmm.repair.source_words import Source
+from ptxmm.repair.source_words import SourceWords
 
 _WARP = 32
 #: So many other numbers of one place are considered, those nearest to what is there first.
@@ -25,7 +25,7 @@ def count_sites(
     threads: int,
     lines: Lines,
     place: Place,
-    source: Source | None = None,
+    source: SourceWords | None = None,
 ) -> Iterator[Site]:
     """The number of a statement, where it has such a one, and others that may be meant. `threads`: of a CTA."""
     at = _operand(statement)

@@ -33,7 +33,7 @@ class Hunk(NamedTuple):
     new: str
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """What becomes of a file."""
 
     path: str
@@ -47,14 +47,14 @@ def hunks(old: str, new: str) -> tuple[Hunk, ...]:
     return tuple(Hunk(a + 1, b - a, "".join(after[c:d])) for kind, a, b, c, d in codes if kind != "equal")
 
 
-def changes(answer: Answer, found: Found) -> list[Change]:
+def changes(answer: Answer, found: Found) -> list[FileChange]:
     """What a fix changes: the file of the test, where there is one, and the source, where an edit of it is proven."""
     changed = []
     source = found.source
     if source is not None and source.text:
-        changed.append(Change(source.path, hunks(source.old, source.text)))
+        changed.append(FileChange(source.path, hunks(source.old, source.text)))
     if answer.subject.applies:
-        changed.append(Change(answer.subject.path, hunks(answer.subject.text, found.text)))
+        changed.append(FileChange(answer.subject.path, hunks(answer.subject.text, found.text)))
     return changed
 
 

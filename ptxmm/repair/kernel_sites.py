@@ -8,7 +8,7 @@ from math import prod
 
 from ptxcore.places import SCOPES
 from ptxcore.syntax.reader import read_module
-from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instruction, Open
+from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instruction, OpenBrace
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.plain_names import plain
 from ptxmm.repair import costs
@@ -19,7 +19,7 @@ from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import alters, gaps, loops_around, matters, start_of
 from ptxmm.repair.sites import Option, Site, TextEdit, Wanted, edited
-from ptxmm.repair.source_words import Source
+from ptxmm.repair.source_words import SourceWords
 
 _TWO = (frozenset({0}), frozenset({0, 1}))
 #: Barriers that may be put in: the statement, its cost, the scope whose threads meet, and the kind that it is of.
@@ -39,7 +39,7 @@ def sites(launches: Sequence[Launch], mode: str, with_arrivals: bool = False) ->
     the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are."""
     text = launches[0].text
     lines = Lines(text)
-    source = Source(text)
+    source = SourceWords(text)
     found: list[Site] = []
     threads = max(prod(launch.block) for launch in launches)
     entries = {launch.entry for launch in launches}
@@ -63,7 +63,7 @@ def bodies(text: str, entries: Collection[str]) -> Iterator[tuple[str, list[AnyS
             if not depth and name and body:
                 yield name, body
                 name = ""
-        elif isinstance(statement, Open):
+        elif isinstance(statement, OpenBrace):
             depth += 1
         elif depth:
             body.append(statement)
@@ -85,7 +85,14 @@ def _place(name: str, launches: Sequence[Launch]) -> Place:
 
 
 def _of_body(
-    body: Sequence[AnyStatement], lines: Lines, place: Place, mode: str, source: Source, threads: int, *, called: bool
+    body: Sequence[AnyStatement],
+    lines: Lines,
+    place: Place,
+    mode: str,
+    source: SourceWords,
+    threads: int,
+    *,
+    called: bool,
 ) -> Iterator[Site]:
     layout = Layout(lines, table=False)
     for statement in body:
@@ -108,7 +115,7 @@ def _of_body(
 
 
 def _put_in(
-    body: Sequence[AnyStatement], i: int, place: Place, layout: Layout, source: Source, apart: Sequence[bool]
+    body: Sequence[AnyStatement], i: int, place: Place, layout: Layout, source: SourceWords, apart: Sequence[bool]
 ) -> Iterator[Site]:
     """What may be put in before a statement; `apart`: not all threads may come there, of a CTA and of a cluster."""
     start = start_of(body[i])
@@ -145,7 +152,7 @@ def _alone(body: Sequence[AnyStatement]) -> Iterator[tuple[str, int]]:
         yield "cp.async.bulk.wait_group 0", _WAIT
 
 
-def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Source) -> Iterator[Spot]:
+def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: SourceWords) -> Iterator[Spot]:
     """Each arrival that may be missing, at each place where it matters: where its barrier is known there."""
     layout = Layout(lines, table=False)
     every = [(k, arrival) for k, s in enumerate(body) for arrival in arrivals([s], body)]
@@ -166,7 +173,7 @@ def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Sour
             yield Spot(arrival, TextEdit(offset, offset, new), who, start[0], words, loops, said, wanted)
 
 
-def _waits(statement: Instruction, lines: Lines, place: Place, source: Source) -> Iterator[Site]:
+def _waits(statement: Instruction, lines: Lines, place: Place, source: SourceWords) -> Iterator[Site]:
     """A wait for groups of copies may leave fewer of them open."""
     if statement.opcode != "cp" or "wait_group" not in statement.modifiers or not statement.operands:
         return
@@ -188,7 +195,7 @@ def _waits(statement: Instruction, lines: Lines, place: Place, source: Source) -
 
 
 def _taken_away(
-    statement: Instruction, body: Sequence[AnyStatement], place: Place, layout: Layout, source: Source
+    statement: Instruction, body: Sequence[AnyStatement], place: Place, layout: Layout, source: SourceWords
 ) -> Iterator[Site]:
     """A barrier, or a fence of proxies, that may be gone."""
     words = set(statement.modifiers)

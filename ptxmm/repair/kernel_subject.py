@@ -13,7 +13,7 @@ from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import Site, Wanted
-from ptxmm.repair.source_words import Source
+from ptxmm.repair.source_words import SourceWords
 from ptxmm.repair.subjects import How, Larger, known_to_wait, met, of_result, only_now
 from ptxmm.words.notes import NOT_ASKED
 
@@ -136,8 +136,8 @@ class KernelSubject:
         return self._origins.place(line)
 
     @cached_property
-    def _origins(self) -> Source:
-        return Source(self.text)
+    def _origins(self) -> SourceWords:
+        return SourceWords(self.text)
 
     def _larger(self) -> list[KernelTest]:
         from ptxmm.kernels.files import tests_of

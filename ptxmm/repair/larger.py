@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ptxmm.kernels.launch import Argument, Buffer, Field, Launch, Pointer, Structure, Triple
+from ptxmm.kernels.launch import Argument, Buffer, Dimensions, Field, Launch, Pointer, Structure
 from ptxmm.kernels.test import PROPERTIES, Check, KernelTest
 
 #: Threads of a warp.
@@ -38,7 +38,7 @@ def shape_of(test: KernelTest) -> str:
     return ", ".join(dict.fromkeys(f"grid {_written(l.grid)}, block {_written(l.block)}" for l in test.launches))
 
 
-def _shape(launch: Launch) -> tuple[Triple, Triple]:
+def _shape(launch: Launch) -> tuple[Dimensions, Dimensions]:
     """Grid and block of the next larger launch."""
     (x, y, z), cluster = launch.grid, launch.cluster or (1, 1, 1)
     block = launch.block
@@ -47,7 +47,7 @@ def _shape(launch: Launch) -> tuple[Triple, Triple]:
     return launch.grid, (block[0] * 2, *block[1:])
 
 
-def _of_warps(block: Triple) -> Triple | None:
+def _of_warps(block: Dimensions) -> Dimensions | None:
     """A block of several warps, as many times as large as a power of two says; None where it has these, or one thread."""
     x, threads = block[0], _product(block)
     if not 1 < threads <= _WARP:
@@ -57,7 +57,7 @@ def _of_warps(block: Triple) -> Triple | None:
     return (x, *block[1:])
 
 
-def _ratio(launch: Launch, grid: Triple, block: Triple) -> tuple[int, int]:
+def _ratio(launch: Launch, grid: Dimensions, block: Dimensions) -> tuple[int, int]:
     """How many times as many threads there are, as a fraction."""
     return _product(grid) * _product(block), _product(launch.grid) * _product(launch.block)
 
@@ -80,10 +80,10 @@ def _field(field: Field, new: int, old: int) -> Field:
     return replace(field, value=replace(field.value, buffer=buffer))
 
 
-def _product(triple: Triple) -> int:
+def _product(triple: Dimensions) -> int:
     return triple[0] * triple[1] * triple[2]
 
 
-def _written(triple: Triple) -> str:
+def _written(triple: Dimensions) -> str:
     last = max((i for i, n in enumerate(triple) if n > 1), default=0)
     return "x".join(map(str, triple[: last + 1]))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from math import prod
 
-from litmus.test import Test, Thread
+from litmus.test import LitmusThread, Test
 from ptxcore.diagnostics import InputError
 from ptxcore.places import SCOPES, includes
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction
@@ -35,7 +35,7 @@ def sites(test: Test, mode: str, left_out: list[str], with_arrivals: bool = Fals
     return [kept for s in found if (kept := _readable(test, s)) is not None]
 
 
-def layout_of(thread: Thread, lines: Lines) -> Layout:
+def layout_of(thread: LitmusThread, lines: Lines) -> Layout:
     """Whether a thread stands in a column or a block."""
     if not thread.span.line:
         return Layout(lines, True)
@@ -44,7 +44,7 @@ def layout_of(thread: Thread, lines: Lines) -> Layout:
     return Layout(lines, min(ends, default=(0, "|"))[1] != "{")
 
 
-def _of_thread(test: Test, thread: Thread, lines: Lines, mode: str) -> Iterator[Site]:
+def _of_thread(test: Test, thread: LitmusThread, lines: Lines, mode: str) -> Iterator[Site]:
     if thread.place.host:
         return
     place, layout = _place(test, thread), layout_of(thread, lines)
@@ -70,7 +70,7 @@ def _taken_away(statement: Instruction, place: Place, layout: Layout) -> Iterato
 _TWO = (frozenset({0}), frozenset({0, 1}))
 
 
-def _put_in(test: Test, thread: Thread, i: int, place: Place, layout: Layout) -> Iterator[Site]:
+def _put_in(test: Test, thread: LitmusThread, i: int, place: Place, layout: Layout) -> Iterator[Site]:
     start = start_of(thread.statements[i])
     offset, line = layout.put(start, "")[0], start[0]
 
@@ -88,7 +88,7 @@ def _put_in(test: Test, thread: Thread, i: int, place: Place, layout: Layout) ->
     yield from alone_site(place.who, line, offset, proxies, put, loops)
 
 
-def _place(test: Test, thread: Thread) -> Place:
+def _place(test: Test, thread: LitmusThread) -> Place:
     """The scopes that tell the threads of a test apart, seen from one of them."""
     kinds: dict[frozenset[str], str] = {}
     for scope in SCOPES:
@@ -131,7 +131,7 @@ def _barriers(test: Test, lines: Lines, left_out: list[str]) -> Iterator[Site]:
 
 
 def _everywhere(
-    threads: Sequence[Thread], lines: Lines, left_out: list[str], statements: Sequence[str], price: int, what: str
+    threads: Sequence[LitmusThread], lines: Lines, left_out: list[str], statements: Sequence[str], price: int, what: str
 ) -> Iterator[Site]:
     """One site: where the barrier stands in each thread. Each way excludes the others."""
     ways = [_meetings(t) for t in threads]
@@ -182,14 +182,14 @@ def _arrivals(test: Test, lines: Lines) -> Iterator[Spot]:
                     yield Spot(arrival, TextEdit(offset, offset, new), thread.name, line, words, loops)
 
 
-def _meetings(thread: Thread) -> list[int]:
+def _meetings(thread: LitmusThread) -> list[int]:
     """Where a thread may meet others at a barrier: before its accesses, between them, and at its end."""
     places = [i for i, s in enumerate(thread.statements) if start_of(s)[0] and matters(s)]
     last = thread.statements[-1] if thread.statements else None
     return [*places, *([len(thread.statements)] if isinstance(last, Instruction) and last.start[0] else [])]
 
 
-def _at(layout: Layout, thread: Thread, i: int, statement: str) -> tuple[int, str]:
+def _at(layout: Layout, thread: LitmusThread, i: int, statement: str) -> tuple[int, str]:
     if i < len(thread.statements):
         return layout.put(start_of(thread.statements[i]), statement)
     last = thread.statements[-1]
@@ -197,13 +197,13 @@ def _at(layout: Layout, thread: Thread, i: int, statement: str) -> tuple[int, st
     return layout.put_behind(last, statement)
 
 
-def _told(thread: Thread, i: int) -> str:
+def _told(thread: LitmusThread, i: int) -> str:
     if i < len(thread.statements):
         return f"before {thread.name} line {start_of(thread.statements[i])[0]}"
     return f"at the end of {thread.name}"
 
 
-def _numbers(threads: Sequence[Thread]) -> set[int]:
+def _numbers(threads: Sequence[LitmusThread]) -> set[int]:
     return {n for t in threads for s in t.statements if (n := _number(s)) is not None}
 
 

@@ -25,7 +25,7 @@ _PUT_IN = {
 }
 
 
-class Source:
+class SourceWords:
     """The source that a module says it comes from."""
 
     def __init__(self, text: str) -> None:

@@ -10,10 +10,10 @@ from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.subjects import How, LitmusSubject, Subject, noted
 
 if TYPE_CHECKING:
-    from ptxmm.kernels.files import Item
+    from ptxmm.kernels.files import NamedTest
 
 
-def subject_of(item: Item, how: How) -> Subject:
+def subject_of(item: NamedTest, how: How) -> Subject:
     """A test, by its path or as it was asked for, as what is repaired or weakened. Raises InputError, OSError where there is
     none."""
     if isinstance(how.model, str):

@@ -98,7 +98,7 @@ def _check(check: Checked) -> dict[str, Any]:
         "state": check.state,
         "places": [_place(spot, what) for spot, what in check.spots],
         "causes": [_cause(cause) for cause in check.causes],
-        "execution": check.story,
+        "execution": check.linearisation,
         "positive": positive,
         "negative": negative,
     }

@@ -41,11 +41,11 @@ class LintReport(Protocol):
 
 def chosen(form: str) -> LintReport:
     """The report of `--format`."""
-    kinds: dict[str, type[LintReport]] = {"text": Text, "json": Json, "sarif": Sarif}
+    kinds: dict[str, type[LintReport]] = {"text": LintText, "json": Json, "sarif": Sarif}
     return kinds[form]()
 
 
-class Text:
+class LintText:
     """Each finding with its line and a caret; how many there were, at the end."""
 
     def __init__(self) -> None:

@@ -49,7 +49,7 @@ def reason_lines(result: Result) -> list[str]:
 
 def _failed(check: Checked) -> list[str]:
     """That a check does not hold, and the first reason of what shows it, without the steps."""
-    reasons = check.story[len(check.steps) + bool(check.left) :]
+    reasons = check.linearisation[len(check.steps) + bool(check.left) :]
     return [plain(line) for line in (check.message, *(f"  {reason}" for reason in reasons[:1])) if line]
 
 

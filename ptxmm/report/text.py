@@ -141,9 +141,9 @@ class TextReport:
         """What there is to say of a test, as far as it fits."""
         names = None
         if result.threads:
-            from ptxmm.words.threads import Names  # late: litmus tests have none
+            from ptxmm.words.threads import ShortNames  # late: litmus tests have none
 
-            names = Names(result)
+            names = ShortNames(result)
             result = names.renamed(result)
 
         def lines(limits: StepLimits) -> list[str]:
@@ -180,7 +180,7 @@ class TextReport:
             page += self._outcomes(result, limits)
         page += [line for i, lines in enumerate(told(result, first, limits)) for line in [*_between(i, limits), *lines]]
         if (result.of_kernel or len(result.checks) > 1) and result.races:
-            page += _between(len(page) if any(c.story for c in failing(result)) else 0, limits)
+            page += _between(len(page) if any(c.linearisation for c in failing(result)) else 0, limits)
         page += [f"    {line}" for line in race_lines(result, first, limits)]
         page += rests if first else []
         if result.why:
@@ -314,7 +314,7 @@ def told(result: Result, causes: Sequence[Cause], limits: StepLimits) -> list[li
     for check in failing(result):
         of_states = not result.of_kernel and check is result.checks[0] and bool(result.states)
         if not of_states and not (check.kind == "race_free" and result.races):
-            shown = (tuple(check.spots), tuple(check.story))
+            shown = (tuple(check.spots), tuple(check.linearisation))
             found.setdefault(shown if any(shown) else check.message, []).append(check)
     if limits.tightest:
         return [_shown(checks, causes, limits, first=not i) for i, checks in enumerate(found.values())]
@@ -337,7 +337,7 @@ def _shown(checks: Sequence[Checked], causes: Sequence[Cause], limits: StepLimit
     return [
         *told,
         *(f"      {plain(f'{spot}: {what}')}" for spot, what in spots if not told_first(spot, what, causes)),
-        *(f"      {plain(line)}" for line in limits.story(shown.story, shown.steps, shown.left)),
+        *(f"      {plain(line)}" for line in limits.linearisation(shown.linearisation, shown.steps, shown.left)),
     ]
 
 

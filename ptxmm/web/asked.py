@@ -27,7 +27,7 @@ class BadRequest(Exception):
         self.status = status
 
 
-class Asked(NamedTuple):
+class PageRequest(NamedTuple):
     """What is asked of a text. Not every request says everything; equal ones are equal values. `options` are pairs."""
 
     text: str = ""
@@ -235,7 +235,7 @@ REQUESTS: dict[str, dict[str, Take]] = {
 _NEEDED: dict[str, tuple[str, ...]] = {"cycle": ("cycle",), "complete": ("text", "kind", "offset")}
 
 
-def asked(name: str, found: Mapping[str, Any]) -> Asked:
+def asked(name: str, found: Mapping[str, Any]) -> PageRequest:
     """What a request of this name asks. Raises BadRequest."""
     values = _taken(found, REQUESTS[name], "the request")
     for key in _NEEDED.get(name, ("text", "kind")):
@@ -245,11 +245,11 @@ def asked(name: str, found: Mapping[str, Any]) -> Asked:
         values["text"] = values.pop("cycle")
     if "model" in values:
         values["models"] = (values.pop("model"),)
-    made = Asked(**values)
+    made = PageRequest(**values)
     return made._replace(models=_models(name, made))
 
 
-def _models(name: str, made: Asked) -> tuple[str, ...]:
+def _models(name: str, made: PageRequest) -> tuple[str, ...]:
     """The models that are meant: the default one where none is said, and the user's where there is one."""
     from axioms.models import DEFAULT
 

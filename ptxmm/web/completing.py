@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ptxcore.isa.form import Form, Slot, Use
 from ptxcore.isa.table import TYPED, candidates
-from ptxmm.web.asked import Asked
+from ptxmm.web.asked import PageRequest
 from ptxmm.web.limits import MOST_ITEMS
 
 #: What words are made of, besides letters, digits and `_`: names, opcodes, and names of a model.
@@ -32,7 +32,7 @@ _CONDITIONS = {
 }  # fmt: skip
 
 
-class Item(NamedTuple):
+class Suggestion(NamedTuple):
     """Something that may stand there: `detail` says what it is."""
 
     label: str
@@ -40,7 +40,7 @@ class Item(NamedTuple):
     kind: str
 
 
-def complete(asked: Asked) -> dict[str, Any]:
+def complete(asked: PageRequest) -> dict[str, Any]:
     """The answer of /api/complete: what may stand instead of the characters from `from` to the cursor."""
     before = asked.text[: asked.offset]
     start, items = _OF_KIND[asked.kind](before, asked)
@@ -81,13 +81,13 @@ def _is_opcode(statement: str) -> bool:
 # Instructions.
 
 
-def instructions(written: str) -> Iterator[Item]:
+def instructions(written: str) -> Iterator[Suggestion]:
     """Instructions whose opcode begins like this: mnemonics while no modifier is written, then whole spellings."""
     mnemonic, dot, _ = written.partition(".")
     if not dot:
         for name in sorted(TYPED.forms):
             if name.startswith(mnemonic):
-                yield Item(name, _first(TYPED.forms[name]), "instruction")
+                yield Suggestion(name, _first(TYPED.forms[name]), "instruction")
         return
     if mnemonic not in TYPED.forms:
         return
@@ -97,7 +97,7 @@ def instructions(written: str) -> Iterator[Item]:
     for label, form in _spellings(mnemonic, tuple(given), last):
         if label not in seen:
             seen.add(label)
-            yield Item(label, form.shown(), "instruction")
+            yield Suggestion(label, form.shown(), "instruction")
 
 
 def _first(forms: Iterable[Form]) -> str:
@@ -154,61 +154,61 @@ def _filled(slots: tuple[Slot, ...], last: str) -> Iterator[tuple[str, ...]]:
 # Texts by their kinds.
 
 
-def _litmus(before: str, asked: Asked) -> tuple[int, list[Item]]:
+def _litmus(before: str, asked: PageRequest) -> tuple[int, list[Suggestion]]:
     line = _line(before)
     tail = line.split(maxsplit=1)[:1]
     in_tail = bool(tail) and tail[0] in _CONDITIONS and len(line) > len(tail[0])
     if not in_tail and "\n" in before and line == line.strip() and all(c.isalpha() or c in "~_" for c in line):
         from litmus.test import PROPERTIES
 
-        items = [Item(word, about, "keyword") for word, about in _CONDITIONS.items()]
-        items += [Item(word, "must hold", "keyword") for word in PROPERTIES]
+        items = [Suggestion(word, about, "keyword") for word, about in _CONDITIONS.items()]
+        items += [Suggestion(word, "must hold", "keyword") for word in PROPERTIES]
         return len(before) - len(line), [*items, *instructions(line)]
     return _statement(before, line.replace("|", ";").rpartition(";")[2] if not in_tail else "", asked.text)
 
 
-def _ptx(before: str, asked: Asked) -> tuple[int, list[Item]]:
+def _ptx(before: str, asked: PageRequest) -> tuple[int, list[Suggestion]]:
     line = _line(before).replace("{", ";").replace("}", ";")
     return _statement(before, line.rpartition(";")[2], asked.text)
 
 
-def _statement(before: str, statement: str, text: str) -> tuple[int, list[Item]]:
+def _statement(before: str, statement: str, text: str) -> tuple[int, list[Suggestion]]:
     """An opcode, or a name behind it."""
     if _is_opcode(statement):
         start = _start(before, _OPCODE)
         return start, list(instructions(before[start:]))
-    return _start(before, _NAME), [Item(name, "in this text", "name") for name in _names(text)]
+    return _start(before, _NAME), [Suggestion(name, "in this text", "name") for name in _names(text)]
 
 
 def _names(text: str) -> list[str]:
     return sorted({name for name in _NAMES.findall(text) if name not in TYPED.forms})
 
 
-def _cat(before: str, asked: Asked) -> tuple[int, list[Item]]:
+def _cat(before: str, asked: PageRequest) -> tuple[int, list[Suggestion]]:
     line = _line(before)
     if line.count('"') % 2:  # a title, or a file that is included
         from axioms.cat.library import FILES
 
         included = line.split()[:1] == ["include"]
         return before.rfind('"') + 1, [
-            Item(name, "a file that need not be there", "value") for name in FILES if included
+            Suggestion(name, "a file that need not be there", "value") for name in FILES if included
         ]
     own = sorted(set(_DEFINED.findall(asked.text)))
-    return _start(before, _CAT), [*_cat_words(), *(Item(name, "in this model", "name") for name in own)]
+    return _start(before, _CAT), [*_cat_words(), *(Suggestion(name, "in this model", "name") for name in own)]
 
 
 @cache
-def _cat_words() -> tuple[Item, ...]:
+def _cat_words() -> tuple[Suggestion, ...]:
     from axioms.cat.library import DERIVED
     from axioms.cat.names import BASE
     from axioms.cat.tokens import KEYWORDS
 
-    found = [Item(name, f"{base.kind}: {base.meaning}", "name") for name, base in BASE.items()]
-    found += [Item(name, f"{made.kind}: {made.meaning}", "name") for name, made in DERIVED.items()]
-    return (*(Item(word, "keyword", "keyword") for word in sorted(KEYWORDS)), *found)
+    found = [Suggestion(name, f"{base.kind}: {base.meaning}", "name") for name, base in BASE.items()]
+    found += [Suggestion(name, f"{made.kind}: {made.meaning}", "name") for name, made in DERIVED.items()]
+    return (*(Suggestion(word, "keyword", "keyword") for word in sorted(KEYWORDS)), *found)
 
 
-def _kernel(before: str, asked: Asked) -> tuple[int, list[Item]]:
+def _kernel(before: str, asked: PageRequest) -> tuple[int, list[Suggestion]]:
     from ptxmm.kernels.arguments import FIELD_KEYS, KEYS
     from ptxmm.kernels.schema import CHECK, FILE, KERNEL, VARIANT
 
@@ -219,14 +219,14 @@ def _kernel(before: str, asked: Asked) -> tuple[int, list[Item]]:
         key, equals, _ = begun.partition("=")
         if not equals:
             keys = FIELD_KEYS if "fields" in line else KEYS
-            return _start(before, ""), [Item(f"{key} = ", "a key of an argument", "key") for key in keys]
+            return _start(before, ""), [Suggestion(f"{key} = ", "a key of an argument", "key") for key in keys]
     if equals:
         return _start(before, _NAME), list(_values(key.strip(), asked.text))
     if line.lstrip().startswith("["):
         names = ("[params]", "[memory]", "[check]", "[bounds]", "[[variant]]", "[[kernel]]")
-        return len(before) - len(line.lstrip()), [Item(name, "a table", "key") for name in names]
+        return len(before) - len(line.lstrip()), [Suggestion(name, "a table", "key") for name in names]
     schema = {"check": CHECK, "variant": VARIANT, "kernel": KERNEL, "": FILE}.get(_table(before), {})
-    return _start(before, ""), [Item(f"{key} = ", "a key", "key") for key in schema]
+    return _start(before, ""), [Suggestion(f"{key} = ", "a key", "key") for key in schema]
 
 
 def _table(before: str) -> str:
@@ -235,7 +235,7 @@ def _table(before: str) -> str:
     return heads[-1].partition("]")[0].strip("[ \t").rpartition(".")[2] if heads else ""
 
 
-def _values(key: str, text: str) -> Iterator[Item]:
+def _values(key: str, text: str) -> Iterator[Suggestion]:
     from axioms.liveness.progress import NAMES
     from litmus.formats.header import EXPECTED
     from ptxmm.kernels.expressions import TYPES
@@ -244,9 +244,9 @@ def _values(key: str, text: str) -> Iterator[Item]:
     words: Iterable[str] = {
         "expect": EXPECTED, "progress": NAMES, "type": TYPES, **dict.fromkeys(PROPERTIES, ("true", "false")),
     }.get(key, ())  # fmt: skip
-    yield from (Item(word, f"for {key}", "value") for word in words)
+    yield from (Suggestion(word, f"for {key}", "value") for word in words)
     if not words:
-        yield from (Item(name, "in this test", "name") for name in _names(text))
+        yield from (Suggestion(name, "in this test", "name") for name in _names(text))
 
 
 _OF_KIND = {"litmus": _litmus, "ptx": _ptx, "cat": _cat, "kernel": _kernel}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxmm.checker import Checker, Outcome, Settings, refused
 from ptxmm.result import Refusal
 from ptxmm.web import limits
-from ptxmm.web.asked import YOURS, Asked
+from ptxmm.web.asked import YOURS, PageRequest
 from ptxmm.web.reading import test_of, your_model
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class _Whole(Checker):
         return Outcome(self.checked(test), {})
 
 
-def settings_of(asked: Asked, model: str, seconds: float) -> Settings:
+def settings_of(asked: PageRequest, model: str, seconds: float) -> Settings:
     """How a test is checked for a request."""
     options = dict(asked.options)
     return Settings(
@@ -48,15 +48,15 @@ def settings_of(asked: Asked, model: str, seconds: float) -> Settings:
     )
 
 
-def unroll_of(asked: Asked) -> int:
+def unroll_of(asked: PageRequest) -> int:
     """How often loops are followed for a request, where its text does not say."""
     return int(dict(asked.options).get("unroll", 4))
 
 
-_kept: OrderedDict[Asked, Decided] = OrderedDict()
+_kept: OrderedDict[PageRequest, Decided] = OrderedDict()
 
 
-def decided(asked: Asked, seconds: float, *, anew: bool = False) -> Decided:
+def decided(asked: PageRequest, seconds: float, *, anew: bool = False) -> Decided:
     """The result of a request's test under its first model, as far as it comes in so many seconds. It never raises. `anew`: one
     that came to no end is not taken from what is kept; a picture is of the result that was told, whatever that is."""
     key = asked._replace(execution=0, relations=(), offset=0, page="", models=asked.models[:1])
@@ -76,7 +76,7 @@ def forget() -> None:
     _kept.clear()
 
 
-def _decide(asked: Asked, seconds: float) -> Decided:
+def _decide(asked: PageRequest, seconds: float) -> Decided:
     model = asked.models[0]
     checker = _Whole(settings_of(asked, model, seconds))
     read: list[Test | KernelTest] = []
@@ -94,12 +94,12 @@ def _decide(asked: Asked, seconds: float) -> Decided:
     return Decided(outcome, read[0] if read else None)
 
 
-def late(asked: Asked, seconds: float) -> Outcome:
+def late(asked: PageRequest, seconds: float) -> Outcome:
     """For a test whose worker had to be stopped."""
     return Checker(settings_of(asked, asked.models[0], seconds)).late(asked.path, seconds)
 
 
-def lost(asked: Asked, reason: str) -> Outcome:
+def lost(asked: PageRequest, reason: str) -> Outcome:
     """For a test whose worker died."""
     return refused(asked.path, asked.models[0], Refusal(f"its worker process ended: {reason}"))
 

@@ -9,19 +9,19 @@ from axioms.errors import UnsupportedProgram
 from ptxcore.clock import OutOfTime, limited
 from ptxcore.diagnostics import InputError
 from ptxmm.web import told
-from ptxmm.web.asked import Asked
+from ptxmm.web.asked import PageRequest
 from ptxmm.web.reading import kernel_tests, variants, your_model
 
 #: Loop bodies are followed so often where a text is only looked at.
 _UNROLL = 2
 
 
-def diagnose(asked: Asked, seconds: float) -> dict[str, Any]:
+def diagnose(asked: PageRequest, seconds: float) -> dict[str, Any]:
     """The answer of /api/diagnose. It never raises for what stands in a text."""
     return {"diagnostics": findings(asked, seconds), "variants": variants(asked)}
 
 
-def findings(asked: Asked, seconds: float) -> list[dict[str, Any]]:
+def findings(asked: PageRequest, seconds: float) -> list[dict[str, Any]]:
     """Every finding about the text of a request, the files that came with it, and the model beside it."""
     found: list[dict[str, Any]] = []
     try:
@@ -41,7 +41,7 @@ def findings(asked: Asked, seconds: float) -> list[dict[str, Any]]:
     return sorted(unique.values(), key=lambda d: (d["in"], d["line"], d["column"]))
 
 
-def _litmus(asked: Asked) -> list[dict[str, Any]]:
+def _litmus(asked: PageRequest) -> list[dict[str, Any]]:
     from litmus.formats import read
     from ptxmm.pipeline import build
 
@@ -49,7 +49,7 @@ def _litmus(asked: Asked) -> list[dict[str, Any]]:
     return []
 
 
-def _kernel(asked: Asked) -> list[dict[str, Any]]:
+def _kernel(asked: PageRequest) -> list[dict[str, Any]]:
     """What is wrong with any of the tests of a text."""
     found: list[dict[str, Any]] = []
     tests = kernel_tests(asked)
@@ -61,7 +61,7 @@ def _kernel(asked: Asked) -> list[dict[str, Any]]:
     return found
 
 
-def _ptx(asked: Asked) -> list[dict[str, Any]]:
+def _ptx(asked: PageRequest) -> list[dict[str, Any]]:
     from ptxmm.linting import lint_text
 
     found = told.diagnostics(lint_text(asked.text))
@@ -70,7 +70,7 @@ def _ptx(asked: Asked) -> list[dict[str, Any]]:
     return found
 
 
-def _cat(asked: Asked) -> list[dict[str, Any]]:
+def _cat(asked: PageRequest) -> list[dict[str, Any]]:
     try:
         your_model(asked.text, frozenset())
     except InputError as error:
@@ -78,21 +78,21 @@ def _cat(asked: Asked) -> list[dict[str, Any]]:
     return []
 
 
-def _files(asked: Asked) -> list[dict[str, Any]]:
+def _files(asked: PageRequest) -> list[dict[str, Any]]:
     """What is wrong with PTX that came with a text."""
     from ptxmm.linting import lint_text
 
     return [d for name, text in asked.files if name.endswith(".ptx") for d in told.diagnostics(lint_text(text), name)]
 
 
-def _beside(asked: Asked) -> list[dict[str, Any]]:
+def _beside(asked: PageRequest) -> list[dict[str, Any]]:
     """What is wrong with the model that stands beside a test."""
     if asked.kind == "cat" or asked.cat is None:
         return []
     return [{**d, "in": "cat"} for d in _cat(asked._replace(text=asked.cat))]
 
 
-_LOOKS: dict[str, Callable[[Asked], list[dict[str, Any]]]] = {
+_LOOKS: dict[str, Callable[[PageRequest], list[dict[str, Any]]]] = {
     "litmus": _litmus,
     "kernel": _kernel,
     "ptx": _ptx,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ptxcore.clock import OutOfTime, limited
 from ptxcore.diagnostics import InputError
 from ptxmm.web import told
-from ptxmm.web.asked import YOURS, Asked
+from ptxmm.web.asked import YOURS, PageRequest
 from ptxmm.web.reading import named_model, test_of, your_model
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MOST_REPAIRS = 4
 _MOST_EDITS = 4
 
 
-def cycle(asked: Asked, seconds: float) -> dict[str, Any]:
+def cycle(asked: PageRequest, seconds: float) -> dict[str, Any]:
     """The answer of /api/cycle: a test, or what is wrong with the cycle."""
     from litmus.cycles import generate
     from litmus.formats import write
@@ -43,7 +43,7 @@ def cycle(asked: Asked, seconds: float) -> dict[str, Any]:
     return {"text": write(test), "name": test.name, "kind": "litmus"}
 
 
-def repair(asked: Asked, seconds: float) -> dict[str, Any]:
+def repair(asked: PageRequest, seconds: float) -> dict[str, Any]:
     """The answer of /api/repair: the cheapest edits that make every check hold."""
     from ptxmm.repair.building import REPAIR
     from ptxmm.repair.finding import answered
@@ -68,7 +68,7 @@ def repair(asked: Asked, seconds: float) -> dict[str, Any]:
     return {"repairs": repairs, "text": text(answer), "stopped": answer.stopped}
 
 
-def _subject(asked: Asked, deadline: float) -> Subject:
+def _subject(asked: PageRequest, deadline: float) -> Subject:
     from litmus.test import Test
     from ptxmm.repair.kernel_subject import KernelSubject
     from ptxmm.repair.subjects import LitmusSubject, noted
@@ -77,7 +77,7 @@ def _subject(asked: Asked, deadline: float) -> Subject:
     return noted(LitmusSubject(test, how) if isinstance(test, Test) else KernelSubject(test, how), how)
 
 
-def _how(asked: Asked, deadline: float) -> How:
+def _how(asked: PageRequest, deadline: float) -> How:
     from ptxmm.repair.subjects import How
 
     options = dict(asked.options)

@@ -1,4 +1,4 @@
-"""One execution of a test: its picture and its story."""
+"""One execution of a test: its picture and its linearisation."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.result import Spot, Witness, out_of_time
 from ptxmm.web import limits, told
-from ptxmm.web.asked import YOURS, Asked
+from ptxmm.web.asked import YOURS, PageRequest
 from ptxmm.web.deciding import Decided, decided
-from ptxmm.words.story import Cast, Story
+from ptxmm.words.linearisation import Cast, LinearisationWords
 
 if TYPE_CHECKING:
     from axioms.witness.execution import Execution
     from ptxmm.result import Result
 
 
-class Missing(Exception):
+class NoSuchExecution(Exception):
     """There is no such execution: what there is."""
 
 
-def picture(asked: Asked, seconds: float) -> dict[str, Any]:
+def picture(asked: PageRequest, seconds: float) -> dict[str, Any]:
     """The answer of /api/execution. Raises Missing, InputError for a relation that has no meaning, OutOfTime."""
     found = decided(asked, seconds)
     result = found.outcome.result
@@ -40,7 +40,7 @@ def picture(asked: Asked, seconds: float) -> dict[str, Any]:
             return {**_nothing(asked), "text": result.error or "out of time", "verdict": result.verdict}
         if more and count < limits.MOST_EXECUTIONS:
             return {**_nothing(asked), "text": out_of_time(seconds), "verdict": "undecided"}
-        raise Missing(f"there is no execution {asked.execution}; {len(result.witnesses)} states have one each")
+        raise NoSuchExecution(f"there is no execution {asked.execution}; {len(result.witnesses)} states have one each")
     shown = Witness(_with(witness.execution, asked.relations), witness.stays, witness.satisfied)
     return {
         **_nothing(asked),
@@ -52,11 +52,11 @@ def picture(asked: Asked, seconds: float) -> dict[str, Any]:
         "satisfies": _satisfies(result, asked.execution, witness),
         "verdict": result.verdict,
         "relations": _relations(shown.execution),
-        **_story(shown.execution, asked.path, str(asked.execution).partition("-")[0]),
+        **_linearisation(shown.execution, asked.path, str(asked.execution).partition("-")[0]),
     }
 
 
-def _nothing(asked: Asked) -> dict[str, Any]:
+def _nothing(asked: PageRequest) -> dict[str, Any]:
     return {
         "execution": asked.execution, "svg": "", "count": 0, "more": False, "caption": "", "state": {}, "satisfies": None,
         "relations": [], "text": "", "lines": [], "reasons": [], "verdict": "",
@@ -73,16 +73,16 @@ def _of_result(result: Result, wanted: int | str) -> Witness | None:
     return next(islice(result.race_witnesses if what == "race" else waits, int(number), None), None)
 
 
-def _of_all(asked: Asked, found: Decided, number: int, seconds: float) -> tuple[Witness | None, int, bool]:
+def _of_all(asked: PageRequest, found: Decided, number: int, seconds: float) -> tuple[Witness | None, int, bool]:
     """One of every execution, how many there are, and whether there may be more. Raises OutOfTime."""
     from axioms.models.naming import named
     from litmus.test import Test
     from ptxmm.listing import executions
-    from ptxmm.result import How
+    from ptxmm.result import HowDecided
     from ptxmm.web.reading import named_model, your_model
 
     if not isinstance(found.test, Test):
-        raise Missing("every execution is listed of litmus tests only")
+        raise NoSuchExecution("every execution is listed of litmus tests only")
     options = dict(asked.options)
     name = asked.models[0]
     readings = frozenset(options.get("readings", ()))
@@ -91,7 +91,7 @@ def _of_all(asked: Asked, found: Decided, number: int, seconds: float) -> tuple[
     else:
         model = named_model(name, readings)
         readings |= named(name).options
-    how = How(
+    how = HowDecided(
         options.get("unroll", 4), seconds, "solve", None, options.get("all_registers", False), readings, model_name=name
     )
     listed: list[Witness] = []
@@ -143,7 +143,7 @@ def replace_path(found: Diagnostic, number: int) -> Diagnostic:
 def _svg(witness: Witness) -> str:
     text = witness.svg()
     if len(text) > limits.LONGEST_PICTURE:
-        raise Missing("the picture would be too large: look at a smaller test, or at one with fewer threads")
+        raise NoSuchExecution("the picture would be too large: look at a smaller test, or at one with fewer threads")
     return text
 
 
@@ -164,15 +164,15 @@ def _defined(model: Any) -> Iterator[str]:
     yield from (name for name, base in BASE.items() if base.kind == "relation" and name not in model.hidden)
 
 
-def _story(execution: Execution, path: str, what: str) -> dict[str, Any]:
+def _linearisation(execution: Execution, path: str, what: str) -> dict[str, Any]:
     """What happens, a line for each step, with the events and the edges that it is about; and the reasons: of a `race` why
     nothing orders the two, of another execution why it may be as it is. Of a forbidden one (`why`) the verdict says it."""
     cast = Cast(lambda thread: execution.threads[thread][0], lambda event: Spot(path, event.line or 0))
-    story = Story(execution, cast)
+    linearisation = LinearisationWords(execution, cast)
     names = told.names_of(execution)
-    race = story.racing() if what == "race" else None
-    reasons = [] if what == "why" else [race] if race else story.explanations()
-    steps = story.steps_for(reasons)
+    race = linearisation.racing() if what == "race" else None
+    reasons = [] if what == "why" else [race] if race else linearisation.explanations()
+    steps = linearisation.steps_for(reasons)
 
     def line(text: str, events: tuple[int, ...], edges: list[tuple[str, int, int]]) -> dict[str, Any]:
         return {
@@ -182,9 +182,10 @@ def _story(execution: Execution, path: str, what: str) -> dict[str, Any]:
         }
 
     lines = [
-        line(text, events, story.sources(events)) for text, events in zip(steps.lines, steps.events, strict=False)
+        line(text, events, linearisation.sources(events))
+        for text, events in zip(steps.lines, steps.events, strict=False)
     ] + [line(text, (), []) for text in steps.lines[len(steps.events) :]]
-    why = [line(r.text, r.involved, story.communications(r.involved)) for r in reasons]
+    why = [line(r.text, r.involved, linearisation.communications(r.involved)) for r in reasons]
     if what == "wait":  # who waits, the verdict says; that nothing else is strange is of no interest beside it
         why = [reason for reason in why if reason["events"]]
     lines, why = lines[: limits.MOST_LINES], why[: limits.MOST_LINES]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.sources import given
-from ptxmm.web.asked import FILE_OF, YOURS, Asked
+from ptxmm.web.asked import FILE_OF, YOURS, PageRequest
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -22,20 +22,20 @@ NO_FILES = "no file is read here but those that came with the test, and nothing 
 
 
 @contextmanager
-def files_of(asked: Asked) -> Iterator[None]:
+def files_of(asked: PageRequest) -> Iterator[None]:
     """Inside there are no other files than those of the request."""
     with given(asked.given(), NO_FILES):
         yield
 
 
-def kernel_tests(asked: Asked) -> KernelFile | AnnotatedFile:
+def kernel_tests(asked: PageRequest) -> KernelFile | AnnotatedFile:
     """The kernel tests of a text. Raises InputError."""
     from ptxmm.kernels.files import tests_of
 
     return tests_of(asked.path)
 
 
-def variants(asked: Asked) -> list[str]:
+def variants(asked: PageRequest) -> list[str]:
     """The names of the tests of a text; none where it is one test, or cannot be read."""
     if asked.kind not in ("kernel", "ptx"):
         return []
@@ -45,7 +45,7 @@ def variants(asked: Asked) -> list[str]:
         return []
 
 
-def test_of(asked: Asked) -> Test | KernelTest:
+def test_of(asked: PageRequest) -> Test | KernelTest:
     """The test that is meant: of several the one that is named, else the first. Raises InputError."""
     if asked.kind == "litmus":
         from litmus.formats import read

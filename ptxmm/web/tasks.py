@@ -9,7 +9,7 @@ from axioms.errors import UnsupportedProgram
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.web import deciding, limits, told
-from ptxmm.web.asked import Asked
+from ptxmm.web.asked import PageRequest
 from ptxmm.web.reading import files_of, variants
 
 _SMALL = """PTX warm
@@ -34,7 +34,7 @@ _SMALL_KERNEL = """.version 8.0
 """
 
 
-class Answer(NamedTuple):
+class PageAnswer(NamedTuple):
     """`value` goes to the page with this `status`; `lasting`: the same request has the same answer for ever."""
 
     value: dict[str, Any]
@@ -42,15 +42,15 @@ class Answer(NamedTuple):
     status: int = 200
 
 
-def work(name: str, asked: Asked, seconds: float) -> Answer:
+def work(name: str, asked: PageRequest, seconds: float) -> PageAnswer:
     """The answer to a request."""
     try:
         with files_of(asked):
             return _DOES[name](asked, seconds)
     except MemoryError:
-        return Answer({"error": "out of memory"}, False, 503)
+        return PageAnswer({"error": "out of memory"}, False, 503)
     except Exception as error:
-        return Answer({"error": defect_of(name, error)}, False, 500)
+        return PageAnswer({"error": defect_of(name, error)}, False, 500)
 
 
 def defect_of(name: str, error: Exception) -> str:
@@ -66,24 +66,24 @@ def warm() -> None:
     from ptxmm.web.examples import examples
 
     examples()
-    small = Asked(text=_SMALL, kind="litmus", models=("ptx-9.0",))
+    small = PageRequest(text=_SMALL, kind="litmus", models=("ptx-9.0",))
     with contextlib.suppress(Exception):  # what fails here fails again where it can be told
         for name in ("check", "execution", "diagnose", "complete", "repair"):
             work(name, small._replace(offset=len(_SMALL) - 60), 20.0)
         for name in ("check", "execution", "diagnose"):
-            work(name, Asked(text=_SMALL_KERNEL, kind="ptx", models=("ptx-9.0",)), 20.0)
-        work("cycle", Asked(text="PodWW Rfe PodRR Fre"), 20.0)
+            work(name, PageRequest(text=_SMALL_KERNEL, kind="ptx", models=("ptx-9.0",)), 20.0)
+        work("cycle", PageRequest(text="PodWW Rfe PodRR Fre"), 20.0)
         deciding.forget()
 
 
-def _check(asked: Asked, seconds: float) -> Answer:
+def _check(asked: PageRequest, seconds: float) -> PageAnswer:
     found = deciding.decided(asked, seconds, anew=True).outcome
     beside = _beside(asked, found)
     lasting = not found.result.stopped and told.is_finished(beside["diagnostics"])
-    return Answer(told.model(found, deciding.unroll_of(asked)) | beside, lasting)
+    return PageAnswer(told.model(found, deciding.unroll_of(asked)) | beside, lasting)
 
 
-def _beside(asked: Asked, found: Any) -> dict[str, Any]:
+def _beside(asked: PageRequest, found: Any) -> dict[str, Any]:
     """What concerns the text, whatever the model: taken out again where the answers of models come together."""
     if found.result.verdict != "error":
         return {"diagnostics": [], "variants": variants(asked)}
@@ -95,52 +95,52 @@ def _beside(asked: Asked, found: Any) -> dict[str, Any]:
     return {"diagnostics": looked, "variants": variants(asked)}
 
 
-def _execution(asked: Asked, seconds: float) -> Answer:
-    from ptxmm.web.pictured import Missing, picture, wrong_relation
+def _execution(asked: PageRequest, seconds: float) -> PageAnswer:
+    from ptxmm.web.pictured import NoSuchExecution, picture, wrong_relation
 
     try:
         found = picture(asked, seconds)
         cut = found["more"] and found["count"] < limits.MOST_EXECUTIONS  # by time, which may be longer once more
-        return Answer(found, found["verdict"] != "undecided" and not cut)
-    except Missing as error:
-        return Answer({"error": str(error)}, True, 404)
+        return PageAnswer(found, found["verdict"] != "undecided" and not cut)
+    except NoSuchExecution as error:
+        return PageAnswer({"error": str(error)}, True, 404)
     except InputError as error:
-        return Answer({"error": error.diagnostics[0].message, "diagnostics": wrong_relation(error)}, True, 400)
+        return PageAnswer({"error": error.diagnostics[0].message, "diagnostics": wrong_relation(error)}, True, 400)
     except (OutOfTime, TimeoutError):
-        return Answer(late("execution", asked, seconds), False)
+        return PageAnswer(late("execution", asked, seconds), False)
 
 
-def _diagnose(asked: Asked, seconds: float) -> Answer:
+def _diagnose(asked: PageRequest, seconds: float) -> PageAnswer:
     from ptxmm.web.diagnosing import diagnose
 
     found = diagnose(asked, seconds)
-    return Answer(found, told.is_finished(found["diagnostics"]))
+    return PageAnswer(found, told.is_finished(found["diagnostics"]))
 
 
-def _complete(asked: Asked, seconds: float) -> Answer:
+def _complete(asked: PageRequest, seconds: float) -> PageAnswer:
     from ptxmm.web.completing import complete
 
-    return Answer(complete(asked))
+    return PageAnswer(complete(asked))
 
 
-def _cycle(asked: Asked, seconds: float) -> Answer:
+def _cycle(asked: PageRequest, seconds: float) -> PageAnswer:
     from ptxmm.web.making import cycle
 
     found = cycle(asked, seconds)
-    return Answer(found, told.is_finished(found.get("diagnostics", ())))
+    return PageAnswer(found, told.is_finished(found.get("diagnostics", ())))
 
 
-def _repair(asked: Asked, seconds: float) -> Answer:
+def _repair(asked: PageRequest, seconds: float) -> PageAnswer:
     from ptxmm.web.making import repair
 
     try:
         found = repair(asked, seconds)
     except UnsupportedProgram as error:
-        return Answer({"repairs": [], "text": str(error), "stopped": ""})
-    return Answer(found, not found.get("stopped"))
+        return PageAnswer({"repairs": [], "text": str(error), "stopped": ""})
+    return PageAnswer(found, not found.get("stopped"))
 
 
-def _tables(asked: Asked, seconds: float) -> Answer:
+def _tables(asked: PageRequest, seconds: float) -> PageAnswer:
     """What does not change while a server runs."""
     from axioms.models import DEFAULT, about, load, names, text_of
     from ptxmm.web.examples import examples
@@ -155,7 +155,7 @@ def _tables(asked: Asked, seconds: float) -> Answer:
         }
         for name in names()
     ]
-    return Answer({"models": models, "options": deciding.options_table(), "examples": examples()})
+    return PageAnswer({"models": models, "options": deciding.options_table(), "examples": examples()})
 
 
 _DOES = {
@@ -169,7 +169,7 @@ _DOES = {
 }
 
 
-def late(name: str, asked: Asked, seconds: float) -> dict[str, Any]:
+def late(name: str, asked: PageRequest, seconds: float) -> dict[str, Any]:
     """The answer to a request whose worker was stopped."""
     words = deciding.late(asked, seconds).result.error or "out of time" if asked.models else "out of time"
     if name == "check":
@@ -194,7 +194,7 @@ def late(name: str, asked: Asked, seconds: float) -> dict[str, Any]:
     return {"diagnostics": told.general(words, "warning"), "variants": []}
 
 
-def lost(name: str, asked: Asked, reason: str) -> dict[str, Any]:
+def lost(name: str, asked: PageRequest, reason: str) -> dict[str, Any]:
     """The answer to a request whose worker died."""
     if name == "check":
         return told.model(deciding.lost(asked, reason)) | {"diagnostics": told.general(reason), "variants": []}

@@ -33,7 +33,7 @@ _OWN = 3  # the first file descriptor that is not a standard stream
 _MOST_DESCRIPTORS = 65536
 
 
-class Group:
+class JobGroup:
     """Jobs that belong together: none of them takes the place of another."""
 
 
@@ -46,7 +46,7 @@ class Job(NamedTuple):
     lane: str
     seconds: float
     place: str = ""
-    group: Group | None = None
+    group: JobGroup | None = None
 
 
 class Refused(Exception):
@@ -61,7 +61,7 @@ class Replaced(Refused):
     """A newer job took its place."""
 
 
-class Late(Refused):
+class JobLate(Refused):
     """It was not done in its time."""
 
 
@@ -207,7 +207,7 @@ class Workroom:
         finally:
             self._abandon(waiting)
 
-    def supersede(self, place: str, group: Group | None) -> int | None:
+    def supersede(self, place: str, group: JobGroup | None) -> int | None:
         """Older jobs of a place, of another group, are nobody's any more. Gives where the first of those stood that waited: who
         types on must not stand behind all others again with each key."""
         at: int | None = None
@@ -259,7 +259,7 @@ class Workroom:
 
     def _late(self, worker: _Worker) -> None:
         if worker in self._workers and worker.busy is not None:
-            self._replace(worker, Late(f"out of time after {worker.busy.job.seconds:g} s"))
+            self._replace(worker, JobLate(f"out of time after {worker.busy.job.seconds:g} s"))
 
     # What workers tell.
 

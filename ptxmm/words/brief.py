@@ -49,8 +49,8 @@ class StepLimits:
         """Whether what follows from something else is left out."""
         return self.tight > 1
 
-    def story(self, lines: Sequence[str], steps: Sequence[Step], left: int) -> list[str]:
-        """A story with the steps for which there is room, the most telling ones, and the first of its reasons."""
+    def linearisation(self, lines: Sequence[str], steps: Sequence[Step], left: int) -> list[str]:
+        """A linearisation with the steps for which there is room, the most telling ones, and the first of its reasons."""
         if self.room is None:
             return list(lines)
         told, reasons = [self._squeezed(line) for line in lines[: len(steps)]], lines[len(steps) + bool(left) :]
@@ -236,7 +236,7 @@ def race_lines(result: Result, told: Iterable[Cause], limits: StepLimits) -> lis
     are among those are counted, unless everything is wanted."""
     found: dict[tuple[object, ...], list[str]] = {}
     others: dict[tuple[object, ...], int] = {}
-    known = {line for check in result.checks if check.holds is False for line in check.story}
+    known = {line for check in result.checks if check.holds is False for line in check.linearisation}
     causes = {cause.spot for cause in told}
     folded: dict[tuple[object, ...], RaceEntry] = {}
     if limits.tightest and known:
@@ -281,7 +281,7 @@ def _fitting(races: Sequence[Sequence[str]], width: int) -> int:
 def _race(race: RaceEntry, known: set[str], limits: StepLimits) -> tuple[list[str], set[str]]:
     first, second = (plain(event_text(event)) for event in race.events)
     between = f"{first} and {second}" if first != second else f"{first} and itself"
-    lines = [] if known else limits.story(race.execution, race.steps, race.left)
+    lines = [] if known else limits.linearisation(race.execution, race.steps, race.left)
     lines += [race.reason] if race.reason and race.reason not in known else []
     told = {*known, *race.execution, *([race.reason] if race.reason else [])}
     if limits.tightest:

@@ -13,8 +13,8 @@ from axioms.explain.claims import Claim, Ground, Reason, proxy_of
 from axioms.witness.execution import ExecutedEvent
 
 
-class Names(Protocol):
-    """Who is who: see `ptxmm.words.story.Cast`."""
+class ThreadNames(Protocol):
+    """Who is who: see `ptxmm.words.linearisation.Cast`."""
 
     @property
     def name(self) -> Callable[[int], str]: ...
@@ -86,10 +86,10 @@ _BRIEF = {
 }
 
 
-class Words:
+class ClaimWords:
     """The words for one execution. In a reason, its two events are named once: then they are the former and the latter."""
 
-    def __init__(self, ground: Ground, cast: Names) -> None:
+    def __init__(self, ground: Ground, cast: ThreadNames) -> None:
         self.ground, self.events, self.cast = ground, ground.events, cast
         self._rmw = dict(ground.judged.base("rmw"))
         self._halves = {w: r for r, w in self._rmw.items()}
@@ -194,24 +194,24 @@ def _fence(one: str, other: str) -> str:
     return "fence.proxy.async" if "async" in (one, other) else "fence between these proxies"
 
 
-def _ahead(w: Words, c: Claim) -> str:
+def _ahead(w: ClaimWords, c: Claim) -> str:
     r, x = (w.what(i) for i in c.events)
     names = {name for _, name, _ in w.ground.line.circle(*c.events)}
     kind = "load buffering: " if names <= {"po", "rf"} else ""
     return f"{kind}{r} reads what {x} writes, though no order of the steps puts that before it: they go in a circle"
 
 
-def _kept(w: Words, c: Claim) -> str:
+def _kept(w: ClaimWords, c: Claim) -> str:
     event = w.events[c.events[0]]
     return f"{event.location} keeps {event.number}"
 
 
-def _unordered(w: Words, c: Claim) -> str:
+def _unordered(w: ClaimWords, c: Claim) -> str:
     by = "" if w.ground.judged.model.shipped else f" by this model's `{c.names[0]}`"
     return f"{w.what(c.events[0])} is not ordered before {w.what(c.events[1])}{by}"
 
 
-def _no_order(w: Words, c: Claim) -> str:
+def _no_order(w: ClaimWords, c: Claim) -> str:
     by = "" if w.ground.judged.model.shipped else f" by this model's `{c.names[0]}`"
     return f"{w.what(c.events[0])} and {w.what(c.events[1])} are in no order{by}"
 
@@ -220,7 +220,7 @@ def _seen(c: Claim, words: str) -> str:
     return words if c.names == ("read",) else ""
 
 
-def _weak(w: Words, c: Claim) -> str:
+def _weak(w: ClaimWords, c: Claim) -> str:
     rest = "so that the two are not morally strong" if c.names else "and weak accesses synchronize nothing"
     return f"{w.what(c.events[0])} is weak, {rest}"
 
@@ -229,11 +229,11 @@ def _weak(w: Words, c: Claim) -> str:
 _FOLLOW = {"thread": "they follow one another in their thread", "synchronized": "they synchronize"}
 
 
-def _they(w: Words, c: Claim) -> str:
+def _they(w: ClaimWords, c: Claim) -> str:
     return _FOLLOW.get(c.names[-1], f"a read of {w.what(c.events[0])} comes before {w.what(c.events[1])}")
 
 
-def _wrong_proxy(w: Words, c: Claim) -> str:
+def _wrong_proxy(w: ClaimWords, c: Claim) -> str:
     (a, b), (one, other, _) = c.events, c.names
     if one == other:
         return f"{_they(w, c)}, but not through the {one} proxy"
@@ -243,35 +243,35 @@ def _wrong_proxy(w: Words, c: Claim) -> str:
     )
 
 
-def _renamed(w: Words, c: Claim) -> str:
+def _renamed(w: ClaimWords, c: Claim) -> str:
     return (
         f"{_they(w, c)}, but they go to the same memory at different virtual addresses, and no fence.proxy.alias stands "
         "between them"
     )
 
 
-def _fence_elsewhere(w: Words, c: Claim) -> str:
+def _fence_elsewhere(w: ClaimWords, c: Claim) -> str:
     a, fence, b = c.events
     access = a if proxy_of(w.events[a]) != "generic" else b
     return f"{w.what(fence)} is in another CTA than {w.what(access)}, and works in its own"
 
 
-def _not_issued_behind(w: Words, c: Claim) -> str:
+def _not_issued_behind(w: ClaimWords, c: Claim) -> str:
     issue = w.events[c.events[2]]
     return f"nothing leads from there to {w.cast.place(issue)}, where {w.cast.name(issue.thread)} issues it"
 
 
-def _awaited(w: Words, c: Claim) -> str:
+def _awaited(w: ClaimWords, c: Claim) -> str:
     waits = [w.events[i] for i in c.events[1:]]
     where = " and ".join(f"by {w.cast.name(e.thread)} at {w.cast.place(e)}" for e in waits)
     return f"the completion of {w.what(c.events[0])} is waited for {where}"
 
 
-def _both_read(w: Words, c: Claim) -> str:
+def _both_read(w: ClaimWords, c: Claim) -> str:
     return f"{w.what(c.events[0])} and {w.what(c.events[1])} both read {w.events[c.events[0]].value}"
 
 
-def _torn(w: Words, c: Claim) -> str:
+def _torn(w: ClaimWords, c: Claim) -> str:
     writer, _, y, x = (w.events[i] for i in c.events)
     return (
         f"of what {w.cast.name(writer.thread)} writes at {w.cast.place(writer)}, {w.cast.name(y.thread)} sees "
@@ -280,18 +280,18 @@ def _torn(w: Words, c: Claim) -> str:
     )
 
 
-def _returned(w: Words, c: Claim) -> str:
+def _returned(w: ClaimWords, c: Claim) -> str:
     r, x = c.events
     return f"{w.what(r)} returned {w.events[r].number}, from before {w.what(x)}, so that these did not synchronize"
 
 
-def _serial(w: Words, c: Claim) -> str:
+def _serial(w: ClaimWords, c: Claim) -> str:
     if any(e.kind is READ for e in w.events):
         return "no read is out of date: each returns what was written last before it, in this order"
     return "memory keeps what was written last, in this order"
 
 
-_SENTENCES: dict[str, Callable[[Words, Claim], str]] = {
+_SENTENCES: dict[str, Callable[[ClaimWords, Claim], str]] = {
     "serial": _serial,
     "stale": lambda w, c: (
         f"{w.what(c.events[0])} returns {w.events[c.events[0]].number}, older than what {w.what(c.events[1])} "

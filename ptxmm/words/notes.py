@@ -10,7 +10,7 @@ from ptxmm.result import ASSERTIONS
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
     from ptxmm.result import Loop, Result
-    from ptxmm.words.story import Cast
+    from ptxmm.words.linearisation import Cast
 
 #: What is taken for granted of what a kernel uses, by a name for it.
 ASSUMED = {

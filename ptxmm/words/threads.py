@@ -13,7 +13,7 @@ from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Step
 _FEW = 2
 
 
-class Names:
+class ShortNames:
     """Short names for the threads that a result of a kernel speaks of, by their long ones; none where names are rare."""
 
     def __init__(self, result: Result) -> None:
@@ -78,14 +78,14 @@ def _renamed(result: Result, new: Callable[[str], str]) -> Result:
 def _check(check: Checked, new: Callable[[str], str]) -> Checked:
     return replace(
         check, message=new(check.message), spots=[(spot, new(what)) for spot, what in check.spots],
-        story=_story(check.story, check.steps, new), causes=_causes(check.causes, new),
+        linearisation=_linearisation(check.linearisation, check.steps, new), causes=_causes(check.causes, new),
     )  # fmt: skip
 
 
 def _race(race: RaceEntry, new: Callable[[str], str]) -> RaceEntry:
     first, second = (_event(event, new) for event in race.events)
     return replace(
-        race, events=(first, second), reason=new(race.reason), execution=_story(race.execution, race.steps, new),
+        race, events=(first, second), reason=new(race.reason), execution=_linearisation(race.execution, race.steps, new),
         causes=_causes(race.causes, new),
     )  # fmt: skip
 
@@ -98,8 +98,8 @@ def _event(event: RaceEvent, new: Callable[[str], str]) -> RaceEvent:
     return replace(event, thread=new(event.thread))
 
 
-def _story(lines: Sequence[str], steps: Sequence[Step], new: Callable[[str], str]) -> list[str]:
-    """The lines of a story, whose first column has who makes each step."""
+def _linearisation(lines: Sequence[str], steps: Sequence[Step], new: Callable[[str], str]) -> list[str]:
+    """The lines of a linearisation, whose first column has who makes each step."""
     old = max((len(step.who) for step in steps), default=0)
     who = [new(step.who) for step in steps]
     width = max(map(len, who), default=0)

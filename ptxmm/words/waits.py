@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from axioms.witness.missing_arrivals import Awaited, MissingArrivals
     from axioms.witness.stalls import Repeated, Stall, Wait
     from ptxmm.result import Spot
-    from ptxmm.words.story import Cast
+    from ptxmm.words.linearisation import Cast
 
 #: What one does, and what several do.
 _DONE = {

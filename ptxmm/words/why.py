@@ -12,7 +12,7 @@ from ptxmm.events import written
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
     from axioms.witness.result import ExecutionEdge, Rest, Site, Unreachable, Why
-    from ptxmm.words.story import Cast
+    from ptxmm.words.linearisation import Cast
 
 #: The version of the manual whose sections are cited, and the model that is read from it. Others cite none: their manuals have
 #: other sections, and a user's model is nobody's but the user's.
@@ -148,7 +148,7 @@ class Telling:
         }
 
     def _turned(self) -> tuple[ExecutionEdge, ...]:
-        """The circle from where the story begins: what a read sees, or what coherence says, stands last."""
+        """The circle from where the linearisation begins: what a read sees, or what coherence says, stands last."""
         steps = self.why.steps
         if len(steps) > 1 and steps[0].before == steps[-1].after:
             for at, step in enumerate(steps):

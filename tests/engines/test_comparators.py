@@ -23,7 +23,7 @@ from test_waiting_agrees import kernel as waiting
 
 from axioms.witness.result import Decision
 from ptxmm.api import model_named
-from ptxmm.kernels.question import Question
+from ptxmm.kernels.question import KernelQuestion
 
 TEXT = """PTX MP
 { .global .u32 x = 0; .global .u32 f = 0; }
@@ -108,7 +108,7 @@ def test_a_planted_mistake_is_noticed(
 
 def test_a_stall_that_is_not_found_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     compare, kinds = test_standstill_agrees.compare, test_standstill_agrees.FOR_EVER
-    questions = [Question(waiting(seed).test, model_named("ptx-9.0")) for seed in range(5000, 5010)]
+    questions = [KernelQuestion(waiting(seed).test, model_named("ptx-9.0")) for seed in range(5000, 5010)]
     stalled = next(question for question in questions if compare(question, kinds))
     monkeypatch.setattr(test_standstill_agrees.endless, "find", lambda *given, **options: None)
     with pytest.raises(AssertionError):

@@ -11,7 +11,7 @@ from generated_kernels import kernel
 from kernels_campaign import Compared, compare
 
 from ptxmm.api import model_named
-from ptxmm.kernels.question import Question
+from ptxmm.kernels.question import KernelQuestion
 
 
 def assert_agreement(results: list[Compared]) -> None:
@@ -38,7 +38,7 @@ def test_of_thousands_of_generated_kernels() -> None:
 def test_each_check_is_decided_by_its_own_expression(engine: str) -> None:
     """Also where the program is made anew on the way to the answer, with what its reads return for certain put in."""
     made = kernel(3080)
-    question = Question(made.test, model_named("ptx-9.0"), engine=engine)
+    question = KernelQuestion(made.test, model_named("ptx-9.0"), engine=engine)
     for check in made.test.checks:
         if check.expression is not None:
             decision = question.decide(question.truth(check, lambda name, i: question.elements[name, i]), settles=None)

@@ -15,7 +15,7 @@ import ptxmm
 from axioms.liveness import search as endless
 from axioms.oracle import liveness as standstill
 from ptxmm.api import model_named
-from ptxmm.kernels.check import Question
+from ptxmm.kernels.check import KernelQuestion
 
 HEAD = """.version 9.0
 .target sm_90
@@ -87,8 +87,8 @@ def check(seed: int, runs: int, steps: int = STEPS // 2) -> bool | None:
     return stalled
 
 
-def asked(seed: int, deeper: int = 0) -> Question:
-    return Question(kernel(seed, deeper).test, model_named("ptx-9.0"))
+def asked(seed: int, deeper: int = 0) -> KernelQuestion:
+    return KernelQuestion(kernel(seed, deeper).test, model_named("ptx-9.0"))
 
 
 #: What is found beyond the bound of a loop is found within it when it is so much larger.

@@ -13,12 +13,12 @@ import ptxmm
 from axioms.liveness import search as endless
 from axioms.oracle import liveness as standstill
 from ptxmm.api import model_named
-from ptxmm.kernels.question import Question
+from ptxmm.kernels.question import KernelQuestion
 
 DEADLOCK, FOR_EVER, TRAP = ("barrier", "mbarrier"), ("barrier", "mbarrier", "loop"), ("trap",)
 
 
-def compare(question: Question, kinds: Sequence[str], steps: int = STEPS) -> bool | None:
+def compare(question: KernelQuestion, kinds: Sequence[str], steps: int = STEPS) -> bool | None:
     """Whether there is something to find, of which both engines say the same; None where brute force is not up to it."""
     program = question.built.program
     expected = either(lambda: [standstill.find(program, question.model, kinds=kinds, steps=steps)])
@@ -34,7 +34,7 @@ def compare(question: Question, kinds: Sequence[str], steps: int = STEPS) -> boo
 @pytest.mark.compares(1)
 @pytest.mark.parametrize("kinds", [DEADLOCK, FOR_EVER, TRAP], ids=["deadlock", "for ever", "trap"])
 def test_of_random_kernels(kinds: Sequence[str]) -> None:
-    found = [compare(Question(kernel(seed).test, model_named("ptx-9.0")), kinds) for seed in range(5000, 5040)]
+    found = [compare(KernelQuestion(kernel(seed).test, model_named("ptx-9.0")), kinds) for seed in range(5000, 5040)]
     assert 2 < found.count(True) < 38
 
 

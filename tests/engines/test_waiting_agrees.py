@@ -15,8 +15,8 @@ from axioms.liveness.search import find
 from axioms.sat.values import TooManyValues
 from axioms.witness.stalls import Stall
 from ptxmm.api import model_named
-from ptxmm.kernels.check import Question
-from ptxmm.words.story import Story
+from ptxmm.kernels.check import KernelQuestion
+from ptxmm.words.linearisation import LinearisationWords
 
 HEAD = """.version 9.0
 .target sm_90
@@ -76,7 +76,7 @@ def compare(seed: int, runs: int) -> tuple[bool, bool, bool]:
     """Whether runs find something, whether the question does, and whether only the question does."""
     made = kernel(seed)
     model = model_named("ptx-9.0")
-    question = Question(made.test, model)
+    question = KernelQuestion(made.test, model)
     machine = Runs(made.test)
     seen = {found for _, found in machine.results(runs) if isinstance(found, str)}
     answers = {}
@@ -85,7 +85,7 @@ def compare(seed: int, runs: int) -> tuple[bool, bool, bool]:
         answers[kind] = stall if isinstance(stall, Stall) else None
         assert answers[kind] is not None or kind not in seen, f"seed {seed}: runs end with {sorted(seen)}"
     stall = answers["deadlock"]
-    if stall is not None and "trap" not in seen and not list(Story(stall.execution, question.cast).stale):
+    if stall is not None and "trap" not in seen and not list(LinearisationWords(stall.execution, question.cast).stale):
         more = seen or {found for _, found in machine.results(50 * runs) if isinstance(found, str)}
         return bool(seen), True, not more
     return bool(seen), stall is not None, False
@@ -108,7 +108,7 @@ def test_bit_vectors_and_literals_say_the_same_of_who_waits(monkeypatch: pytest.
     """Where values have no bound they are bit-vectors: put to kernels with few values, the answers are those of literals."""
     model = model_named("ptx-9.0")
     for seed in range(12):
-        program = Question(kernel(seed).test, model).built.program
+        program = KernelQuestion(kernel(seed).test, model).built.program
         for kinds in (("barrier", "mbarrier", "loop"), ("trap",)):
             literals = find(program, model, kinds=kinds)
             with monkeypatch.context() as patched:

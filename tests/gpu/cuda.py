@@ -11,10 +11,10 @@ from ctypes import c_uint
 
 from gpu.launches import Launch, Outcome
 
-from ptxmm.gpu.driver import LIBRARY, CudaError, Device, Driver
+from ptxmm.gpu.driver import LIBRARY, CudaError, Driver, GpuDevice
 from ptxmm.gpu.worker import Worker
 
-__all__ = ["LIBRARY", "BuildError", "CudaError", "Device", "Gpu"]
+__all__ = ["LIBRARY", "BuildError", "CudaError", "Gpu", "GpuDevice"]
 
 #: What is to become of a module: its text, or what ptxas made of it, and the launches.
 Job = tuple[bytes, Sequence[Launch]]

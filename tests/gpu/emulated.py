@@ -14,7 +14,7 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import Device, load
 from ptxcore.machine.run.memory import GlobalMemory, Segment
-from ptxmm.gpu.order import Behind, OrderOfKernels
+from ptxmm.gpu.order import LaunchNeeds, OrderOfKernels
 
 #: A GPU, the address of the module's text, the kernel's name, CTAs, threads of each, bytes of shared memory, arguments, kernels
 #: that end before, and the one that lets it begin (-1: none does).
@@ -64,7 +64,7 @@ def run(kernels: Sequence[Kernel], buffers: Sequence[Buffer], images: Sequence[I
             )
         )  # fmt: skip
     try:
-        behind = [Behind(frozenset(needs), None if follows < 0 else follows) for *_, needs, follows in kernels]
+        behind = [LaunchNeeds(frozenset(needs), None if follows < 0 else follows) for *_, needs, follows in kernels]
         OrderOfKernels(launches, behind, random).run()
     except KernelError:
         ctypes.c_int.from_address(failed).value = _FAILED

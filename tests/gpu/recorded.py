@@ -24,7 +24,7 @@ from gpu.whole_matrices import exact
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run import launch
 from ptxcore.machine.run.launch import Device
-from ptxcore.machine.run.memory import Multimem
+from ptxcore.machine.run.memory import MultimemAddresses
 from ptxcore.values.tensor_map import NoMap, decoded
 
 _ROW = type(pytest.param())
@@ -84,7 +84,7 @@ def _noted(
         for number, segment in device.memory.segments.items()
         if (address := number << GLOBAL_BITS) not in own
     }
-    if any(isinstance(segment, Multimem) for segment in buffers.values()):
+    if any(isinstance(segment, MultimemAddresses) for segment in buffers.values()):
         raise Unrecordable(f"{name}: it has addresses of several devices")
     order = {address: number for number, address in enumerate(buffers)}
     given = [

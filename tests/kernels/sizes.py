@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ptxmm
-from ptxmm.kernels.check import Question
+from ptxmm.kernels.check import KernelQuestion
 
 HERE = Path(__file__).parent
 LOCKS = ("cas_lock", "ttas_lock", "ticket_lock", "grid_barrier")
@@ -61,7 +61,7 @@ def row(name: str, variant: str, grid: tuple[int, int], patience: float | None =
     begun = time.perf_counter()
     result = test.check(timeout=patience)
     seconds = time.perf_counter() - begun
-    events = Question(test.test, ptxmm.api.model_named("ptx-9.0")).built.program.size
+    events = KernelQuestion(test.test, ptxmm.api.model_named("ptx-9.0")).built.program.size
     return Row(name, variant, grid, events, result.verdict, result.complete, seconds)
 
 

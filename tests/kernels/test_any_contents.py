@@ -142,7 +142,7 @@ def index(bound: str, **checks: object) -> ptxmm.Kernel:
 def test_contents_that_are_an_index() -> None:
     result = index("and.b32 %r1, %r1, 3;", forall="x[0] + x[1] + x[2] + x[3] == 1 && x[2] == 0").check()
     assert result.verdict == "no" and result.checks[0].state == {"x[0]": 0, "x[1]": 0, "x[2]": 1, "x[3]": 0}
-    first = result.checks[0].story[0]
+    first = result.checks[0].linearisation[0]
     assert first.startswith("at first f is ")
     assert int(first.rpartition(" ")[2]) % 4 == 2
     outside = index("", forall="x[0] == 0 || x[0] == 1").check()
@@ -159,7 +159,11 @@ def test_a_lock_that_may_be_taken_at_first_may_never_be_free(init: object) -> No
     assert result.verdict == ("no" if init == "any" else "ok")
     if init == "any":
         (check,) = result.checks
-        assert check.story and check.story[0].startswith("at first f is ") and not check.story[0].endswith(" 0")
+        assert (
+            check.linearisation
+            and check.linearisation[0].startswith("at first f is ")
+            and not check.linearisation[0].endswith(" 0")
+        )
         assert result.notes == ["f may hold anything at first: executions begin with each of its contents"]
 
 

@@ -70,8 +70,8 @@ def test_an_assertion_that_may_fail_violates_no_trap() -> None:
     assert (result.verdict, result.error) == ("no", None)
     (check,) = result.checks
     assert (check.kind, check.holds, check.message) == ("no_trap", False, FAILED)
-    assert any("x is 0 (out of date: 1 since CTA 0 thread 0, line 16)" in line for line in check.story)
-    assert "has no release semantics" in check.story[-1]
+    assert any("x is 0 (out of date: 1 since CTA 0 thread 0, line 16)" in line for line in check.linearisation)
+    assert "has no release semantics" in check.linearisation[-1]
     assert check.witness is not None and "<svg" in check.witness.svg()
 
 

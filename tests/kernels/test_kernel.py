@@ -40,7 +40,7 @@ def test_it_is_checked_as_any_test_is() -> None:
     assert bad.verdict == "no" and bad.passed
     assert [c.holds for c in bad.checks] == [True, False]
     assert bad.checks[1].message == "forall x[0] == 3 does not hold: x[0] = 4"
-    assert any("st.global.u32" in line for line in bad.checks[1].story)
+    assert any("st.global.u32" in line for line in bad.checks[1].linearisation)
     assert "<svg" in bad.witnesses[0].svg()
 
 

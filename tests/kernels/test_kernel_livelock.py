@@ -68,7 +68,7 @@ def test_ctas_that_exchange_a_word_go_round_for_ever() -> None:
     again = [wait["again"] for wait in check.waits]
     assert [wait["kind"] for wait in check.waits] == ["livelock", "livelock"]
     assert sorted((a["found"], a["written"]) for (a,) in again) == [(0, 1), (1, 0)]
-    assert any("x is 1, becomes 0" in line for line in check.story)
+    assert any("x is 1, becomes 0" in line for line in check.linearisation)
 
 
 def test_one_of_them_alone_ends() -> None:

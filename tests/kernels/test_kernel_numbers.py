@@ -11,7 +11,7 @@ import pytest
 
 import ptxmm
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.numbers import Number
+from ptxmm.kernels.numbers import TypedNumber
 
 PTX = """.version 9.0
 .target sm_90
@@ -49,7 +49,7 @@ PTX = """.version 9.0
     ],
 )
 def test_numbers_are_written_as_declared_and_stay_integers(type: str, bits: int, text: str) -> None:
-    number = Number(bits, TYPES[type])
+    number = TypedNumber(bits, TYPES[type])
     assert f"{number}" == str(number) == text
     assert number == bits and json.dumps(number) == str(bits)
     for other in (pickle.loads(pickle.dumps(number)), deepcopy(number)):
@@ -62,5 +62,5 @@ def test_reports_of_kernels_show_them() -> None:
     assert result.states == [{"x[0]": 0xBF000000, "y[1]": -7}]
     (check,) = result.checks
     assert check.message == "forall x[0] == 1.0 && y[1] == 0 does not hold: x[0] = -0.5, y[1] = -7"
-    assert [line.split("  ")[-1].strip() for line in check.story[:2]] == ["x = -0.5", "y[1] = -7"]
+    assert [line.split("  ")[-1].strip() for line in check.linearisation[:2]] == ["x = -0.5", "y[1] = -7"]
     assert "final state: x[0] = -0.5, y[1] = -7" in result.witnesses[0].svg()

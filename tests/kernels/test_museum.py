@@ -68,7 +68,7 @@ def test_every_bug_is_told_with_its_reason() -> None:
         if "buggy" not in read(path).variants:
             continue
         result = ptxmm.check(load(path, "buggy"))
-        told = [line for check in result.checks for line in check.story] + [r.reason for r in result.races]
+        told = [line for check in result.checks for line in check.linearisation] + [r.reason for r in result.races]
         told.append(result.error or "")
         said = ("is not ordered before", "both read", "does not certainly come")
         assert any(words in line for line in told for words in said), path.stem

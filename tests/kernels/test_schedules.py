@@ -15,7 +15,7 @@ import ptxmm
 from axioms.witness.stalls import Bounded
 from ptxmm.api import model_named
 from ptxmm.kernel import Kernel
-from ptxmm.kernels.check import Question
+from ptxmm.kernels.check import KernelQuestion
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Result
 
@@ -56,7 +56,7 @@ def shows(test: KernelTest, result: Result, found: State | str) -> bool | None:
         if found in result.states:
             return True
         if result.complete:
-            question = Question(test, model_named("ptx-9.0"))
+            question = KernelQuestion(test, model_named("ptx-9.0"))
             return bool(question.program.undetermined) and ends_with(question.program, question.model, found)
     return None
 
@@ -67,7 +67,7 @@ def stalls(test: KernelTest, found: str) -> bool | None:
     if kinds is None:
         return False
     for times in (1, *DEEPER):
-        question = Question(deeper(test, times), model_named("ptx-9.0"))
+        question = KernelQuestion(deeper(test, times), model_named("ptx-9.0"))
         stall = question.stall(kinds)
         if not isinstance(stall, Bounded):
             return stall is not None

@@ -36,14 +36,14 @@ def _kernel(stride: int, check: dict[str, Any]) -> KernelTest:
 
 def _late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Launches of more than 64 threads are not decided in time."""
-    decide_whole, question = checking.decide_whole, checking.Question
+    decide_whole, question = checking.decide_whole, checking.KernelQuestion
 
     def asked(test: KernelTest, *rest: Any, **options: Any) -> Any:
         if threads_of(test) > 64:
             raise OutOfTime
         return question(test, *rest, **options)
 
-    monkeypatch.setattr(checking, "Question", asked)
+    monkeypatch.setattr(checking, "KernelQuestion", asked)
     monkeypatch.setattr(checking, "decide_whole", lambda t, *r: "open" if threads_of(t) > 64 else decide_whole(t, *r))
     monkeypatch.setattr(checking, "shown_by_runs", lambda *_: False)
 

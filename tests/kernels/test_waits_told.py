@@ -62,7 +62,7 @@ def test_a_barrier_that_some_do_not_come_to_names_who_waits_and_who_is_not_there
         "CTA 0 thread 0, CTA 0 thread 1, CTA 0 thread 2 and 29 more wait for ever at line 11: barrier.sync 1, 64 "
         "(CTA 0 thread 32, CTA 0 thread 33, CTA 0 thread 34 and 29 more are not there)"
     )
-    assert check.story == [
+    assert check.linearisation == [
         "CTA 0 thread 0 and 31 others  line 11  barrier.sync 1, 64"
     ]  # those that do alike, in one line
 

@@ -20,7 +20,7 @@ from ptxmm.kernels.annotations import AnnotatedFile
 from ptxmm.kernels.asked import UNCLAIMED
 from ptxmm.kernels.cuda_source import element, heads
 from ptxmm.kernels.demangled import demangled
-from ptxmm.kernels.modules import Module
+from ptxmm.kernels.modules import PtxText
 from ptxmm.kernels.plain_names import base, meant, plain, shortest
 from ptxmm.kernels.takes import kernel, pointees
 from ptxmm.kernels.test import KernelTest
@@ -351,7 +351,7 @@ def test_types_of_elements_by_the_source_and_by_the_ptx() -> None:
         "cvta.to.global.u64 %rd2, %rd1", "add.s64 %rd2, %rd1, 8"
     )
     assert pointees(wide, "k") == {"k_param_0": "f64"}
-    told = kernel(Module(wide, "k.ptx"), "k")
+    told = kernel(PtxText(wide, "k.ptx"), "k")
     assert (
         told is not None
         and [(p.pointee, p.number_type) for p in told.parameters] == [("f64", "u64"), (None, "u32")]
@@ -563,7 +563,7 @@ def test_init_of_every_kernel_of_the_examples(here: Path) -> None:
 
     seen = 0
     for path in sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.ptx")):
-        for entry in Module(path.read_text(encoding="utf-8"), path.name).entries():
+        for entry in PtxText(path.read_text(encoding="utf-8"), path.name).entries():
             text = skeleton(str(path), entry, str(path.parent))
             test = KernelFile(text, str(path.with_suffix(".toml"))).test()
             assert test.launches[0].entry == entry and '"u64", value' not in text

@@ -429,7 +429,7 @@ def test_who_traps_has_stopped_the_launch(engine: str) -> None:
     result = check(always, engine)
     assert (result.verdict, result.states, result.hangs) == ("no", [], False)
     assert all("no execution ends; P0 traps at line 3" in c.message for c in result.checks if c.kind != "no_trap")
-    assert not any("no read is out of date" in line for c in result.checks for line in c.story)
+    assert not any("no read is out of date" in line for c in result.checks for line in c.linearisation)
     sometimes = always.replace("; trap;", "; ld.relaxed.gpu.u32 %r0, [x]; setp.eq.u32 %p0, %r0, 2; @%p0 trap;").replace(
         "exists", "P1@cta 1,gpu 0 { st.relaxed.gpu.u32 [x], 2; }\nforall"
     )
@@ -448,8 +448,8 @@ def test_a_loop_that_does_nothing_at_all_has_a_place(engine: str) -> None:
 def test_steps_of_one_thread_are_not_told_as_those_of_several() -> None:
     loop = "mov.u32 %c, 0;\nL: st.relaxed.gpu.u32 [x], 1; add.u32 %c, %c, 1; setp.lt.u32 %p0, %c, 4; @%p0 bra L; trap;"
     result = ptxmm.check(ptxmm.parse(f"PTX t\n{{ x = 0; }}\nP0@cta 0,gpu 0 {{ {loop} }}\nforall (x = 1)\n"))
-    assert not any("others" in line for line in result.checks[0].story)
-    assert sum("st.relaxed" in line for line in result.checks[0].story) == 4
+    assert not any("others" in line for line in result.checks[0].linearisation)
+    assert sum("st.relaxed" in line for line in result.checks[0].linearisation) == 4
 
 
 @pytest.mark.parametrize("key", ["expect", "Expected", "EXPECT"])

@@ -103,7 +103,7 @@ litmus.formats.host litmus.formats.short litmus.launches ptxcore.check.module pt
 ptxcore.isa.conversion ptxcore.isa.floating_point ptxcore.isa.mbarrier ptxcore.isa.synchronization ptxcore.machine.run
 ptxcore.machine.loops.iterations ptxcore.machine.explore.concrete ptxcore.syntax.declarations ptxcore.syntax.directives
 ptxcore.syntax.functions ptxcore.syntax.sections ptxcore.syntax.structures ptxmm.graphs ptxmm.kernels.check ptxmm.kernels.toml
-ptxmm.report.json ptxmm.words.story ptxmm.workers
+ptxmm.report.json ptxmm.words.linearisation ptxmm.workers
 """
 #: Parts of the standard library that take long to import, and that nothing on the way needs.
 SLOW = "asyncio email json logging multiprocessing pathlib subprocess tomllib traceback unittest urllib"

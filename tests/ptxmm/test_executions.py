@@ -17,7 +17,7 @@ import litmus
 import ptxmm
 from axioms.errors import UnsupportedProgram
 from axioms.witness.candidate import Candidate
-from axioms.witness.execution import Execution, Executions
+from axioms.witness.execution import Execution, ExecutionsFound
 from ptxmm.cli.main import main
 
 LIBRARY = sorted((Path(litmus.__file__).parent / "library").rglob("*.litmus"))
@@ -160,7 +160,7 @@ def test_executions_are_written_out_when_they_are_looked_at(engine: str, monkeyp
 def test_a_sequence_of_executions_is_as_a_list() -> None:
     made = [Execution((), {}, (), {"x": n}) for n in range(4)]
     asked: list[int] = []
-    some = Executions()
+    some = ExecutionsFound()
     for n, execution in enumerate(made):
         some.append(partial(lambda n, execution: (asked.append(n), execution)[1], n, execution))
     assert len(some) == 4 and not asked

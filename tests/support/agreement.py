@@ -26,7 +26,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.oracle import liveness as standstill
 from axioms.oracle import outcomes as enumerate_
 from axioms.oracle.budget import Budget
-from axioms.oracle.provenance import TooLarge
+from axioms.oracle.provenance import BeyondBruteForce
 from axioms.program import Program
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
@@ -100,7 +100,7 @@ def either(ask: Callable[[], Answer]) -> Answer | None:
         return compared(answer)
     except OutOfTime:
         pass_over("takes too many steps")
-    except TooLarge:
+    except BeyondBruteForce:
         pass_over("too large for brute force")
     except UnsupportedProgram:
         pass_over("refused")

@@ -32,7 +32,7 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.api import model_named
 from ptxmm.kernel import Kernel
-from ptxmm.kernels.question import Question
+from ptxmm.kernels.question import KernelQuestion
 
 #: Steps that brute force gets for each question.
 BRUTE_FORCE = 4 * STEPS
@@ -69,7 +69,7 @@ def compare(seed: int, runs: int = 50, steps: int = BRUTE_FORCE) -> Compared:
 def compared(seed: int, made: Kernel, runs: int, steps: int = BRUTE_FORCE) -> Compared:
     found = Compared(seed)
     model = model_named("ptx-9.0")
-    question = Question(made.test, model, races=True)
+    question = KernelQuestion(made.test, model, races=True)
     program = question.built.program
     expected = decide(program, model, engine="enumerate", races=True, steps=steps)
     decision = decide(program, model, races=True)

@@ -84,7 +84,7 @@ class Access:
 
 
 class Definition:
-    """Watches a run (`ptxcore.machine.run.watched.Watcher`), and judges it."""
+    """Watches a run (`ptxcore.machine.run.watched.RunWatcher`), and judges it."""
 
     def __init__(self) -> None:
         #: What comes right before each node: by any execution ordering operation, and by what acquires and releases.

@@ -16,7 +16,7 @@ from ptxcore.values.spread import spread
 from ptxcore.values.terms import Value, conj, eq, mask, width_of
 
 if TYPE_CHECKING:
-    from ptxcore.values.tensor_boxes import Piece
+    from ptxcore.values.tensor_boxes import BoxPiece
 
 #: So many combinations of numbers that values may be are tried.
 _MOST_CASES = 64
@@ -60,7 +60,7 @@ class Boxes(Actions):
     def copy_box(
         self,
         how: Use,
-        pieces: Sequence[Piece],
+        pieces: Sequence[BoxPiece],
         *,
         stores: bool,
         filling: tuple[int, int],
@@ -111,7 +111,7 @@ def _numbers(value: Value) -> Sequence[int]:
     )
 
 
-def _moved(piece: Piece, stores: bool, filling: tuple[int, int]) -> Moved:
+def _moved(piece: BoxPiece, stores: bool, filling: tuple[int, int]) -> Moved:
     shared, source, size, turn = piece
     if source is None:
         number, width = filling

@@ -17,7 +17,7 @@ from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.assertions import Impossible, drop_impossible
 from ptxcore.machine.explore.instances import Instances
 from ptxcore.machine.explore.observable import effect_free, matters
-from ptxcore.machine.explore.runtime import Argument, Runtime
+from ptxcore.machine.explore.runtime import Runtime, RuntimeArgument
 from ptxcore.machine.explore.unspelled import (
     forgetting,
     refusing,
@@ -33,8 +33,8 @@ from ptxcore.machine.ir.steps import RegisterInfo, ThreadCode
 from ptxcore.machine.ir.windows import LOCAL, PARAM
 from ptxcore.machine.loops.control_flow import kernel_blocks
 from ptxcore.machine.loops.passes import Traits, after_passes
-from ptxcore.machine.lower.graph import Instance
-from ptxcore.machine.lower.ops import Call, Code, ExecutableModule, Op
+from ptxcore.machine.lower.graph import InlinedFunction
+from ptxcore.machine.lower.ops import CallTarget, Code, ExecutableModule, Op
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import eq, mask
 
@@ -121,7 +121,7 @@ class _Maker(Instances):
         super().__init__(program, entry, off)
         self.parameters = parameters
         self.lines: dict[int, tuple[str, int]] = {}
-        self.waiting: deque[tuple[Instance, int]] = deque()
+        self.waiting: deque[tuple[InlinedFunction, int]] = deque()
         self.failing: list[int] = []  # the blocks in which assertions fail
 
     def result(self, impossible: Impossible) -> Explorable:
@@ -156,13 +156,13 @@ class _Maker(Instances):
 
     # Functions.
 
-    def fill(self, at: Instance, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
+    def fill(self, at: InlinedFunction, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
         for op in at.code.ops[start:end]:
             if op.location >= 0:
                 self.lines[op.instruction.span.line] = self.program.locations[op.location]
         super().fill(at, block, start, end, number)
 
-    def append(self, at: Instance, op: Op, block: int, i: int, number: Mapping[int, int]) -> bool:
+    def append(self, at: InlinedFunction, op: Op, block: int, i: int, number: Mapping[int, int]) -> bool:
         kind = op.use.form.kind
         if op.call is not None:
             self.call(at, op, op.call, block, number[i + 1])
@@ -174,10 +174,10 @@ class _Maker(Instances):
             return super().append(at, op, block, i, number)
         return op.call is not None or (kind == "jump" and not op.refused)
 
-    def leaves_to(self, at: Instance, op: Op) -> int:
+    def leaves_to(self, at: InlinedFunction, op: Op) -> int:
         return 1 if op.use.form.mnemonic == "exit" or at.code.entry else at.back
 
-    def skipping(self, at: Instance, op: Op, block: int, otherwise: int) -> int:
+    def skipping(self, at: InlinedFunction, op: Op, block: int, otherwise: int) -> int:
         """The block in which an instruction is done whose guard holds; elsewhere control goes on with `otherwise`."""
         if op.guard is None:
             return block
@@ -187,7 +187,7 @@ class _Maker(Instances):
         here.target, here.follows = otherwise, self.block()
         return here.follows
 
-    def jump(self, at: Instance, op: Op, block: int, goals: list[int], following: int) -> None:
+    def jump(self, at: InlinedFunction, op: Op, block: int, goals: list[int], following: int) -> None:
         """A branch by a table, as a branch for each entry."""
         block = self.skipping(at, op, block, following)
         index, reads = self.fetch(at, op, op.sources[0], block)
@@ -210,7 +210,7 @@ class _Maker(Instances):
 
     # Calls.
 
-    def call(self, at: Instance, op: Op, call: Call, block: int, following: int) -> None:
+    def call(self, at: InlinedFunction, op: Op, call: CallTarget, block: int, following: int) -> None:
         block = self.skipping(at, op, block, following)
         if call.pointer is None:
             self.call_named(at, op, call, call.name, block, following)
@@ -224,7 +224,7 @@ class _Maker(Instances):
                 self.call_named(at, op, call, name, goal, following)
         self.ends(op, block, "bad-call", "a call goes to an address where no function is")
 
-    def call_named(self, at: Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
+    def call_named(self, at: InlinedFunction, op: Op, call: CallTarget, name: str, block: int, following: int) -> None:
         code = self.program.functions[name]
         here = self.blocks[block]
         if not code.defined:
@@ -256,11 +256,13 @@ class _Maker(Instances):
         self.blocks[back].follows = following
         self.waiting.append((inner, here.follows))
 
-    def call_runtime(self, at: Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
+    def call_runtime(
+        self, at: InlinedFunction, op: Op, call: CallTarget, name: str, block: int, following: int
+    ) -> None:
         """A function that the CUDA runtime gives. A failed assertion ends the thread."""
         here = self.blocks[block]
         here.follows = following
-        arguments = [Argument(self.given(at, a), a.size) for a in call.arguments]
+        arguments = [RuntimeArgument(self.given(at, a), a.size) for a in call.arguments]
         size = (call.results[0].size or 8) if call.results else 0
         result = self.wanted(at, call.results[0], size) if call.results else None
         step = Runtime(self.program.layout).call(op, name, arguments, result, size)
@@ -274,6 +276,6 @@ class _Maker(Instances):
 _GROWING = (stack.alloca, stack.stackrestore)
 
 
-def _agrees(call: Call, code: Code) -> bool:
+def _agrees(call: CallTarget, code: Code) -> bool:
     """Whether a function may be the one that a call through a pointer means: as many arguments and results."""
     return len(call.arguments) == len(code.parameters) and len(call.results) == len(code.results)

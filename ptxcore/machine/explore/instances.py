@@ -14,10 +14,10 @@ from ptxcore.machine.ir.operands import Fetch, constant, fetch
 from ptxcore.machine.ir.steps import ResultTarget as StepTarget
 from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL
-from ptxcore.machine.lower.graph import Graph, Instance
+from ptxcore.machine.lower.graph import BlockGraph, InlinedFunction
 from ptxcore.machine.lower.layout import DYNAMIC
 from ptxcore.machine.lower.mem2reg import direct, promotable
-from ptxcore.machine.lower.ops import Code, ExecutableModule, Op, Parameter, Passed, Source
+from ptxcore.machine.lower.ops import Code, ExecutableModule, FormalParameter, Op, Passed, Source
 
 #: As many blocks a kernel may become when its calls are put in place.
 _MOST_BLOCKS = 20_000
@@ -25,7 +25,7 @@ _MOST_BLOCKS = 20_000
 SHARED_BASE = "shared memory"
 
 
-class Instances(Graph):
+class Instances(BlockGraph):
     """The blocks and the registers of a kernel while its functions are put in place."""
 
     def __init__(self, program: ExecutableModule, entry: str, off: Collection[str]) -> None:
@@ -58,12 +58,12 @@ class Instances(Graph):
             found = self.special[name] = self.register(f"%{name}", width)
         return found
 
-    def instance(self, code: Code, frame: int, back: int, around: tuple[str, ...]) -> Instance:
+    def instance(self, code: Code, frame: int, back: int, around: tuple[str, ...]) -> InlinedFunction:
         first = len(self.names)
         self.names += [name.lstrip("%") for name in code.registers]
         self.widths += code.widths
         self.stack = max(self.stack, frame + code.frame - LOCAL)
-        made = Instance(code, first, frame, back, (*around, code.name))
+        made = InlinedFunction(code, first, frame, back, (*around, code.name))
         if any(op.use.form.carry for op in code.ops):
             made.carry = self.register("the carry flag", 1)
         places, made.is_promoted = frozenset[tuple[int, int]](), False
@@ -74,46 +74,46 @@ class Instances(Graph):
 
     # What goes from caller to callee, and back: from a register or a place on the stack, to one.
 
-    def given(self, at: Instance, passed: Passed) -> GivenValue:
+    def given(self, at: InlinedFunction, passed: Passed) -> GivenValue:
         if passed.source is not None:
             return self.source(at, passed.source)
         return self.on_stack(at, passed.offset, passed.size)
 
-    def returned(self, inner: Instance, formal: Parameter) -> GivenValue:
+    def returned(self, inner: InlinedFunction, formal: FormalParameter) -> GivenValue:
         if formal.slot is None:
             return self.on_stack(inner, formal.offset, formal.size)
         register = inner.registers + formal.slot
         return fetch(register, 8 * formal.size, 8 * formal.size, False), (register,)
 
-    def on_stack(self, at: Instance, offset: int, size: int) -> GivenValue:
+    def on_stack(self, at: InlinedFunction, offset: int, size: int) -> GivenValue:
         register = at.promoted.get((offset, size))
         if register is None:
             return at.frame + offset
         return fetch(register, 8 * size, 8 * size, False), (register,)
 
-    def taking(self, inner: Instance, formal: Parameter) -> Taken:
+    def taking(self, inner: InlinedFunction, formal: FormalParameter) -> Taken:
         if formal.slot is None:
             return self.to_stack(inner, formal.offset, formal.size)
         return StepTarget(inner.registers + formal.slot, 8 * formal.size, 8 * formal.size, False)
 
-    def wanted(self, at: Instance, passed: Passed, size: int) -> Taken:
+    def wanted(self, at: InlinedFunction, passed: Passed, size: int) -> Taken:
         if passed.source is None:
             return self.to_stack(at, passed.offset, passed.size)
         return StepTarget(at.registers + passed.source.value, 8 * size, passed.source.has, False)
 
-    def to_stack(self, at: Instance, offset: int, size: int) -> Taken:
+    def to_stack(self, at: InlinedFunction, offset: int, size: int) -> Taken:
         register = at.promoted.get((offset, size))
         return at.frame + offset if register is None else StepTarget(register, 8 * size, 8 * size, False)
 
     # Instructions.
 
-    def steps(self, at: Instance, op: Op) -> list[Step]:
+    def steps(self, at: InlinedFunction, op: Op) -> list[Step]:
         tick()
         place = direct(op)
         register = at.promoted.get(place) if place is not None else None
         return super().steps(at, op) if register is None else [self.promoted(at, op, register)]
 
-    def promoted(self, at: Instance, op: Op, register: int) -> Step:
+    def promoted(self, at: InlinedFunction, op: Op, register: int) -> Step:
         """A load or store of a place on the stack that is a register."""
         width, guard = op.use.width, self.guard(at, op)
         if op.use.form.run is data_movement.st:
@@ -142,11 +142,11 @@ class Instances(Graph):
                 return "const", op.use.width
         return super().access(op)
 
-    def fetch(self, at: Instance, op: Op, source: Source | None, block: int) -> tuple[Fetch, tuple[int, ...]]:
+    def fetch(self, at: InlinedFunction, op: Op, source: Source | None, block: int) -> tuple[Fetch, tuple[int, ...]]:
         assert source is not None
         return self.source(at, source, op, self.blocks[block].steps)
 
-    def placed(self, at: Instance, source: Source) -> tuple[Fetch, tuple[int, ...]]:
+    def placed(self, at: InlinedFunction, source: Source) -> tuple[Fetch, tuple[int, ...]]:
         if source.kind == "frame":
             return constant(at.frame + source.value + source.offset), ()
         if source.kind == "special":

@@ -12,17 +12,17 @@ from ptxcore.values.spread import spread
 from ptxcore.values.terms import Value, add, disj, eq, extract, ite
 
 #: Where the replicas of multimem objects begin, by the high bits of their addresses.
-Known = Mapping[int, tuple[int, ...]]
+KnownReplicas = Mapping[int, tuple[int, ...]]
 
 
-class Places(NamedTuple):
+class MultimemPlaces(NamedTuple):
     """The locations behind an address, and the condition under which it is a multimem address."""
 
     inside: Value
     addresses: list[Value]
 
 
-def places(address: Value, known: Known) -> Places | None:
+def places(address: Value, known: KnownReplicas) -> MultimemPlaces | None:
     """Where an address leads to; None where it may be one of several, of different numbers of locations."""
     windows = _windows(address, known)
     number = extract(address, 63, GLOBAL_BITS)
@@ -33,7 +33,7 @@ def places(address: Value, known: Known) -> Places | None:
     if len(counts) > 1:
         return None
     if not windows:
-        return Places(0, [address])
+        return MultimemPlaces(0, [address])
     *others, last = windows
     found: list[Value] = []
     for i in range(len(known[last])):
@@ -41,14 +41,14 @@ def places(address: Value, known: Known) -> Places | None:
         for window in others:
             place = ite(eq(number, window), _moved(address, window, known[window][i]), place, 64)
         found.append(place)
-    return Places(inside, found)
+    return MultimemPlaces(inside, found)
 
 
 def _moved(address: Value, window: int, base: int) -> Value:
     return add(address, base - (window << GLOBAL_BITS), 64)
 
 
-def _windows(address: Value, known: Known) -> list[int]:
+def _windows(address: Value, known: KnownReplicas) -> list[int]:
     """Those that an address may lie in."""
     low, high, _ = spread(address)
     if low >> GLOBAL_BITS == high >> GLOBAL_BITS:

@@ -6,7 +6,7 @@ from ptxcore.isa import data_movement, fences, mbarrier, stack
 from ptxcore.machine.explore.own_memory import OWN_SPACES
 from ptxcore.machine.ir.steps import CLOCK, Step
 from ptxcore.machine.ir.windows import GLOBAL_BITS
-from ptxcore.machine.lower.layout import Layout
+from ptxcore.machine.lower.layout import ModuleLayout
 from ptxcore.machine.lower.ops import ExecutableModule, Source
 
 #: Effects that only compute: where nobody uses the result they may be left out.
@@ -37,7 +37,7 @@ def effect_free(step: Step) -> bool:
 def never_written(program: ExecutableModule) -> frozenset[int]:
     """The addresses of the `.global` variables that the module only ever loads from, by name: nobody can write them while a
     kernel runs, since nobody gets hold of their addresses."""
-    layout: Layout = program.layout
+    layout: ModuleLayout = program.layout
     starts = sorted(p.address for p in layout.variables if p.space == "global")
     taken: set[int] = set()
 

@@ -11,13 +11,13 @@ from ptxcore.machine.explore.unspelled import GivenValue, Taken, step_of
 from ptxcore.machine.ir.operands import Fetch
 from ptxcore.machine.ir.steps import ResultTarget as StepTarget
 from ptxcore.machine.ir.steps import Step
-from ptxcore.machine.lower.layout import Layout
+from ptxcore.machine.lower.layout import ModuleLayout
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.runtime import conversions
 from ptxcore.values.terms import Value
 
 
-class Argument(NamedTuple):
+class RuntimeArgument(NamedTuple):
     """Where an argument comes from, and its bytes."""
 
     given: GivenValue
@@ -27,10 +27,12 @@ class Argument(NamedTuple):
 class Runtime:
     """The functions of the runtime, for a module whose variables lie as `layout` says."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: ModuleLayout) -> None:
         self.layout = layout
 
-    def call(self, op: Op, name: str, arguments: Sequence[Argument], result: Taken | None, size: int) -> Step | None:
+    def call(
+        self, op: Op, name: str, arguments: Sequence[RuntimeArgument], result: Taken | None, size: int
+    ) -> Step | None:
         """The step that calls a function; `size` are the bytes of its result. None where there is none of that name."""
         functions: dict[str, Callable[..., Value | None]] = {
             "malloc": KernelThread.malloc, "free": KernelThread.free, "vprintf": self._printed, "__assertfail": self._fails,
@@ -57,7 +59,7 @@ class Runtime:
 
 
 def _calling(
-    op: Op, run: Callable[..., Value | None], arguments: Sequence[Argument], result: Taken | None, size: int
+    op: Op, run: Callable[..., Value | None], arguments: Sequence[RuntimeArgument], result: Taken | None, size: int
 ) -> Step:
     sources: list[Fetch] = []
     reads: list[int] = []

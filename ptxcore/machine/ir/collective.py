@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ptxcore.isa.data_movement import Lanes
+from ptxcore.isa.data_movement import ShuffleLanes
 from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.tree import Instruction
@@ -142,7 +142,7 @@ def resolve(
     widths = result_widths(how)
     joined: dict[int, Value] = {}
     brought: dict[int, tuple[Any, ...]] = dict(sorted(lanes.items()))
-    together = brought if undetermined is None else Lanes(brought, undetermined)
+    together = brought if undetermined is None else ShuffleLanes(brought, undetermined)
     for lane, result in how.form.meaning(how, together).items():
         parts = result if isinstance(result, tuple) else (result,)
         whole, low = parts[0], widths[0]

@@ -12,7 +12,7 @@ from ptxcore.check.constants import check_values, values_of
 from ptxcore.check.values import HANDLES
 from ptxcore.diagnostics import Span, fail, nearest
 from ptxcore.isa.form import Expected, Use
-from ptxcore.isa.operand import Parameter
+from ptxcore.isa.operand import FormOperand
 from ptxcore.isa.special_registers import COMPONENTS
 from ptxcore.isa.table import Dialect
 from ptxcore.machine.ir.operands import bracket_parts, type_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Instructions whose result may be dropped although their forms say nothing of it.
 _DROPPING = ("atom", "suatom")
-_PREDICATE = Expected(Parameter("p", "destination", "pred"), "pred", 0)
+_PREDICATE = Expected(FormOperand("p", "destination", "pred"), "pred", 0)
 
 
 class Checks(Registers):
@@ -237,7 +237,7 @@ class Checks(Registers):
         for element in elements:
             self.check_source(use, e, element)
 
-    def check_space(self, operand: Name, variable: Variable, use: Use, parameter: Parameter, first: bool) -> None:
+    def check_space(self, operand: Name, variable: Variable, use: Use, parameter: FormOperand, first: bool) -> None:
         """A location lies where the instruction goes: in one of the spaces that the operand is limited to or, for the first
         address, in the one that is written."""
         has = variable.space.split("::")[0]

@@ -16,7 +16,7 @@ from ptxcore.machine.ir.steps import CARRY, CHANGING, ThreadCode
 from ptxcore.machine.loops.control_flow import blocks
 from ptxcore.machine.lower.cell_checks import Checks
 from ptxcore.machine.lower.executable import alternatives, chosen, with_images
-from ptxcore.machine.lower.graph import Graph, Instance
+from ptxcore.machine.lower.graph import BlockGraph, InlinedFunction
 from ptxcore.machine.lower.operands import NamedRegister, Operands
 from ptxcore.machine.lower.ops import Code, Source
 from ptxcore.syntax.tree import AnyStatement, Declaration, Immediate, Instruction, Label, Name, Operand
@@ -174,7 +174,7 @@ class _Cell(Checks, Operands):
         graph = _Graph(self)
         first, end = graph.block(), graph.block()
         carry = self.hidden(CARRY, 1).index if any(op.use.form.carry for op in code.ops) else -1
-        graph.expand(Instance(code, 0, 0, end, (), carry), first)
+        graph.expand(InlinedFunction(code, 0, 0, end, (), carry), first)
         order = [first, *range(end + 1, len(graph.blocks)), end]
         shapes = graph.shapes(order, [slot.width for slot in self.slots.values()])
         names = self.observed
@@ -184,7 +184,7 @@ class _Cell(Checks, Operands):
         return with_images(made, self.variables)
 
 
-class _Graph(Graph):
+class _Graph(BlockGraph):
     """The blocks of a thread. Clocks that it asks get registers of their own."""
 
     def __init__(self, cell: _Cell) -> None:

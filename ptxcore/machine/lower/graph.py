@@ -31,7 +31,7 @@ class Building:
 
 
 @dataclass(slots=True)
-class Instance:
+class InlinedFunction:
     """A function put in the place of a call, or all of a thread: its first register, its frame, the block where it goes on
     when it returns, and the functions around it."""
 
@@ -46,7 +46,7 @@ class Instance:
     is_promoted: bool = False
 
 
-class Graph(ABC):
+class BlockGraph(ABC):
     """The blocks of a thread while they are made."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Graph(ABC):
 
     # Blocks.
 
-    def expand(self, at: Instance, first: int) -> None:
+    def expand(self, at: InlinedFunction, first: int) -> None:
         """Makes the blocks of a function that begins with the block `first`."""
         ops = at.code.ops
         if not ops:
@@ -94,7 +94,7 @@ class Graph(ABC):
             self.blocks[number[cut]].label = names.get(cut, "")
             self.fill(at, number[cut], cut, following, number)
 
-    def fill(self, at: Instance, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
+    def fill(self, at: InlinedFunction, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
         """Makes the steps of a block, from one operation to another. `number`: the block that begins at an operation."""
         here = self.blocks[block]
         for i in range(start, end):
@@ -110,19 +110,19 @@ class Graph(ABC):
                 return
         here.follows = number[end]
 
-    def append(self, at: Instance, op: Op, block: int, i: int, number: Mapping[int, int]) -> bool:
+    def append(self, at: InlinedFunction, op: Op, block: int, i: int, number: Mapping[int, int]) -> bool:
         """Adds an operation that is no branch and no exit to a block. True where it ends the block all the same, and has said
         where control goes then."""
         self.blocks[block].steps += self.steps(at, op)
         return False
 
-    def leaves_to(self, at: Instance, op: Op) -> int:
+    def leaves_to(self, at: InlinedFunction, op: Op) -> int:
         """The block where control is behind an exit."""
         return at.back
 
     # Steps.
 
-    def steps(self, at: Instance, op: Op) -> list[Step]:
+    def steps(self, at: InlinedFunction, op: Op) -> list[Step]:
         """An instruction, behind the clocks that it reads."""
         made: list[Step] = []
         reads = [None if source is None else self.read(at, source, op, made) for source in op.sources]
@@ -135,10 +135,10 @@ class Graph(ABC):
         """The state space and the bits of an access."""
         return op.access or (op.use.space, op.use.width)
 
-    def guard(self, at: Instance, op: Op) -> tuple[int, bool] | None:
+    def guard(self, at: InlinedFunction, op: Op) -> tuple[int, bool] | None:
         return None if op.guard is None else (at.registers + op.guard[0], op.guard[1])
 
-    def read(self, at: Instance, source: Source, op: Op, before: list[Step]) -> RegisterRead:
+    def read(self, at: InlinedFunction, source: Source, op: Op, before: list[Step]) -> RegisterRead:
         """How an operand is read. Steps that it needs go to `before`."""
         if source.kind == "vector":
             parts = source.parts
@@ -146,7 +146,7 @@ class Graph(ABC):
         value, registers = self.source(at, source, op, before)
         return RegisterRead(value, (registers,))
 
-    def targets(self, at: Instance, targets: Sequence[Targets]) -> list[StepTarget | None]:
+    def targets(self, at: InlinedFunction, targets: Sequence[Targets]) -> list[StepTarget | None]:
         """The registers that are written, those of vectors one by one; None for a result that is dropped."""
         found: list[StepTarget | None] = []
         for t in targets:
@@ -157,7 +157,7 @@ class Graph(ABC):
         return found
 
     def source(
-        self, at: Instance, source: Source, op: Op | None = None, before: list[Step] | None = None
+        self, at: InlinedFunction, source: Source, op: Op | None = None, before: list[Step] | None = None
     ) -> tuple[Fetch, tuple[int, ...]]:
         """How a source that is no vector is read, and from which registers. Steps that it needs go to `before`."""
         kind = source.kind
@@ -173,7 +173,7 @@ class Graph(ABC):
             return self.placed(at, source)
         return self.from_register(register, source)
 
-    def placed(self, at: Instance, source: Source) -> tuple[Fetch, tuple[int, ...]]:
+    def placed(self, at: InlinedFunction, source: Source) -> tuple[Fetch, tuple[int, ...]]:
         """A source that hangs on where the thread is, or the function on the stack."""
         raise NotImplementedError(source.kind)
 

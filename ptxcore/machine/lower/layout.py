@@ -47,7 +47,7 @@ class SharedVariable:
 
 
 @dataclass(slots=True)
-class Layout:
+class ModuleLayout:
     """All variables of a module. Those that are launched together have numbers, lest their addresses meet."""
 
     number: int = 0

@@ -12,14 +12,14 @@ from ptxcore.machine.lower.ops import Code, Op, Source, TargetRegister, Targets
 _LEAVES = ("branch", "jump", "exit", "return")
 
 
-class Live(NamedTuple):
+class LiveRegisters(NamedTuple):
     """Registers by slot, as bits, where each block begins and ends."""
 
     begins: list[int]
     ends: list[int]
 
 
-def live_registers(code: Code, cuts: Sequence[int], carry: int | None = None) -> Live:
+def live_registers(code: Code, cuts: Sequence[int], carry: int | None = None) -> LiveRegisters:
     """The live registers of blocks that begin at `cuts`, in order. What a function returns is live where it returns. `carry`: a
     slot that stands for the carry flag."""
     numbers = {cut: b for b, cut in enumerate(cuts)}
@@ -48,7 +48,7 @@ def live_registers(code: Code, cuts: Sequence[int], carry: int | None = None) ->
         used.append(use)
         killed.append(kill)
     begins = live_in(following, used, killed)
-    return Live(begins, [live_out(goes, begins) for goes in following])
+    return LiveRegisters(begins, [live_out(goes, begins) for goes in following])
 
 
 def operands_read(op: Op) -> list[int]:

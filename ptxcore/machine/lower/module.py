@@ -24,9 +24,9 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.operands import arrange, choices
 from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.inlining import Callers
-from ptxcore.machine.lower.layout import Layout
+from ptxcore.machine.lower.layout import ModuleLayout
 from ptxcore.machine.lower.operands import NamedRegister, NotExecuted, Operands
-from ptxcore.machine.lower.ops import Call, Code, ExecutableModule, Op, Parameter, Passed, Source
+from ptxcore.machine.lower.ops import CallTarget, Code, ExecutableModule, FormalParameter, Op, Passed, Source
 from ptxcore.machine.lower.spelled import COMPONENTS_AT, expanded, flushing
 from ptxcore.syntax.tree import (
     Arguments,
@@ -40,7 +40,7 @@ from ptxcore.syntax.tree import (
     Label,
     Module,
     Name,
-    Open,
+    OpenBrace,
     Operand,
     Prototype,
 )
@@ -63,7 +63,7 @@ class _Lowering(Operands):
         self.module = module
         self.context = Context(False)
         self.kinds = Kinds(self.context)
-        self.layout = Layout(number)
+        self.layout = ModuleLayout(number)
         self.functions: dict[str, Code] = {}
         self.locations: list[tuple[int, int]] = []
         self.callers = Callers()
@@ -95,7 +95,7 @@ class _Lowering(Operands):
                 self.declaration(statement)
             elif isinstance(statement, Function):
                 self.function(statement)
-            elif isinstance(statement, Open):
+            elif isinstance(statement, OpenBrace):
                 self.open()
             elif isinstance(statement, Close):
                 self.close()
@@ -192,7 +192,7 @@ class _Lowering(Operands):
             self.kinds.forget()
             self.code = None
 
-    def parameter(self, d: Declaration, code: Code) -> Parameter:
+    def parameter(self, d: Declaration, code: Code) -> FormalParameter:
         declarator = d.names[0]
         symbol = self.context.scopes.find(declarator.name)
         assert isinstance(symbol, DeclaredVariable) or symbol is None
@@ -205,7 +205,7 @@ class _Lowering(Operands):
             self.keep.append(symbol)
         if d.space == "reg":
             slot = self.slot(symbol, declarator.name) if symbol is not None else len(code.registers)
-            return Parameter(declarator.name, d.type, size, slot, 0)
+            return FormalParameter(declarator.name, d.type, size, slot, 0)
         if code.entry:
             offset = -(-code.parameter_bytes // align) * align
             code.parameter_bytes = offset + size
@@ -215,7 +215,7 @@ class _Lowering(Operands):
             offset = self.frame(size, align)
             if symbol is not None:
                 self.frames[id(symbol)] = offset
-        return Parameter(declarator.name, d.type, size, None, offset, align, elements)
+        return FormalParameter(declarator.name, d.type, size, None, offset, align, elements)
 
     # Directives and labels.
 
@@ -372,7 +372,7 @@ class _Lowering(Operands):
         pointer = None if isinstance(symbol, FunctionSymbol) else self.named(callee, 64)
         uses = candidates(s.opcode, s.modifiers)
         assert uses and not isinstance(uses, Misfit)
-        call = Call(
+        call = CallTarget(
             callee.name if pointer is None else "",
             pointer,
             tuple(self.passed(s, o) for o in (arguments.elements if arguments else ())),

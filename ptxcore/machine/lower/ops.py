@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ptxcore.isa.form import Use
-from ptxcore.machine.lower.layout import Layout
+from ptxcore.machine.lower.layout import ModuleLayout
 from ptxcore.syntax.tree import Instruction
 
 #: The first target whose threads are independent.
@@ -56,7 +56,7 @@ class Op:
     targets: list[Targets]
     guard: tuple[int, bool] | None
     labels: tuple[str, ...] = ()
-    call: Call | None = None
+    call: CallTarget | None = None
     location: int = -1  # into Program.locations
     refused: bool = False  # its operands cannot be executed yet
     access: tuple[str, int] | None = (
@@ -77,7 +77,7 @@ class Passed(NamedTuple):
     size: int = 0
 
 
-class Call(NamedTuple):
+class CallTarget(NamedTuple):
     """What a call calls: a function by `name`, or the one whose address `pointer` gives."""
 
     name: str
@@ -86,7 +86,7 @@ class Call(NamedTuple):
     results: tuple[Passed, ...]
 
 
-class Parameter(NamedTuple):
+class FormalParameter(NamedTuple):
     """A formal parameter: in a register (`slot`) or in the frame (`offset`), of `size` bytes."""
 
     name: str
@@ -108,8 +108,8 @@ class Code:
     labels: dict[str, int] = field(default_factory=dict)
     registers: list[str] = field(default_factory=list)
     widths: list[int] = field(default_factory=list)  # the bits of each register
-    parameters: list[Parameter] = field(default_factory=list)
-    results: list[Parameter] = field(default_factory=list)
+    parameters: list[FormalParameter] = field(default_factory=list)
+    results: list[FormalParameter] = field(default_factory=list)
     frame: int = 0
     parameter_bytes: int = 0
     directives: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Code:
 class ExecutableModule:
     """A module ready to run."""
 
-    layout: Layout
+    layout: ModuleLayout
     functions: dict[str, Code]
     locations: list[tuple[str, int]]
     target: int

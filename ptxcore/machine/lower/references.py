@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ptxcore.isa.image import Format, Image, Sampler
-from ptxcore.machine.lower.layout import Layout, Placed
+from ptxcore.machine.lower.layout import ModuleLayout, Placed
 from ptxcore.syntax.tree import Immediate, Name, Vector, Wrapped
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KINDS = ("texref", "samplerref", "surfref")
 
 
-def references(layout: Layout) -> dict[str, Placed]:
+def references(layout: ModuleLayout) -> dict[str, Placed]:
     """Those of a module, by name."""
     return {p.name: p for p in layout.variables if p.variable.type in KINDS or p.variable.space == "tex"}
 
@@ -26,7 +26,7 @@ def kind_of(placed: Placed) -> str:
     return placed.variable.type if placed.variable.type in KINDS else "texref"
 
 
-def samplers(layout: Layout) -> dict[int, Image]:
+def samplers(layout: ModuleLayout) -> dict[int, Image]:
     """The samplers of a module, by address: what their initialisers say, and for the rest the nearest texel, clamped."""
     return {
         p.address: Image("samplerref", p.name, sampler=_sampler(p))

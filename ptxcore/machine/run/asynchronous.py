@@ -12,17 +12,17 @@ from typing import Any
 
 from ptxcore.machine.run.faults import Fault, fault
 from ptxcore.machine.run.memory import WRITTEN
-from ptxcore.machine.run.surroundings import Thread
-from ptxcore.values.tensor_boxes import Piece
+from ptxcore.machine.run.surroundings import ThreadView
+from ptxcore.values.tensor_boxes import BoxPiece
 
 
-class Operation:
+class AsyncOperation:
     """One asynchronous operation of a thread, by the number of the instruction that began it. It is done once. Round-robin
     schedules may leave it for `late` more rounds while threads get on."""
 
     __slots__ = ("action", "done", "late", "op", "thread")
 
-    def __init__(self, thread: Thread, action: Callable[[], None] | None) -> None:
+    def __init__(self, thread: ThreadView, action: Callable[[], None] | None) -> None:
         self.thread, self.op, self.action = thread, thread.op, action
         self.done = False
         self.late = 0
@@ -45,10 +45,10 @@ class Operation:
 
 
 def due(
-    pending: Sequence[Operation], random: Random | None, progressed: bool
-) -> tuple[list[Operation], list[Operation]]:
+    pending: Sequence[AsyncOperation], random: Random | None, progressed: bool
+) -> tuple[list[AsyncOperation], list[AsyncOperation]]:
     """Of operations that have begun those to do now, in their order, and those left for later, while threads get on."""
-    left: list[Operation] = []
+    left: list[AsyncOperation] = []
     if progressed and random is not None:
         left = [operation for operation in pending if random.getrandbits(1)]
     elif progressed:
@@ -62,14 +62,14 @@ def due(
     return now, left
 
 
-class Copy(Operation):
+class Copy(AsyncOperation):
     """A copy of `size` bytes, then `fill` zeros; see `ptxcore.isa.thread.Thread.copy`."""
 
     __slots__ = ("after", "combine", "data", "element", "fill", "selected", "size", "source", "to")
 
     def __init__(
         self,
-        thread: Thread,
+        thread: ThreadView,
         to: int,
         source: int,
         size: int,
@@ -144,8 +144,8 @@ class Boxed(Copy):
 
     def __init__(
         self,
-        thread: Thread,
-        pieces: Sequence[Piece],
+        thread: ThreadView,
+        pieces: Sequence[BoxPiece],
         stores: bool,
         filling: tuple[int, int],
         combine: Callable[[int, int], int] | None,
@@ -156,7 +156,7 @@ class Boxed(Copy):
         self.pieces, self.stores, self.filling = pieces, stores, filling
         self.parts: list[Copy] | None = None
 
-    def _copy(self, piece: Piece) -> Copy:
+    def _copy(self, piece: BoxPiece) -> Copy:
         """One piece as a copy of its own."""
         shared, source, size, turn = piece
         thread, combine, element = self.thread, self.combine, self.element
@@ -184,7 +184,7 @@ class Boxed(Copy):
             part.perform()
 
 
-class Groups:
+class CopyGroups:
     """The copies of a thread that no barrier object learns of: those in no group yet, and the groups, oldest first."""
 
     __slots__ = ("closed", "open")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from ptxcore.machine.run.cta import Cta
-from ptxcore.machine.run.grid import Launch
+from ptxcore.machine.run.grid import GridLaunch
 
 
 def _at_once(number: int) -> bool:
@@ -17,12 +17,12 @@ def _nothing() -> None:
     pass
 
 
-class Concurrent(Launch):
+class Concurrent(GridLaunch):
     """Launches as one: their CTAs take turns."""
 
     def __init__(
         self,
-        launches: Sequence[Launch],
+        launches: Sequence[GridLaunch],
         *,
         may_begin: Callable[[int], bool] = _at_once,
         between: Callable[[], None] = _nothing,
@@ -63,13 +63,13 @@ class Concurrent(Launch):
         return none
 
     def _turns(self, cta: Cta) -> None:
-        launch = cast(Launch, cta.launch)
+        launch = cast(GridLaunch, cta.launch)
         launch.long, launch.progressed, launch.busy = self.long, False, False
         launch._turns(cta)
         self.progressed, self.busy = self.progressed or launch.progressed, self.busy or launch.busy
 
     def _complete(self, cta: Cta) -> None:
-        Launch._complete(cast(Launch, cta.launch), cta)
+        GridLaunch._complete(cast(GridLaunch, cta.launch), cta)
 
     def _do_pending(self) -> None:
         came = self.progressed

@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection
 from itertools import chain
 from typing import Any
 
-from ptxcore.isa.data_movement import Lanes
+from ptxcore.isa.data_movement import ShuffleLanes
 from ptxcore.isa.form import Use
 from ptxcore.isa.product_arrays import columns_of
 from ptxcore.machine.ir.collective import EVERYBODY, brought_widths
 from ptxcore.machine.run.faults import UndefinedValue, fault
 from ptxcore.machine.run.memory import WRITTEN, Segment, words
-from ptxcore.machine.run.special import WARP, Registers, Triple
-from ptxcore.machine.run.surroundings import Launch
+from ptxcore.machine.run.special import WARP, SpecialRegisters, Triple
+from ptxcore.machine.run.surroundings import LaunchView
 from ptxcore.machine.run.tensor_memory import TensorMemory
-from ptxcore.machine.run.thread import Thread
+from ptxcore.machine.run.thread import RunningThread
 
 #: Barriers of a CTA.
 _BARRIERS = 16
@@ -23,7 +23,7 @@ _BARRIERS = 16
 _PATIENCE = 16
 
 
-class Barrier:
+class CtaBarrier:
     """One barrier of a CTA or cluster: who has come, and how many must. Threads come by warps (section 9.7.13.1): `lanes`
     has a bit for each that has come, `ops` the instruction that brought its warp here and whether it is aligned, and `passing`
     who goes on as soon as its warp is complete."""
@@ -31,8 +31,8 @@ class Barrier:
     __slots__ = ("arrived", "count", "lanes", "operands", "operator", "ops", "passing", "waiting")
 
     def __init__(self) -> None:
-        self.waiting: list[Thread] = []
-        self.passing: dict[int, list[Thread]] = {}
+        self.waiting: list[RunningThread] = []
+        self.passing: dict[int, list[RunningThread]] = {}
         self.lanes: dict[int, int] = {}
         self.ops: dict[int, tuple[int, bool]] = {}
         self.arrived = 0
@@ -40,9 +40,9 @@ class Barrier:
         self.operands: dict[int, list[int]] = {}
         self.operator = ""
 
-    def take(self, warps: Collection[int]) -> Barrier:
+    def take(self, warps: Collection[int]) -> CtaBarrier:
         """The barrier with some of its warps only, which do not come here any more."""
-        taken = Barrier()
+        taken = CtaBarrier()
         taken.waiting = [thread for thread in self.waiting if thread.warp in warps]
         self.waiting = [thread for thread in self.waiting if thread.warp not in warps]
         for warp in warps:
@@ -55,7 +55,7 @@ class Barrier:
         return taken
 
 
-class Meeting:
+class CollectiveMeeting:
     """Threads of a warp that have come to an instruction they execute together; `how` is its use by the first of them, and
     `rounds` how long nobody has come any more."""
 
@@ -63,14 +63,14 @@ class Meeting:
 
     def __init__(self, how: Use) -> None:
         self.how = how
-        self.threads: dict[int, Thread] = {}
+        self.threads: dict[int, RunningThread] = {}
         self.arguments: dict[int, tuple[Any, ...]] = {}
         self.rounds = 0
 
 
 #: What threads meet at: with a member mask, any instruction that has the same qualifiers and the same mask (section
 #: 9.7.13.9); without one, the instruction itself.
-Place = tuple[Any, int | None]
+CtaPlace = tuple[Any, int | None]
 
 
 class Warp:
@@ -78,22 +78,22 @@ class Warp:
 
     def __init__(self, cta: Cta) -> None:
         self.cta = cta
-        self.threads: dict[int, Thread] = {}
+        self.threads: dict[int, RunningThread] = {}
         #: A bit for each lane whose thread has not ended.
         self.running = 0
-        self.meetings: dict[Place, Meeting] = {}
+        self.meetings: dict[CtaPlace, CollectiveMeeting] = {}
 
-    def join(self, thread: Thread, op: int, arguments: tuple[Any, ...]) -> Any:
+    def join(self, thread: RunningThread, op: int, arguments: tuple[Any, ...]) -> Any:
         """One more thread at an instruction; gives its result when all are there. Raises Suspended."""
         how, position = thread.launch.collective(op)
         whole = how.form.whole is not None
         mask = EVERYBODY if whole else None if position is None else arguments[position]
         if mask is not None and not mask >> thread.lane & 1:
             raise fault("bad-mask", f"the member mask {mask:#x} does not name lane {thread.lane}, which executes this")
-        place: Place = (op, mask) if mask is None or whole else ((how.form, how.present), mask)
+        place: CtaPlace = (op, mask) if mask is None or whole else ((how.form, how.present), mask)
         meeting = self.meetings.get(place)
         if meeting is None:
-            meeting = self.meetings[place] = Meeting(how)
+            meeting = self.meetings[place] = CollectiveMeeting(how)
         meeting.threads[thread.lane] = thread
         meeting.arguments[thread.lane] = arguments
         meeting.rounds = 0
@@ -102,11 +102,11 @@ class Warp:
         names = "the warp" if mask is None else f"lanes {mask:#x}"
         raise thread.suspend(lambda: f"waits for {names} at '{thread.launch.compiled.ops[op].name}'")
 
-    def complete(self, mask: int, meeting: Meeting) -> bool:
+    def complete(self, mask: int, meeting: CollectiveMeeting) -> bool:
         """Whether all that a mask names have come, but those that have ended."""
         return (mask & self.running).bit_count() == len(meeting.threads)
 
-    def meet(self, place: Place, last: Thread | None) -> Any:
+    def meet(self, place: CtaPlace, last: RunningThread | None) -> Any:
         """All are there: each gets its result. Gives that of `last`, which is running."""
         meeting = self.meetings.pop(place)
         how = meeting.how
@@ -125,7 +125,7 @@ class Warp:
         arguments = dict(sorted(meeting.arguments.items()))
         whole = how.form.whole
         if watcher is not None and whole is None:
-            arguments = Lanes(arguments, watcher.left_open)
+            arguments = ShuffleLanes(arguments, watcher.left_open)
         try:
             results = how.form.meaning(how, arguments)
         except Exception:
@@ -166,7 +166,7 @@ class Warp:
 class Cta:
     """A CTA under way: its shared memory, barriers and threads."""
 
-    def __init__(self, launch: Launch, index: Triple, rank: int, cluster: list[Cta]) -> None:
+    def __init__(self, launch: LaunchView, index: Triple, rank: int, cluster: list[Cta]) -> None:
         self.launch, self.index, self.rank, self.cluster = launch, index, rank, cluster
         self.shared = Segment(launch.shared_bytes, "shared memory", known=False)
         assert self.shared.known is not None
@@ -174,21 +174,21 @@ class Cta:
         self.shared.known[launch.unwritten :] = WRITTEN * (launch.shared_bytes - launch.unwritten)
         #: Shared memory as numbers, and for each whether it was written.
         self.words, self.known_words = words(self.shared.data), words(self.shared.known)
-        self.special = Registers()
-        self.barriers: dict[Any, Barrier] = {}
+        self.special = SpecialRegisters()
+        self.barriers: dict[Any, CtaBarrier] = {}
         #: None as long as nobody asks for it.
         self.tensor_memory: TensorMemory | None = None
         self.warps: dict[int, Warp] = {}
         #: Threads that have come to a product of their warpgroup, with their operands: by warpgroup and instruction.
-        self.products: dict[tuple[int, int], dict[int, tuple[Thread, tuple[Any, ...]]]] = {}
-        self.ready: list[Thread] = []
-        self.sleeping: list[Thread] = []
+        self.products: dict[tuple[int, int], dict[int, tuple[RunningThread, tuple[Any, ...]]]] = {}
+        self.ready: list[RunningThread] = []
+        self.sleeping: list[RunningThread] = []
         #: Who has arrived at the barrier of the cluster, and waits for the rest of its warp to do so.
-        self.arriving = Barrier()
+        self.arriving = CtaBarrier()
         #: How often the barrier of the cluster was complete; of its first CTA.
         self.passed = 0
         self.alive = 0
-        self.threads: list[Thread] = []
+        self.threads: list[RunningThread] = []
 
     def start(self) -> None:
         launch = self.launch
@@ -217,7 +217,7 @@ class Cta:
 
     def arrive(
         self,
-        thread: Thread,
+        thread: RunningThread,
         action: str,
         how: Use,
         *,
@@ -237,7 +237,7 @@ class Cta:
         self._check_barrier(identity, count)
         barrier = self.barriers.get((level, identity))
         if barrier is None:
-            barrier = self.barriers[level, identity] = Barrier()
+            barrier = self.barriers[level, identity] = CtaBarrier()
         if barrier.count is not None and count is not None and barrier.count != count:
             raise fault(
                 "barrier-count", f"barrier {identity} is used with {count} threads here, and with {barrier.count}"
@@ -280,7 +280,7 @@ class Cta:
         if count is not None and (count % WARP or not count):
             raise fault("barrier-count", f"a barrier takes a multiple of {WARP} threads, not {count}")
 
-    def _check_warp(self, thread: Thread, how: Use, identity: int, barrier: Barrier) -> None:
+    def _check_warp(self, thread: RunningThread, how: Use, identity: int, barrier: CtaBarrier) -> None:
         """The threads of a warp come once each, and to an aligned barrier all by the same instruction."""
         if barrier.lanes.get(thread.warp, 0) >> thread.lane & 1:
             raise fault("barrier-count", f"a thread comes to barrier {identity} again before the others have come")
@@ -292,7 +292,7 @@ class Cta:
                 f"threads of one warp come to barrier {identity} by different instructions, others by that of line {line}",
             )
 
-    def _pass(self, barrier: Barrier, warp: int, last: Thread | None) -> bool:
+    def _pass(self, barrier: CtaBarrier, warp: int, last: RunningThread | None) -> bool:
         """Whether a whole warp has come; those that do not wait for other warps go on then."""
         if self.warps[warp].running & ~barrier.lanes.get(warp, 0):
             return False
@@ -301,10 +301,10 @@ class Cta:
                 thread.wake()
         return True
 
-    def meet_cluster(self, thread: Thread, action: str) -> None:
+    def meet_cluster(self, thread: RunningThread, action: str) -> None:
         """A thread comes to the barrier of the cluster (section 9.7.13.3). Raises Suspended."""
         home = self.cluster[0]
-        barrier = home.barriers.setdefault(("cluster", 0), Barrier())
+        barrier = home.barriers.setdefault(("cluster", 0), CtaBarrier())
         if action == "arrive":
             if thread.passed is not None:
                 raise fault("barrier-divergence", "arrives at the cluster's barrier twice without a wait between")
@@ -327,24 +327,24 @@ class Cta:
                 f"waits at the cluster's barrier, where {barrier.arrived} of {wanted} threads have come"
             )
 
-    def _pass_to_cluster(self, warp: int, last: Thread | None) -> bool:
+    def _pass_to_cluster(self, warp: int, last: RunningThread | None) -> bool:
         """Whether a whole warp has arrived at the barrier of the cluster; its threads go on then."""
         if not self._pass(self.arriving, warp, last):
             return False
         del self.arriving.lanes[warp]
         return True
 
-    def wanted(self, level: str, barrier: Barrier) -> int:
+    def wanted(self, level: str, barrier: CtaBarrier) -> int:
         """How many threads a barrier waits for."""
         if barrier.count is not None:
             return barrier.count
         return sum(cta.alive for cta in self.cluster) if level == "cluster" else self.alive
 
-    def parts_of_warps(self, barrier: Barrier) -> list[int]:
+    def parts_of_warps(self, barrier: CtaBarrier) -> list[int]:
         """The warps that have not come to a barrier with all their threads; those that have ended need not come."""
         return [warp for warp, lanes in barrier.lanes.items() if self.warps[warp].running & ~lanes]
 
-    def complete(self, level: str, identity: Any, last: Thread | None) -> tuple[Any] | None:
+    def complete(self, level: str, identity: Any, last: RunningThread | None) -> tuple[Any] | None:
         """Releases a barrier where all have come; gives the result for `last`, which is running."""
         home = self.cluster[0] if level == "cluster" else self
         barrier = home.barriers[level, identity]
@@ -368,7 +368,7 @@ class Cta:
                 thread.wake(result)
         return (result,)
 
-    def finished(self, thread: Thread) -> None:
+    def finished(self, thread: RunningThread) -> None:
         """A thread has ended: who waits for all need not wait for it."""
         self.alive -= 1
         warp = self.warps[thread.warp]
@@ -402,10 +402,10 @@ REDUCTIONS: dict[str, Callable[[list[int]], int | None]] = {
 }
 
 
-def _made(launch: Launch) -> type[Thread]:
+def _made(launch: LaunchView) -> type[RunningThread]:
     """The class of a launch's threads."""
     if launch.watcher is None:
-        return Thread
+        return RunningThread
     from ptxcore.machine.run.watched import WatchedThread
 
     return WatchedThread

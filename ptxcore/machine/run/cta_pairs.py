@@ -25,7 +25,7 @@ class Request:
         self.threads: list[tuple[Any, Any]] = []
 
 
-class Pair:
+class CtaPair:
     """What two peer CTAs do together."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ section 9.7.13.13)."""
 from __future__ import annotations
 
 from ptxcore.machine.run.special import Triple
-from ptxcore.machine.run.surroundings import Thread
+from ptxcore.machine.run.surroundings import ThreadView
 
 
 class GridDependence:
@@ -43,7 +43,7 @@ class GridDependence:
             self.ctas -= cluster[0] * cluster[1] * cluster[2]
         return first
 
-    def control(self, thread: Thread, operation: str) -> bool:
+    def control(self, thread: ThreadView, operation: str) -> bool:
         """What `griddepcontrol` does; whether the thread can go on."""
         if operation == "launch_dependents":
             self.lets(thread.cta.index)

@@ -9,8 +9,8 @@ from typing import Any
 
 from ptxcore.isa import data_movement
 from ptxcore.machine.lower.ops import Op, Source, TargetRegister, Targets
-from ptxcore.machine.run.faults import UNDEFINED, Undefined, UndefinedValue
-from ptxcore.machine.run.surroundings import Thread
+from ptxcore.machine.run.faults import UNDEFINED, UndefinedValue, UnwrittenValue
+from ptxcore.machine.run.surroundings import ThreadView
 from ptxcore.machine.run.uninitialised import Uninitialised, UninitialisedRead, Varying, anything, error_of, known_bits
 from ptxcore.values.terms import Term, Value, add, extract, negate, sext, signed, zext
 
@@ -20,13 +20,13 @@ _LARGEST = 64
 _SHORT = 1 << 16
 
 
-def emulate(thread: Thread, op: Op, error: Exception) -> bool:
+def emulate(thread: ThreadView, op: Op, error: Exception) -> bool:
     """Executes an instruction at which compiled code stopped. False where unknown values are not the reason, or where they
     decide something; then the error stands."""
     run = op.use.form.run
     if op.call is not None or run is None or not _reads_unknown(thread, op):
         return False
-    if run is data_movement.ld and not isinstance(error, Undefined):
+    if run is data_movement.ld and not isinstance(error, UnwrittenValue):
         return False
     address = 0
     if run is data_movement.ld:
@@ -42,7 +42,7 @@ def emulate(thread: Thread, op: Op, error: Exception) -> bool:
     return True
 
 
-def decide(thread: Thread, op: Op) -> bool:
+def decide(thread: ThreadView, op: Op) -> bool:
     """Whether an instruction at which compiled code stopped has a guard that varies, and that is the same in all executions, as
     the owner of the value says: its register holds that now, and the instruction can be executed again."""
     if op.guard is None:
@@ -54,7 +54,7 @@ def decide(thread: Thread, op: Op) -> bool:
     return True
 
 
-def blame(thread: Thread, op: Op) -> Undefined | None:
+def blame(thread: ThreadView, op: Op) -> UnwrittenValue | None:
     """The error that an instruction uses an unknown value, where it does."""
     registers = [] if op.guard is None else [op.guard[0]]
     registers += [s.value for s in _leaves(op) if s.kind == "register"]
@@ -63,7 +63,7 @@ def blame(thread: Thread, op: Op) -> Undefined | None:
         if isinstance(value, Uninitialised):
             return error_of(value.cause)
         if value is UNDEFINED:
-            return Undefined("undefined-register", "a register is used here that nothing wrote")
+            return UnwrittenValue("undefined-register", "a register is used here that nothing wrote")
     return None
 
 
@@ -77,7 +77,7 @@ def _leaves(op: Op) -> list[Source]:
     return found
 
 
-def _reads_unknown(thread: Thread, op: Op) -> bool:
+def _reads_unknown(thread: ThreadView, op: Op) -> bool:
     if op.guard is not None and isinstance(thread.R[op.guard[0]], UndefinedValue):
         return False
     values = [thread.R[s.value] for s in _leaves(op) if s.kind == "register"]
@@ -87,7 +87,7 @@ def _reads_unknown(thread: Thread, op: Op) -> bool:
     return carried or op.use.form.run is data_movement.ld or any(isinstance(v, Uninitialised) for v in values)
 
 
-def _is_told_apart(thread: Thread, op: Op) -> bool:
+def _is_told_apart(thread: ThreadView, op: Op) -> bool:
     """Whether a store goes to memory that knows what was written: registers that nothing wrote can be put away there."""
     source = op.sources[0]
     assert source is not None
@@ -97,7 +97,7 @@ def _is_told_apart(thread: Thread, op: Op) -> bool:
     return isinstance(address, int) and thread.segment(address)[0].known is not None
 
 
-def undefined_registers(thread: Thread, op: Op) -> str:
+def undefined_registers(thread: ThreadView, op: Op) -> str:
     """Which registers of an instruction nothing has written."""
     slots: list[int] = [] if op.guard is None else [op.guard[0]]
     slots += [s.value for s in _leaves(op) if s.kind == "register"]
@@ -106,7 +106,7 @@ def undefined_registers(thread: Thread, op: Op) -> str:
     return ", ".join(dict.fromkeys(names)) or "it"
 
 
-def values_of(thread: Thread, op: Op) -> list[tuple[str, str]]:
+def values_of(thread: ThreadView, op: Op) -> list[tuple[str, str]]:
     """The registers that an instruction reads, and what they hold, for messages."""
     code = next((f for f in thread.launch.program.functions.values() if any(o is op for o in f.ops)), None)
     if code is None or len(code.registers) > len(thread.R):
@@ -129,7 +129,7 @@ def _told(value: Any, width: int) -> str:
 class _Reader:
     """Reads sources; remembers the unknown ones. `numbers`: takes those of the run for values that vary."""
 
-    def __init__(self, thread: Thread, op: Op, *, numbers: bool = False) -> None:
+    def __init__(self, thread: ThreadView, op: Op, *, numbers: bool = False) -> None:
         self.thread, self.op, self.numbers = thread, op, numbers
         self.size = 1
         self.cause: UninitialisedRead | None = None
@@ -214,7 +214,7 @@ def _put(reader: _Reader, target: TargetRegister | None, value: Value, here: Any
     reader.thread.R[target.slot] = reader.result(value, here)
 
 
-def _load(thread: Thread, op: Op) -> int:
+def _load(thread: ThreadView, op: Op) -> int:
     """Executes a load; gives its address."""
     reader = _Reader(thread, op)
     address = reader.address(op)
@@ -228,7 +228,7 @@ def _load(thread: Thread, op: Op) -> int:
     return address
 
 
-def _store(thread: Thread, op: Op) -> int:
+def _store(thread: ThreadView, op: Op) -> int:
     """Executes a store; gives its address."""
     reader = _Reader(thread, op)
     address = reader.address(op)
@@ -244,7 +244,7 @@ def _store(thread: Thread, op: Op) -> int:
     return address
 
 
-def _compute(thread: Thread, op: Op) -> None:
+def _compute(thread: ThreadView, op: Op) -> None:
     reader = _Reader(thread, op)
     use = op.use
     result = _meant(reader)

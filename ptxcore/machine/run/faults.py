@@ -41,7 +41,7 @@ class Fault(Exception):
     blamed: tuple[ThreadName, Blamed] | None = None
 
 
-class Undefined(Fault):
+class UnwrittenValue(Fault):
     """A value was used that nothing wrote. `origin`: the instruction that computed with it first, where it is not the one
     at which it decides something; `reader`: the one that read it from memory."""
 
@@ -100,7 +100,7 @@ class UndefinedValue:
     __slots__ = ()
 
     def _use(self, *_: object) -> int:
-        raise Undefined("undefined-register", "a register is used here that nothing wrote")
+        raise UnwrittenValue("undefined-register", "a register is used here that nothing wrote")
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):

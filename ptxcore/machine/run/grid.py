@@ -15,25 +15,25 @@ from typing import Any
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position
 from ptxcore.machine.lower.ops import ExecutableModule, Op
-from ptxcore.machine.run.asynchronous import Operation, due
+from ptxcore.machine.run.asynchronous import AsyncOperation, due
 from ptxcore.machine.run.clusters import LaunchedClusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
 from ptxcore.machine.run.dependence import GridDependence
 from ptxcore.machine.run.emulation import blame, decide, emulate, undefined_registers, values_of
-from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, Undefined, fault
+from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, UnwrittenValue, fault
 from ptxcore.machine.run.memory import GlobalMemory, ParameterValues, Segment
 from ptxcore.machine.run.special import (
     OF_RESERVED,
     RESERVED,
-    Registers,
-    Shape,
+    LaunchShape,
+    SpecialRegisters,
     Triple,
     of_cta,
     places,
     reserved_offset,
 )
-from ptxcore.machine.run.thread import NOWHERE, Asleep, Polled, Suspended, Thread
+from ptxcore.machine.run.thread import NOWHERE, Asleep, Polled, RunningThread, Suspended
 
 #: Blocks that a thread runs before the next one's turn: whole rounds of most short loops, so that those that change nothing
 #: are at the same place afterwards.
@@ -65,7 +65,7 @@ class Longer(Exception):
     """A launch has executed more instructions than its `patience`."""
 
 
-class Launch:
+class GridLaunch:
     """One launch of a kernel."""
 
     def __init__(
@@ -111,7 +111,7 @@ class Launch:
         self._functions = {address: name for name, address in program.layout.functions.items()}
         self._collective: dict[int, tuple[Use, int | None]] = {}
         #: Asynchronous operations that are still to be done.
-        self.pending: list[Operation] = []
+        self.pending: list[AsyncOperation] = []
         ops = compiled.ops if self.random else ()
         self.cancels = any(op.use.form.mnemonic == "clusterlaunchcontrol" for op in ops)
         self.waiting = clusters_of(watcher, grid, cluster, self.random if self.cancels else None)
@@ -121,14 +121,16 @@ class Launch:
         self.long = self.random is None
         workspace = any(name.startswith("envreg") for name in program.special)
         self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if workspace else 0
-        self.shape = Shape(grid, block, cluster, self.kernel_shared, dynamic_shared, self.workspace, program.target)
+        self.shape = LaunchShape(
+            grid, block, cluster, self.kernel_shared, dynamic_shared, self.workspace, program.target
+        )
         #: What `vprintf` printed.
         self.output: list[str] = []
         self.dependence = GridDependence(grid[0] * grid[1] * grid[2])
 
     # Registers of CTAs.
 
-    def cta_registers(self, cta: Cta) -> Registers:
+    def cta_registers(self, cta: Cta) -> SpecialRegisters:
         """The special registers that all threads of a CTA share."""
         return of_cta(self.shape, cta.index)
 
@@ -220,7 +222,7 @@ class Launch:
         self.reported = time.monotonic()
         self.progress(finished, total, self.executed)
 
-    def later(self, operation: Operation) -> None:
+    def later(self, operation: AsyncOperation) -> None:
         """An asynchronous operation is to be done."""
         self.pending.append(operation)
 
@@ -237,7 +239,7 @@ class Launch:
             self._do(own)
         self.dependence.ended(cta.index)
 
-    def _do(self, begun: Sequence[Operation]) -> None:
+    def _do(self, begun: Sequence[AsyncOperation]) -> None:
         for operation in begun:
             self.progressed = True
             try:
@@ -303,10 +305,10 @@ class Launch:
             raise KernelError(kind, message, path=self.path) from None
         self.progressed = self.progressed or before
 
-    def _turns_together(self, cta: Cta, threads: list[Thread]) -> None:
+    def _turns_together(self, cta: Cta, threads: list[RunningThread]) -> None:
         """A turn for each warp. Of its threads those that are furthest behind go on, so that paths that went apart come
         together again; one that never does has a turn of its own, so that it does not wait for what it must bring about."""
-        warps: dict[int, list[Thread]] = {}
+        warps: dict[int, list[RunningThread]] = {}
         for thread in threads:
             warps.setdefault(thread.warp, []).append(thread)
         for waiting in warps.values():
@@ -329,7 +331,7 @@ class Launch:
             cta.ready += resting
             cta.ready += [thread for thread in ready if thread not in starved or self._turn(thread, _TURN)]
 
-    def _turn(self, thread: Thread, turn: int) -> bool:
+    def _turn(self, thread: RunningThread, turn: int) -> bool:
         """Runs blocks of a thread; whether it can go on."""
         blocks, costs, parameters = self.compiled.blocks, self.compiled.costs, self.read_parameters
         pc, executed, spins = thread.pc, 0, False
@@ -381,7 +383,7 @@ class Launch:
             return False
         return True
 
-    def _check_limit(self, thread: Thread) -> None:
+    def _check_limit(self, thread: RunningThread) -> None:
         if self.patience is not None and self.executed > self.patience:
             raise Longer
         if self.limit is not None and self.executed > self.limit:
@@ -391,11 +393,11 @@ class Launch:
 
     # Telling.
 
-    def _recovered(self, thread: Thread, error: Exception) -> int:
+    def _recovered(self, thread: RunningThread, error: Exception) -> int:
         """An instruction could not be executed. Where values that are unknown do not matter it is executed all the same;
         gives the block behind it. Raises KernelError otherwise."""
         op = self._op_of(error)
-        if op is not None and not (isinstance(error, Fault) and not isinstance(error, Undefined)):
+        if op is not None and not (isinstance(error, Fault) and not isinstance(error, UnwrittenValue)):
             try:
                 if decide(thread, op):
                     return self.compiled.compiler.again(self.compiled, op)
@@ -418,14 +420,14 @@ class Launch:
                 return self.compiled.where[frame.f_lineno]
         return None
 
-    def _located(self, thread: Thread, error: Fault, op: Op | None = None) -> KernelError:
+    def _located(self, thread: RunningThread, error: Fault, op: Op | None = None) -> KernelError:
         """A fault with its instruction, found by the line of the compiled text at which it arose, and the values of its
         registers."""
         op = op or self._op_of(error)
         kind, message = error.args
         if error.blamed is not None:
             return self._told(kind, message, *error.blamed)
-        if isinstance(error, Undefined):
+        if isinstance(error, UnwrittenValue):
             if error.origin is not None:
                 decided = "" if op is None else f"; '{op.name}' in line {op.instruction.span.line} depends on it"
                 return self._told(kind, f"{message}{decided}", thread.name, error.origin)
@@ -454,7 +456,7 @@ class Launch:
 
     def _deadlock(self, resident: list[Cta]) -> KernelError:
         blocked = [t for cta in resident for t in cta.threads if not t.done]
-        alike: dict[str, list[Thread]] = {}
+        alike: dict[str, list[RunningThread]] = {}
         for thread in blocked:
             alike.setdefault(self._doing(thread), []).append(thread)
         told = [
@@ -468,7 +470,7 @@ class Launch:
         error.certain = not any(cta.sleeping or cta.ready for cta in resident)
         return error
 
-    def _op_at(self, thread: Thread) -> Op | None:
+    def _op_at(self, thread: RunningThread) -> Op | None:
         """The instruction at which a thread waits, or at which it looks for what others write."""
         if thread.pc < 0:
             return None
@@ -476,7 +478,7 @@ class Launch:
         end = at + self.compiled.costs[thread.pc]
         return next((op for op in code.ops[at:end] if polls(op)), code.ops[at] if at < len(code.ops) else None)
 
-    def _doing(self, thread: Thread) -> str:
+    def _doing(self, thread: RunningThread) -> str:
         """What a thread waits for."""
         op = self._op_at(thread)
         place = "" if op is None else f" (line {op.instruction.span.line})"
@@ -486,7 +488,7 @@ class Launch:
             return f"loops{place}"
         return f"looks again and again at '{op.name}'{self._looked_at(thread, op)}{place}"
 
-    def _looked_at(self, thread: Thread, op: Op) -> str:
+    def _looked_at(self, thread: RunningThread, op: Op) -> str:
         """Where a thread looks, in words."""
         source = op.sources[0] if op.sources else None
         address = None if source is None else thread.value(source)

@@ -14,7 +14,7 @@ from ptxcore.values.terms import concat
 
 if TYPE_CHECKING:
     from ptxcore.machine.run.memory import Segment
-    from ptxcore.machine.run.surroundings import Launch
+    from ptxcore.machine.run.surroundings import LaunchView
 
 _WINDOW = ~((1 << WINDOW_BITS) - 1)
 _ADDRESS = 8
@@ -26,7 +26,7 @@ class Images:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        launch: Launch
+        launch: LaunchView
         op: int
 
         def segment(self, address: int) -> tuple[Segment, int]: ...

@@ -13,10 +13,10 @@ from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import GLOBAL_BITS, WINDOW_BITS
 from ptxcore.machine.lower.module import lower
-from ptxcore.machine.lower.ops import Code, ExecutableModule, Parameter
+from ptxcore.machine.lower.ops import Code, ExecutableModule, FormalParameter
 from ptxcore.machine.lower.references import samplers
 from ptxcore.machine.run.codegen import Compiled
-from ptxcore.machine.run.grid import Launch, compile_program
+from ptxcore.machine.run.grid import GridLaunch, compile_program
 from ptxcore.machine.run.memory import GlobalMemory, Segment
 from ptxcore.machine.run.special import Triple
 
@@ -77,7 +77,7 @@ class Device:
         self.memory.images.update(samplers(layout))
         self.constants.protect()
 
-    def kernel(self, entry: str) -> list[Parameter]:
+    def kernel(self, entry: str) -> list[FormalParameter]:
         """The parameters of a kernel. Raises UsageError where there is none of that name."""
         return kernel_of(self.program, entry).parameters
 
@@ -90,7 +90,7 @@ class Device:
         *,
         cluster: Triple | None = None,
         **options: Unpack[Options],
-    ) -> Launch:
+    ) -> GridLaunch:
         """Runs a kernel to its end. `arguments` are the bits of each parameter in order, or its bytes. Raises UsageError,
         and KernelError for what goes wrong in the kernel."""
         launch = self.prepare(entry, grid, block, arguments, cluster=cluster, **options)
@@ -106,13 +106,13 @@ class Device:
         *,
         cluster: Triple | None = None,
         **options: Unpack[Options],
-    ) -> Launch:
+    ) -> GridLaunch:
         """A launch that is ready to run; see `launch`. Raises UsageError."""
         parameters = self.kernel(entry)
         check_count(entry, parameters, arguments)
         grid, shape = fitted(self.program, entry, grid, block, cluster)
         data = parameter_bytes(parameters, arguments)
-        launch = Launch(
+        launch = GridLaunch(
             self.program, self.compiled, self.memory, entry, grid, block, shape, path=self.path, **options
         )  # fmt: skip
         launch.constants = self.constants
@@ -131,7 +131,7 @@ def kernel_of(program: ExecutableModule, entry: str) -> Code:
     return code
 
 
-def check_count(entry: str, parameters: Sequence[Parameter], arguments: Sequence[object]) -> None:
+def check_count(entry: str, parameters: Sequence[FormalParameter], arguments: Sequence[object]) -> None:
     """Raises UsageError where a kernel takes another number of arguments."""
     if len(arguments) != len(parameters):
         raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(arguments)}")
@@ -150,7 +150,7 @@ def fitted(
     return grid, shape
 
 
-def parameter_bytes(parameters: Sequence[Parameter], arguments: Sequence[int | bytes]) -> bytes:
+def parameter_bytes(parameters: Sequence[FormalParameter], arguments: Sequence[int | bytes]) -> bytes:
     """The parameters of a kernel as they lie in memory. Raises UsageError for bytes that are too many."""
     found = bytearray(max((p.offset + p.size for p in parameters), default=0))
     for parameter, argument in zip(parameters, arguments, strict=True):
@@ -190,7 +190,7 @@ def _numbers(given: Triple) -> str:
     return ", ".join(map(str, given))
 
 
-def _bits(value: int, parameter: Parameter) -> bytes:
+def _bits(value: int, parameter: FormalParameter) -> bytes:
     width = 8 * parameter.size
     return (value & ((1 << width) - 1)).to_bytes(parameter.size, "little")
 
@@ -231,7 +231,7 @@ def _made(
     return program, compile_program(program, watched, fine), tuple(warnings), {}
 
 
-def size_of(parameter: Parameter) -> int:
+def size_of(parameter: FormalParameter) -> int:
     """Bytes of one element of a parameter."""
     return max(1, WIDTHS.get(parameter.type, 64) // 8)
 

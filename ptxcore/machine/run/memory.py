@@ -24,12 +24,12 @@ _NULL = 1 << 16
 LARGEST = 1 << 31
 
 #: Memory as numbers of 1, 2, 4 and 8 bytes: what access by their index.
-Words = tuple[Any, Any, Any, Any]
+MemoryWords = tuple[Any, Any, Any, Any]
 #: Of memory that has to be looked at more closely: no index is within.
-NO_WORDS: Words = ((), (), (), ())
+NO_WORDS: MemoryWords = ((), (), (), ())
 
 
-def words(data: bytearray) -> Words:
+def words(data: bytearray) -> MemoryWords:
     """Memory whose size does not change any more, as little-endian numbers."""
     if sys.byteorder != "little":
         return NO_WORDS
@@ -109,7 +109,7 @@ def nowhere(address: int) -> str:
     return f"out of bounds: no memory at address {address:#x}{null}"
 
 
-class Multimem(Segment):
+class MultimemAddresses(Segment):
     """The addresses of a multimem object: there is nothing at them, `bases` are where its replicas begin."""
 
     __slots__ = ("bases",)
@@ -160,7 +160,7 @@ class GlobalMemory:
         """A new multimem object over replicas that begin at these addresses; gives its address."""
         number = self._next
         self._next += 1
-        self.segments[number] = Multimem(name, bases)
+        self.segments[number] = MultimemAddresses(name, bases)
         return number << GLOBAL_BITS
 
     def free(self, address: int) -> None:

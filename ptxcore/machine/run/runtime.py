@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ptxcore.machine.ir.windows import GLOBAL_BITS
-from ptxcore.machine.lower.ops import Call
+from ptxcore.machine.lower.ops import CallTarget
 from ptxcore.machine.run.faults import fault
 from ptxcore.machine.run.memory import LARGEST
-from ptxcore.machine.run.surroundings import Thread
+from ptxcore.machine.run.surroundings import ThreadView
 
 #: Bits of integers by the length that stands before their conversion; 64 for all others.
 _BITS = {"": 32, "h": 16, "hh": 8}
@@ -20,7 +20,7 @@ _LONGEST_TEXT = 1 << 16
 _CONVERSION = re.compile(r"%([-+ #0]*+)(\*|\d++)?+(?:\.(\*|\d++))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
 
 
-def call_extern(thread: Thread, name: str, call: Call) -> None:
+def call_extern(thread: ThreadView, name: str, call: CallTarget) -> None:
     """Calls a function that the module only declares. Raises Fault where the runtime has none of that name."""
     function = _FUNCTIONS.get(name)
     if function is None:
@@ -31,7 +31,7 @@ def call_extern(thread: Thread, name: str, call: Call) -> None:
         thread.put_value(thread.base, call.results[0], result, call.results[0].size or 8)
 
 
-def _text(thread: Thread, address: int) -> str:
+def _text(thread: ThreadView, address: int) -> str:
     """The bytes at an address up to a zero."""
     data = bytearray()
     while len(data) < _LONGEST_TEXT:
@@ -47,7 +47,7 @@ def conversions(text: str) -> int:
     return sum(found[5] != "%" for found in _CONVERSION.finditer(text))
 
 
-def _vprintf(thread: Thread, form: int, arguments: int) -> int:
+def _vprintf(thread: ThreadView, form: int, arguments: int) -> int:
     """Prints as C's printf does; the arguments lie behind each other, each aligned to its size. Gives their number."""
     text, at, count = _text(thread, form), arguments, 0
 
@@ -139,18 +139,18 @@ def _signed(value: int, width: int) -> int:
     return value - (1 << width) if value >> (width - 1) else value
 
 
-def _assertfail(thread: Thread, message: int, file: int, line: int, function: int, size: int) -> None:
+def _assertfail(thread: ThreadView, message: int, file: int, line: int, function: int, size: int) -> None:
     where = f"{_text(thread, file)}:{line}: {_text(thread, function)}"
     raise fault("assertion", f"assertion failed: {where}: '{_text(thread, message)}'")
 
 
-def _malloc(thread: Thread, size: int) -> int:
+def _malloc(thread: ThreadView, size: int) -> int:
     if not 0 < size <= LARGEST:
         return 0
     return thread.launch.memory.allocate(size, f"malloc({size})", known=False)
 
 
-def _free(thread: Thread, address: int) -> None:
+def _free(thread: ThreadView, address: int) -> None:
     if not address:
         return
     memory = thread.launch.memory

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ptxcore.machine.ir.windows import GLOBAL_BITS
-from ptxcore.machine.run.surroundings import Thread
+from ptxcore.machine.run.surroundings import ThreadView
 
 Load = Callable[[Any, int], int]
 Store = Callable[[Any, int, int], None]
@@ -28,7 +28,7 @@ def loads(long: Callable[[Any, int, int], int]) -> list[Load]:
     def of(shift: int) -> Load:
         size, low = 1 << shift, (1 << shift) - 1
 
-        def load(thread: Thread, address: int) -> int:
+        def load(thread: ThreadView, address: int) -> int:
             segment = thread.globals.get(address >> GLOBAL_BITS)
             if segment is not None and not address & low:
                 try:
@@ -49,7 +49,7 @@ def stores(long: Callable[[Any, int, int, int], None]) -> list[Store]:
     def of(shift: int) -> Store:
         size, low = 1 << shift, (1 << shift) - 1
 
-        def store(thread: Thread, address: int, value: int) -> None:
+        def store(thread: ThreadView, address: int, value: int) -> None:
             segment = thread.globals.get(address >> GLOBAL_BITS)
             if segment is not None and not address & low:
                 try:
@@ -70,7 +70,7 @@ def shared_loads(long: Callable[[Any, int, int], int]) -> list[Load]:
     def of(shift: int) -> Load:
         size, low, known = 1 << shift, (1 << shift) - 1, (1 << (8 << shift)) - 1
 
-        def load(thread: Thread, address: int) -> int:
+        def load(thread: ThreadView, address: int) -> int:
             offset = address - thread.shared
             if offset >= 0 and not offset & low:
                 cta, at = thread.cta, offset >> shift
@@ -93,7 +93,7 @@ def shared_stores(long: Callable[[Any, int, int, int], None]) -> list[Store]:
     def of(shift: int) -> Store:
         size, low, known = 1 << shift, (1 << shift) - 1, (1 << (8 << shift)) - 1
 
-        def store(thread: Thread, address: int, value: int) -> None:
+        def store(thread: ThreadView, address: int, value: int) -> None:
             offset = address - thread.shared
             if offset >= 0 and not offset & low:
                 cta, at = thread.cta, offset >> shift

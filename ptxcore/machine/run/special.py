@@ -30,7 +30,7 @@ OF_RESERVED = frozenset(f"reserved_smem_offset_{which}" for which in ("begin", "
 RESERVED = 1024
 
 
-class Registers(dict[str, int]):
+class SpecialRegisters(dict[str, int]):
     """Special registers by name; what is not told is 0."""
 
     __slots__ = ()
@@ -39,31 +39,31 @@ class Registers(dict[str, int]):
         return 0
 
 
-class Place(NamedTuple):
+class PlaceInCta(NamedTuple):
     """A thread's place in its CTA, the same in all CTAs, and its special registers."""
 
     at: Triple
     warp: int
     lane: int
-    special: Registers
+    special: SpecialRegisters
 
 
 @lru_cache(maxsize=16)
-def places(block: Triple) -> list[Place]:
+def places(block: Triple) -> list[PlaceInCta]:
     """The threads of a CTA, in order."""
     bx, by, bz = block
-    found: list[Place] = []
+    found: list[PlaceInCta] = []
     for z in range(bz):
         for y in range(by):
             for x in range(bx):
                 warp, lane = divmod(len(found), WARP)
-                special = Registers(LANES[lane])
+                special = SpecialRegisters(LANES[lane])
                 special.update({"tid.x": x, "tid.y": y, "tid.z": z, "warpid": warp})
-                found.append(Place((x, y, z), warp, lane, special))
+                found.append(PlaceInCta((x, y, z), warp, lane, special))
     return found
 
 
-class Shape(NamedTuple):
+class LaunchShape(NamedTuple):
     """The sizes of a launch; `workspace`, the address of the buffer through which the threads of a grid synchronize; and
     the number of the target."""
 
@@ -81,7 +81,7 @@ def reserved_offset(shared_bytes: int) -> int:
     return -(-shared_bytes // RESERVED) * RESERVED
 
 
-def of_cta(shape: Shape, index: Triple) -> Registers:
+def of_cta(shape: LaunchShape, index: Triple) -> SpecialRegisters:
     """What all threads of a CTA read."""
     (gx, gy, gz), (bx, by, bz), (kx, ky, kz) = shape.grid, shape.block, shape.cluster
     x, y, z = index
@@ -104,8 +104,8 @@ def of_cta(shape: Shape, index: Triple) -> Registers:
         "reserved_smem_offset_cap": reserved + RESERVED,
         "reserved_smem_offset_0": reserved, "reserved_smem_offset_1": reserved + RESERVED // 2,
     }  # fmt: skip
-    return Registers(registers)
+    return SpecialRegisters(registers)
 
 
 #: Special registers that the place of a thread in its launch determines; of others nothing is known.
-TOLD = OF_THREAD | of_cta(Shape((1, 1, 1), (1, 1, 1), (1, 1, 1), 0, 0), (0, 0, 0)).keys()
+TOLD = OF_THREAD | of_cta(LaunchShape((1, 1, 1), (1, 1, 1), (1, 1, 1), 0, 0), (0, 0, 0)).keys()

@@ -11,11 +11,11 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import ExecutableModule, Op, Passed, Source
 from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.faults import ThreadName
-from ptxcore.machine.run.memory import GlobalMemory, Segment, Words
-from ptxcore.machine.run.special import Place, Registers, Triple
+from ptxcore.machine.run.memory import GlobalMemory, MemoryWords, Segment
+from ptxcore.machine.run.special import PlaceInCta, SpecialRegisters, Triple
 
 
-class Launch(Protocol):
+class LaunchView(Protocol):
     """A launch: its program, compiled, and its memory."""
 
     program: ExecutableModule
@@ -28,7 +28,7 @@ class Launch(Protocol):
     shared_bytes: int
     dynamic_start: int
     random: Random | None
-    places: list[Place]
+    places: list[PlaceInCta]
     #: Who is told what threads do; None where nobody is (`ptxcore.machine.run.watched`).
     watcher: Any
     #: What `vprintf` printed.
@@ -36,7 +36,7 @@ class Launch(Protocol):
     #: What it and the launches before and behind it in a stream know of each other (`ptxcore.machine.run.dependence`).
     dependence: Any
 
-    def cta_registers(self, cta: Any) -> Registers:
+    def cta_registers(self, cta: Any) -> SpecialRegisters:
         """The special registers that all threads of a CTA share."""
         ...
 
@@ -65,7 +65,7 @@ class Launch(Protocol):
         ...
 
 
-class Warp(Protocol):
+class WarpView(Protocol):
     """The threads of a warp that are together at collective instructions."""
 
     def join(self, thread: Any, op: int, arguments: tuple[Any, ...]) -> Any:
@@ -73,24 +73,24 @@ class Warp(Protocol):
         ...
 
 
-class Cta(Protocol):
+class CtaView(Protocol):
     """A CTA: its shared memory, also as numbers, and who meets in it."""
 
     index: Triple
     rank: int
     shared: Segment
-    words: Words
-    known_words: Words
-    special: Registers
+    words: MemoryWords
+    known_words: MemoryWords
+    special: SpecialRegisters
     tensor_memory: Any
 
     @property
-    def cluster(self) -> Sequence[Cta]:
+    def cluster(self) -> Sequence[CtaView]:
         """The CTAs of its cluster, by rank."""
         ...
 
     @property
-    def warps(self) -> Mapping[int, Warp]:
+    def warps(self) -> Mapping[int, WarpView]:
         """Its warps by number."""
         ...
 
@@ -114,7 +114,7 @@ class Cta(Protocol):
         ...
 
 
-class Thread(Protocol):
+class ThreadView(Protocol):
     """A thread, as those see it that do something in its name."""
 
     R: list[Any]
@@ -130,12 +130,12 @@ class Thread(Protocol):
         ...
 
     @property
-    def cta(self) -> Cta:
+    def cta(self) -> CtaView:
         """Its CTA."""
         ...
 
     @property
-    def launch(self) -> Launch:
+    def launch(self) -> LaunchView:
         """Its launch."""
         ...
 

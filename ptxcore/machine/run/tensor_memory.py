@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import Any
 
 from ptxcore.isa.form import Use
-from ptxcore.machine.run.asynchronous import Operation
-from ptxcore.machine.run.cta_pairs import Pair, peer_of
+from ptxcore.machine.run.asynchronous import AsyncOperation
+from ptxcore.machine.run.cta_pairs import CtaPair, peer_of
 from ptxcore.machine.run.faults import KernelError, fault
 from ptxcore.machine.run.memory import WRITTEN, Segment
-from ptxcore.machine.run.surroundings import Launch, Thread
+from ptxcore.machine.run.surroundings import LaunchView, ThreadView
 from ptxcore.machine.run.uninitialised import Uninitialised, bytes_of, unknown
 from ptxcore.values.tensor_cells import COLUMNS, LANES, LANES_OF_A_WARP
 
@@ -28,7 +28,7 @@ _PIPELINED = {("cp", "mma"), ("shift", "mma"), ("shift", "cp.4x256b"), ("mma", "
 _ORDER = "tensor-order"
 
 
-class Access:
+class TensorAccess:
     """What one thread does to Tensor Memory by one instruction: `kind` is `ld`, `st`, `mma`, `shift`, `cp` or `cp.4x256b`;
     `place`, of a product, its accumulators and shape; `action`, of what is still to be done, does it. `done`: when it was known
     to be complete; `released`: when the thread said so to others by a fence. Both are 0 before. `waits`: of a load or store,
@@ -42,14 +42,14 @@ class Access:
         self.action: Callable[[], None] | None = None
 
 
-def pipelined(first: Access, second: Access) -> bool:
+def pipelined(first: TensorAccess, second: TensorAccess) -> bool:
     """Whether two accesses are executed in the order in which a thread issues them."""
     if first.kind == second.kind == "mma":
         return bool(first.place == second.place)
     return (first.kind.partition(".")[0], second.kind) in _PIPELINED or (first.kind, second.kind) in _PIPELINED
 
 
-class Clock:
+class TensorClock:
     """When something happened, in one Tensor Memory or in those of two peer CTAs."""
 
     __slots__ = ("now",)
@@ -63,7 +63,7 @@ class TensorMemory:
 
     def __init__(self) -> None:
         #: What its CTA does together with its peer, once it does.
-        self.pair: Pair | None = None
+        self.pair: CtaPair | None = None
         #: The columns of each allocation, by its first one, and what was allocated last.
         self.allocated: dict[int, int] = {}
         self.last = COLUMNS
@@ -72,12 +72,12 @@ class TensorMemory:
         self.granted: dict[int, tuple[int, set[int]]] = {}
         self.waiting: list[tuple[Any, Any]] = []
         #: All accesses by their numbers, from 1 on; those that are still to be done, in order.
-        self.accesses: list[Access | None] = [None]
-        self.queue: list[Access] = []
+        self.accesses: list[TensorAccess | None] = [None]
+        self.queue: list[TensorAccess] = []
         #: When threads executed `tcgen05.fence::after_thread_sync` last, and what they have begun and not yet released.
-        self.clock = Clock()
+        self.clock = TensorClock()
         self.after: dict[Any, int] = {}
-        self.own: dict[Any, list[Access]] = {}
+        self.own: dict[Any, list[TensorAccess]] = {}
         #: How many waits for loads or stores each thread has executed, and at most a thread of each warp: they are executed by
         #: all threads of a warp together.
         self.waited: dict[Any, int] = {}
@@ -112,7 +112,7 @@ class TensorMemory:
         """The Tensor Memory of the peer CTA has one order and one clock with this one from now on."""
         if self.pair is not None:
             return
-        self.pair = odd.pair = Pair()
+        self.pair = odd.pair = CtaPair()
         self.clock.now = max(self.clock.now, odd.clock.now)
         self.queue += odd.queue
         self.after.update(odd.after)
@@ -175,7 +175,7 @@ class TensorMemory:
                 "tensor-allocation",
                 f"{columns} columns of tensor memory at {address:#x} are deallocated; allocated are {what}",
             )
-        access = Access(thread, "dealloc")
+        access = TensorAccess(thread, "dealloc")
         self._check(access, slice(None), slice(address, address + columns), writes=True)
         del self.allocated[address]
         waiting, self.waiting = self.waiting, []
@@ -185,7 +185,7 @@ class TensorMemory:
     def relinquish(self) -> None:
         self.relinquished = True
 
-    def end(self, launch: Launch, name: Any) -> None:
+    def end(self, launch: LaunchView, name: Any) -> None:
         """The CTA ends. Raises KernelError where columns are allocated still."""
         if self.allocated:
             count = sum(self.allocated.values())
@@ -194,7 +194,7 @@ class TensorMemory:
 
     # Accesses.
 
-    def begin(self, access: Access) -> int:
+    def begin(self, access: TensorAccess) -> int:
         """An access has begun; gives its number."""
         access.waits = self.waited.get((access.thread, access.kind), 0)
         self.accesses.append(access)
@@ -225,7 +225,7 @@ class TensorMemory:
         if wrong.size:
             raise fault("tensor-bounds", f"out of bounds: column {int(wrong[0])} of tensor memory is not allocated")
 
-    def _check(self, access: Access, lanes: Any, columns: Any, *, writes: bool) -> None:
+    def _check(self, access: TensorAccess, lanes: Any, columns: Any, *, writes: bool) -> None:
         import numpy as np
 
         for last in (self.writer, self.reader) if writes else (self.writer,):
@@ -241,7 +241,7 @@ class TensorMemory:
                         f"{what}, and nothing orders this behind it: {why}",
                     )
 
-    def _unordered(self, before: Access, access: Access) -> str:
+    def _unordered(self, before: TensorAccess, access: TensorAccess) -> str:
         """What is missing between two accesses; "" for nothing."""
         same = before.thread is access.thread
         if not before.done and self.waited.get(_of_warp(before.thread, before.kind), 0) > before.waits:
@@ -289,11 +289,11 @@ class TensorMemory:
             if access.kind == kind and not access.done:
                 access.done, access.released = now, 0
 
-    def tracked(self, thread: Any) -> list[Access]:
+    def tracked(self, thread: Any) -> list[TensorAccess]:
         """What a thread has begun that completes by `tcgen05.commit`."""
         return [a for a in self.own.get(thread, ()) if a.kind not in _WAITED and not a.done]
 
-    def finish(self, accesses: list[Access]) -> None:
+    def finish(self, accesses: list[TensorAccess]) -> None:
         """Does what accesses are to do, and all that was begun before; they are complete."""
         while any(a.action is not None for a in accesses):
             self.perform(self.queue.pop(0))
@@ -302,10 +302,10 @@ class TensorMemory:
             if not access.done:  # of several commits the first to complete says so, whoever waits for the others
                 access.done = access.released = now
 
-    def perform(self, access: Access) -> None:
+    def perform(self, access: TensorAccess) -> None:
         action, access.action = access.action, None
         if action is not None:
-            operation = Operation(access.thread, action)
+            operation = AsyncOperation(access.thread, action)
             operation.op = access.op
             operation.finish()
 
@@ -330,10 +330,10 @@ def _check_count(columns: int) -> None:
         )
 
 
-class Cells:
-    """The Tensor Memory of a CTA as one thread accesses it by one instruction; see `ptxcore.isa.thread.TensorMemory`."""
+class ThreadCells:
+    """The Tensor Memory of a CTA as one thread accesses it by one instruction; see `ptxcore.isa.thread.TensorMemoryAccess`."""
 
-    def __init__(self, thread: Thread, memory: TensorMemory, how: Use, cta: Any = None) -> None:
+    def __init__(self, thread: ThreadView, memory: TensorMemory, how: Use, cta: Any = None) -> None:
         found: Any = thread
         self.thread = found
         self.memory, self.how = memory, how
@@ -342,7 +342,7 @@ class Cells:
         self.lane: int = found.lane
         self.number = 0
 
-    def both(self) -> tuple[Cells, Cells]:
+    def both(self) -> tuple[ThreadCells, ThreadCells]:
         """The Tensor Memory of the even CTA of the pair, and that of the odd one. Raises Fault where there is no peer."""
         peer = peer_of(self.thread)
         if peer.tensor_memory is None:
@@ -352,8 +352,8 @@ class Cells:
         even.memory.join(odd.memory)
         return even, odd
 
-    def _of(self, peer: Any) -> Cells:
-        return Cells(self.thread, peer.tensor_memory, self.how, peer)
+    def _of(self, peer: Any) -> ThreadCells:
+        return ThreadCells(self.thread, peer.tensor_memory, self.how, peer)
 
     def _together(
         self, told: Any, name: str, what: tuple[int, ...], action: Callable[[TensorMemory], int | None]
@@ -406,8 +406,8 @@ class Cells:
 
         self._together(told, "relinquish_alloc_permit", (), relinquish)
 
-    def begin(self, kind: str, place: Any = None, peer: Cells | None = None) -> None:
-        access = Access(self.thread, kind, place)
+    def begin(self, kind: str, place: Any = None, peer: ThreadCells | None = None) -> None:
+        access = TensorAccess(self.thread, kind, place)
         self.thread.cta.tensor_memory.own.setdefault(self.thread, []).append(access)
         for cells in (self,) if peer is None else (self, peer):
             cells.number = cells.memory.begin(access)

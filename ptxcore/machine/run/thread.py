@@ -13,19 +13,19 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.layout import DYNAMIC
-from ptxcore.machine.lower.ops import Call, Code, Passed, Source
+from ptxcore.machine.lower.ops import CallTarget, Code, Passed, Source
 from ptxcore.machine.run import short, warpgroups
-from ptxcore.machine.run.asynchronous import Boxed, Copy, Groups, Operation
+from ptxcore.machine.run.asynchronous import AsyncOperation, Boxed, Copy, CopyGroups
 from ptxcore.machine.run.codegen import DONE
 from ptxcore.machine.run.faults import UNDEFINED, Fault, ThreadName, fault
 from ptxcore.machine.run.images import Images
-from ptxcore.machine.run.memory import WRITTEN, Multimem, Segment, nowhere
+from ptxcore.machine.run.memory import WRITTEN, MultimemAddresses, Segment, nowhere
 from ptxcore.machine.run.runtime import call_extern
-from ptxcore.machine.run.special import OF_THREAD, Place
-from ptxcore.machine.run.surroundings import Cta, Launch
-from ptxcore.machine.run.tensor_memory import Cells, TensorMemory
+from ptxcore.machine.run.special import OF_THREAD, PlaceInCta
+from ptxcore.machine.run.surroundings import CtaView, LaunchView
+from ptxcore.machine.run.tensor_memory import TensorMemory, ThreadCells
 from ptxcore.machine.run.uninitialised import UninitialisedRead, opaque, unknown
-from ptxcore.values.tensor_boxes import Piece
+from ptxcore.values.tensor_boxes import BoxPiece
 from ptxcore.values.tensor_map import ALIGNMENT as MAP_ALIGNMENT
 from ptxcore.values.tensor_map import SIZE as MAP_SIZE
 
@@ -61,14 +61,14 @@ NOWHERE: frozenset[int] = frozenset()
 
 #: What most threads never need is made when it is first asked for.
 _RARE: dict[str, Callable[[], Any]] = {
-    "bulk": Groups,
-    "copies": Groups,
+    "bulk": CopyGroups,
+    "copies": CopyGroups,
     "products": warpgroups.Products,
     "local": lambda: Segment(0, "the thread's stack", known=False),
 }
 
 
-class Thread(Images):
+class RunningThread(Images):
     """`R`, the registers, and `base`, the address of the frame, are those of the function that runs. `answer` is what the
     instruction that waited gets when it runs again."""
 
@@ -78,8 +78,8 @@ class Thread(Images):
         "slept", "special", "spun", "stuck", "top", "waiting", "warp",
     )  # fmt: skip
 
-    bulk: Groups
-    copies: Groups
+    bulk: CopyGroups
+    copies: CopyGroups
     products: warpgroups.Products
     local: Segment
     #: What stands for its asynchronous copies.
@@ -88,7 +88,7 @@ class Thread(Images):
     #: What stands for a product of its warpgroup.
     multiplies: type[warpgroups.Product] = warpgroups.Product
 
-    def __init__(self, launch: Launch, cta: Cta, place: Place, code: Code) -> None:
+    def __init__(self, launch: LaunchView, cta: CtaView, place: PlaceInCta, code: Code) -> None:
         self.launch, self.cta = launch, cta
         self.index, self.warp, self.lane, self.special = place
         self.globals = launch.memory.segments
@@ -323,7 +323,7 @@ class Thread(Images):
             raise fault(kind, message)
 
     def defer(self, how: Use, action: Callable[[], None]) -> None:
-        operation = Operation(self, action)
+        operation = AsyncOperation(self, action)
         if how.form.mnemonic == "tcgen05":
             operation.late = _LATE
         self.launch.later(operation)
@@ -340,7 +340,7 @@ class Thread(Images):
 
     def replicas(self, how: Use, address: int) -> list[int]:
         found = self.globals.get(address >> GLOBAL_BITS)
-        if not isinstance(found, Multimem):
+        if not isinstance(found, MultimemAddresses):
             raise fault("bad-multimem", f"{self.place(address)} is no multimem address")
         return [base + (address & _GLOBAL_OFFSET) for base in found.bases]
 
@@ -392,7 +392,7 @@ class Thread(Images):
     def copy_box(
         self,
         how: Use,
-        pieces: Sequence[Piece],
+        pieces: Sequence[BoxPiece],
         *,
         stores: bool,
         filling: tuple[int, int],
@@ -413,7 +413,7 @@ class Thread(Images):
     def unable(self, how: Use, why: str) -> None:
         raise fault("not-executed", why)
 
-    def _groups(self, how: Use) -> Groups:
+    def _groups(self, how: Use) -> CopyGroups:
         return self.bulk if how.words["bulk"] else self.copies
 
     def clear(self, how: Use, address: int, size: int) -> None:
@@ -445,11 +445,11 @@ class Thread(Images):
             for copy in groups.outstanding():
                 copy.finish()
 
-    def tensor_memory(self, how: Use) -> Cells:
+    def tensor_memory(self, how: Use) -> ThreadCells:
         memory = self.cta.tensor_memory
         if memory is None:
             memory = self.cta.tensor_memory = TensorMemory()
-        return Cells(self, memory, how)
+        return ThreadCells(self, memory, how)
 
     def ranks(self, how: Use) -> range:
         return range(len(self.cta.cluster))
@@ -628,7 +628,7 @@ class Thread(Images):
             self.write(base + passed.offset, size, value)
 
 
-def _fits(call: Call, code: Code) -> bool:
+def _fits(call: CallTarget, code: Code) -> bool:
     """Whether a call by address gives a function what it takes, and takes what it gives."""
     pairs = ((call.arguments, code.parameters), (call.results, code.results))
     return all(

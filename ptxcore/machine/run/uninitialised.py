@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
-from ptxcore.machine.run.faults import Blamed, Undefined, UndefinedValue
+from ptxcore.machine.run.faults import Blamed, UndefinedValue, UnwrittenValue
 from ptxcore.values.terms import (
     Term,
     Value,
@@ -87,9 +87,9 @@ class Owner(Protocol):
         ...
 
 
-def error_of(cause: UninitialisedRead) -> Undefined:
+def error_of(cause: UninitialisedRead) -> UnwrittenValue:
     """What it is to let such bits decide something."""
-    error = Undefined(cause.kind, cause.message)
+    error = UnwrittenValue(cause.kind, cause.message)
     error.origin, error.reader = cause.op, cause.reader
     return error
 

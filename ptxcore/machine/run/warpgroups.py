@@ -13,9 +13,9 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.warpgroup_product import (
     THREADS,
     WARPS,
-    Bad,
+    BadMatrixDescriptor,
     Given,
-    Plan,
+    WarpgroupPlan,
     filled,
     fragments,
     given,
@@ -27,7 +27,7 @@ from ptxcore.isa.warpgroup_product import (
     spans,
 )
 from ptxcore.machine.lower.ops import Op
-from ptxcore.machine.run.asynchronous import Operation
+from ptxcore.machine.run.asynchronous import AsyncOperation
 from ptxcore.machine.run.faults import UndefinedValue, fault
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.run.uninitialised import UninitialisedRead, opaque
@@ -60,7 +60,7 @@ class Member(NamedTuple):
     held: list[tuple[int, Held]]
 
 
-class Product(Operation):
+class Product(AsyncOperation):
     """One product. `earlier`: the one whose D it adds to, if that is not waited for yet. `result`: of each thread the values of
     the registers of D."""
 
@@ -142,7 +142,7 @@ class Product(Operation):
             else:
                 columns, doubt = self._columns([m.sources[plan.at["a"]] for m in self.members], plan.a.registers)
                 a, unknown_a = fragments(plan.a, columns), _rows(doubt, plan.a)
-        except Bad as error:
+        except BadMatrixDescriptor as error:
             raise fault(*error.args) from None
         if plan.sparse is not None:
             metadata, doubt = self._columns([(m.sources[plan.at["sp_meta"]],) for m in self.members], 1)
@@ -238,7 +238,7 @@ def _rows(doubt: Any, part: Any) -> Any:
     return (fragments(part, doubt)[0] != 0).any(1)
 
 
-def _slots_of_a(plan: Plan, op: Op) -> list[int]:
+def _slots_of_a(plan: WarpgroupPlan, op: Op) -> list[int]:
     """The registers of A; -1 for what is no register."""
     if plan.a is None:
         return []
@@ -247,7 +247,7 @@ def _slots_of_a(plan: Plan, op: Op) -> list[int]:
     return [part.value if part.kind == "register" else -1 for part in source.parts]
 
 
-def _agreed(plan: Plan, sources: list[tuple[Any, ...]]) -> Given:
+def _agreed(plan: WarpgroupPlan, sources: list[tuple[Any, ...]]) -> Given:
     """What all threads must say alike. Raises Fault where they do not."""
     first = given(plan, sources[0])
     if any(given(plan, s) != first for s in sources[1:]):

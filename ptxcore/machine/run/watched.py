@@ -17,13 +17,13 @@ from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run import short
 from ptxcore.machine.run.asynchronous import Boxed, Copy
 from ptxcore.machine.run.clusters import ChosenClusters
-from ptxcore.machine.run.special import Place
-from ptxcore.machine.run.surroundings import Cta, Launch
-from ptxcore.machine.run.tensor_memory import Cells
-from ptxcore.machine.run.thread import Thread
+from ptxcore.machine.run.special import PlaceInCta
+from ptxcore.machine.run.surroundings import CtaView, LaunchView
+from ptxcore.machine.run.tensor_memory import ThreadCells
+from ptxcore.machine.run.thread import RunningThread
 from ptxcore.machine.run.warpgroups import Product
+from ptxcore.machine.run.watched_tensors import TensorWatcher as OfTensors
 from ptxcore.machine.run.watched_tensors import WatchedCells, WatchedTensorMemory
-from ptxcore.machine.run.watched_tensors import Watcher as OfTensors
 
 #: Below lie the state spaces but `.global`.
 _WINDOWS = 1 << GLOBAL_BITS
@@ -37,14 +37,14 @@ _ALL = 0xFFFF
 Write = Callable[[Any], tuple[Any, Any]]
 
 
-class Watcher(Protocol):
+class RunWatcher(Protocol):
     """Who is told. What it raises ends the run; a `BaseException` that is no `Exception` passes through unchanged."""
 
-    def enters(self, cta: Cta) -> int:
+    def enters(self, cta: CtaView) -> int:
         """A thread of a CTA begins; gives its number."""
         ...
 
-    def ends(self, cta: Cta) -> None:
+    def ends(self, cta: CtaView) -> None:
         """All threads of a CTA have ended; its shared memory is gone."""
         ...
 
@@ -110,7 +110,7 @@ class Watcher(Protocol):
         """A thread has come to a barrier of its CTA or its cluster, which takes `count` threads (None: all)."""
         ...
 
-    def released(self, cta: Cta, level: str, identity: int, whole: bool) -> None:
+    def released(self, cta: CtaView, level: str, identity: int, whole: bool) -> None:
         """A barrier is complete: whoever arrived since the last time takes part; with `whole` False some of them come to the
         next instance."""
         ...
@@ -245,7 +245,7 @@ class WatchedProduct(Product):
             thread.watcher.copied(self, "R", thread.shared + offset, size)
 
 
-class WatchedThread(Thread):
+class WatchedThread(RunningThread):
     """A thread of a run that is watched."""
 
     __slots__ = ("number", "watcher")
@@ -254,10 +254,10 @@ class WatchedThread(Thread):
     moves = WatchedBox
     multiplies = WatchedProduct
 
-    def __init__(self, launch: Launch, cta: Cta, place: Place, code: Code) -> None:
+    def __init__(self, launch: LaunchView, cta: CtaView, place: PlaceInCta, code: Code) -> None:
         watcher = launch.watcher
         assert watcher is not None
-        self.watcher: Watcher = watcher
+        self.watcher: RunWatcher = watcher
         self.number = self.watcher.enters(cta)
         super().__init__(launch, cta, place, code)
 
@@ -334,7 +334,7 @@ class WatchedThread(Thread):
         self.watcher.of_products(self, action, complete)
         return complete
 
-    def tensor_memory(self, how: Use) -> Cells:
+    def tensor_memory(self, how: Use) -> ThreadCells:
         memory = self.cta.tensor_memory
         if memory is None:
             memory = self.cta.tensor_memory = WatchedTensorMemory()
@@ -387,19 +387,19 @@ class WatchedThread(Thread):
 
     # The same for as many bytes as the name says.
 
-    read_1, read_2, read_4, read_8 = (short.watched_load(Thread, f"read_{n}", n) for n in (1, 2, 4, 8))
-    write_1, write_2, write_4, write_8 = (short.watched_store(Thread, f"write_{n}", n) for n in (1, 2, 4, 8))
+    read_1, read_2, read_4, read_8 = (short.watched_load(RunningThread, f"read_{n}", n) for n in (1, 2, 4, 8))
+    write_1, write_2, write_4, write_8 = (short.watched_store(RunningThread, f"write_{n}", n) for n in (1, 2, 4, 8))
     read_global_1, read_global_2, read_global_4, read_global_8 = (
-        short.watched_load(Thread, f"read_global_{n}", n) for n in (1, 2, 4, 8)
+        short.watched_load(RunningThread, f"read_global_{n}", n) for n in (1, 2, 4, 8)
     )
     write_global_1, write_global_2, write_global_4, write_global_8 = (
-        short.watched_store(Thread, f"write_global_{n}", n) for n in (1, 2, 4, 8)
+        short.watched_store(RunningThread, f"write_global_{n}", n) for n in (1, 2, 4, 8)
     )
     read_shared_1, read_shared_2, read_shared_4, read_shared_8 = (
-        short.watched_load(Thread, f"read_shared_{n}", n) for n in (1, 2, 4, 8)
+        short.watched_load(RunningThread, f"read_shared_{n}", n) for n in (1, 2, 4, 8)
     )
     write_shared_1, write_shared_2, write_shared_4, write_shared_8 = (
-        short.watched_store(Thread, f"write_shared_{n}", n) for n in (1, 2, 4, 8)
+        short.watched_store(RunningThread, f"write_shared_{n}", n) for n in (1, 2, 4, 8)
     )
 
 

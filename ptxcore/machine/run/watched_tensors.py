@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any, Protocol
 
 from ptxcore.isa.form import Use
-from ptxcore.machine.run.surroundings import Thread
-from ptxcore.machine.run.tensor_memory import Cells, TensorMemory
+from ptxcore.machine.run.surroundings import ThreadView
+from ptxcore.machine.run.tensor_memory import TensorMemory, ThreadCells
 from ptxcore.values.tensor_cells import COLUMNS
 
 
-class Watcher(Protocol):
+class TensorWatcher(Protocol):
     """Who is told of Tensor Memory. What it raises ends the run."""
 
     def begins(self, thread: Any, kind: str, place: Any, *, pair: bool = False) -> Any:
@@ -69,15 +69,15 @@ class WatchedTensorMemory(TensorMemory):
         return range(COLUMNS - columns, -1, -columns)
 
 
-class WatchedCells(Cells):
+class WatchedCells(ThreadCells):
     """Tensor Memory as a thread that is watched accesses it."""
 
-    def __init__(self, thread: Thread, memory: TensorMemory, how: Use, watcher: Watcher, *more: Any) -> None:
+    def __init__(self, thread: ThreadView, memory: TensorMemory, how: Use, watcher: TensorWatcher, *more: Any) -> None:
         super().__init__(thread, memory, how, *more)
         self.watcher = watcher
         self.agent: Any = None
 
-    def _of(self, peer: Any) -> Cells:
+    def _of(self, peer: Any) -> ThreadCells:
         return WatchedCells(self.thread, peer.tensor_memory, self.how, self.watcher, peer)
 
     def _together(
@@ -162,4 +162,4 @@ def _together(addresses: Any) -> Iterator[tuple[int, int]]:
         yield int(part[0]), len(part)
 
 
-__all__ = ["WatchedCells", "WatchedTensorMemory", "Watcher"]
+__all__ = ["TensorWatcher", "WatchedCells", "WatchedTensorMemory"]

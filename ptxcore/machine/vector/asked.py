@@ -8,12 +8,12 @@ import numpy as np
 
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
-from ptxcore.machine.run.special import OF_THREAD, TOLD, Shape, Triple, of_cta
+from ptxcore.machine.run.special import OF_THREAD, TOLD, LaunchShape, Triple, of_cta
 from ptxcore.machine.vector.atomic import modified
 from ptxcore.machine.vector.memory import Area, GroupMemory, SeveralSegments
 from ptxcore.machine.vector.order import Order
 from ptxcore.machine.vector.registers import Irregular, written
-from ptxcore.machine.vector.watching import Accesses, Watcher
+from ptxcore.machine.vector.watching import WatchedAccesses, Watcher
 
 #: The coordinates of CTAs, by the special registers that have them.
 _INDICES = {"ctaid.x": 0, "ctaid.y": 1, "ctaid.z": 2}
@@ -24,12 +24,12 @@ def part(value: Any, chosen: Any) -> Any:
     return value if value is None or not value.ndim else value[chosen]
 
 
-class Asked:
+class AskedGroup:
     """A group as its blocks see it. `who` are the numbers of the threads that ask, None for all."""
 
     memory: GroupMemory
     ctas: list[Triple]
-    shape: Shape
+    shape: LaunchShape
     places: list[Any]
     dynamic: int
     first: int
@@ -200,7 +200,7 @@ class Asked:
         self, op: Op, kind: str, who: Any, a: Any, size: int, area: Area, places: Any, parts: int = 1, **values: Any
     ) -> None:
         assert self.watcher is not None
-        self.watcher.access(Accesses(op, kind, self.told(who), a, size, area, places, parts, **values))
+        self.watcher.access(WatchedAccesses(op, kind, self.told(who), a, size, area, places, parts, **values))
 
     def told(self, who: Any) -> Any:
         """The numbers of threads in the launch; the same array as long as the same threads go on."""

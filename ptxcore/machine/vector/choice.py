@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ptxcore.machine.run.grid import Launch, Longer
+from ptxcore.machine.run.grid import GridLaunch, Longer
 from ptxcore.machine.run.launch import Device, Options, kernel_of
 from ptxcore.machine.run.special import Triple
 
@@ -42,7 +42,7 @@ def launch(
     cluster: Triple | None = None,
     single: Callable[[], Any] | None = None,
     **options: Unpack[Options],
-) -> Launch:
+) -> GridLaunch:
     """Runs a kernel to its end, as `Device.launch` does and with the same result: by arrays where that is faster and fits, else
     thread by thread. Schedules that a seed draws are always those of single threads. A `watcher` is told what happens, and
     wants arrays however small the launch is; `single` gives who is told of single threads (`ptxcore.machine.run.watched`), as
@@ -51,7 +51,7 @@ def launch(
     watcher: Watcher | None = options.pop("watcher", None)
     shape = grid, block, cluster
 
-    def prepared() -> Launch:
+    def prepared() -> GridLaunch:
         return device.prepare(entry, grid, block, arguments, cluster=cluster, **options)
 
     if options.get("seed") is None:
@@ -67,7 +67,9 @@ def launch(
     return made
 
 
-def _without_watcher(device: Device, prepared: Callable[[], Launch], shape: tuple[Any, ...], left: int) -> Launch:
+def _without_watcher(
+    device: Device, prepared: Callable[[], GridLaunch], shape: tuple[Any, ...], left: int
+) -> GridLaunch:
     """Runs a launch that may gain by arrays, when so many instructions are executed."""
     if left:
         restore = device.memory.copied()
@@ -86,7 +88,7 @@ def _without_watcher(device: Device, prepared: Callable[[], Launch], shape: tupl
     return made
 
 
-def _by_arrays(device: Device, made: Launch, shape: tuple[Any, ...], watcher: Watcher | None) -> bool:
+def _by_arrays(device: Device, made: GridLaunch, shape: tuple[Any, ...], watcher: Watcher | None) -> bool:
     """Runs a launch by arrays; whether that could be done. Where it could not, it is not tried again without a watcher."""
     from ptxcore.machine.vector.launch import run
 

@@ -3,7 +3,7 @@
 A block is `def bN(G, I, n)`: `G` the group, `I` the numbers of the threads that execute it (None: all of the group), `n` how
 many they are. Registers are taken from the group at the beginning, are local variables meanwhile, and are put back at the
 end where somebody reads them later. It gives the number of the block that follows, or how threads part (`Fork`), or where
-they meet others (`Stop`). Instructions come from the same meanings as those of `run`.
+they meet others (`CollectiveStop`). Instructions come from the same meanings as those of `run`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ptxcore.machine.vector.arrays import (
 from ptxcore.machine.vector.flow import alone, block_cuts, meets
 from ptxcore.machine.vector.operands import VectorOperands
 from ptxcore.machine.vector.registers import ALL, NOTHING, Irregular, choose, merge, select
-from ptxcore.machine.vector.steps import Fork, Meet, Stop, divisible, filled, fork, jump, required
-from ptxcore.machine.vector.tracing import RANK, Recorder, Untraceable
+from ptxcore.machine.vector.steps import CollectiveStop, Fork, Meet, divisible, filled, fork, jump, required
+from ptxcore.machine.vector.tracing import RANK, TracedThread, Untraceable
 from ptxcore.machine.vector.warps import prepared
 from ptxcore.values.terms import Term, mask, symbol
 
@@ -41,7 +41,7 @@ _WORDS = (1, 2, 4, 8)
 
 _HELPERS: dict[str, Any] = {
     **NAMES,
-    "ALL": ALL, "NOTHING": NOTHING, "Fork": Fork, "Stop": Stop, "Irregular": Irregular,
+    "ALL": ALL, "NOTHING": NOTHING, "Fork": Fork, "Stop": CollectiveStop, "Irregular": Irregular,
     "choose": choose, "select": select, "merge": merge, "jump": jump, "fork": fork, "divisible": divisible,
     "required": required,
 }  # fmt: skip
@@ -320,7 +320,7 @@ class _Block(VectorOperands):
         """What the meaning asks of a thread that takes it down."""
         use = op.use
         sources, found = self.symbols(op)
-        recorder = Recorder()
+        recorder = TracedThread()
         result = use.form.meaning(use, recorder, *sources)
         if recorder.meeting is not None:
             raise Untraceable("a barrier")
@@ -351,7 +351,7 @@ class _Block(VectorOperands):
             lines += self.assigned(target, text, width)
         return lines
 
-    def modified(self, op: Op, recorder: Recorder, found: dict[Term, Source]) -> list[str]:
+    def modified(self, op: Op, recorder: TracedThread, found: dict[Term, Source]) -> list[str]:
         """A read-modify-write: `v` is what was there."""
         modification = recorder.modification
         assert modification is not None
@@ -415,7 +415,7 @@ class _Block(VectorOperands):
             how = "alone" if alone(op) else "warpgroup"
             self.blocks.meets[id(op)] = Meet(how, "", None, targets, tuple(_shape(s) for s in op.sources))
             return [self.argument(source) for source in found.values()]
-        recorder = Recorder()
+        recorder = TracedThread()
         use.form.meaning(use, recorder, *sources)
         meeting = recorder.meeting
         if meeting is None or recorder.required or recorder.modification is not None:

@@ -24,7 +24,7 @@ _BY_WIDTH = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint
 #: The canonical NaNs; those of doubles carry a payload on.
 _NANS = {name: _BITS[name](FORMATS[name].nan) for name in _KINDS}
 
-Operation = Callable[..., Any]
+FloatOperation = Callable[..., Any]
 
 
 def operand_widths(t: Term) -> list[int]:
@@ -42,10 +42,10 @@ def operand_widths(t: Term) -> list[int]:
     return [FORMATS[form].width] * len(operands)
 
 
-_made: dict[tuple[Any, ...], Operation] = {}
+_made: dict[tuple[Any, ...], FloatOperation] = {}
 
 
-def vector_function(t: Term) -> Operation:
+def vector_function(t: Term) -> FloatOperation:
     """What computes a floating-point term from arrays of the bits of its operands."""
     name, form, mode = t.args[:3]
     key = (name, form, mode, t.width)
@@ -67,7 +67,7 @@ def _each(one: Callable[..., int], kind: Any, *operands: Any) -> Any:
     return np.array(list(map(one, *(a.tolist() for a in arrays))), kind)
 
 
-def _mended(bits: Any, bad: Any, exact: Operation, *operands: Any) -> Any:
+def _mended(bits: Any, bad: Any, exact: FloatOperation, *operands: Any) -> Any:
     """Bits, with those that are bad computed again, one by one."""
     if not bits.ndim:
         return exact(*operands) if bad else bits
@@ -81,11 +81,11 @@ def _in(form: str, *operands: Any) -> list[Any]:
     return [o.view(_KINDS[form]) for o in operands]
 
 
-def _plain(form: str, compute: Operation) -> Callable[[Operation], Operation]:
+def _plain(form: str, compute: FloatOperation) -> Callable[[FloatOperation], FloatOperation]:
     """An operation that the host has in the format itself."""
     kind, nan = _BITS[form], _NANS[form]
 
-    def make(exact: Operation) -> Operation:
+    def make(exact: FloatOperation) -> FloatOperation:
         def vector(*operands: Any) -> Any:
             x = compute(*_in(form, *operands))
             bits, bad = x.view(kind), x != x
@@ -102,10 +102,10 @@ def _plain(form: str, compute: Operation) -> Callable[[Operation], Operation]:
     return make
 
 
-def _half(compute: Operation) -> Callable[[Operation], Operation]:
+def _half(compute: FloatOperation) -> Callable[[FloatOperation], FloatOperation]:
     """An operation on halves, which is exact in double precision."""
 
-    def make(exact: Operation) -> Operation:
+    def make(exact: FloatOperation) -> FloatOperation:
         def vector(*operands: Any) -> Any:
             x = compute(*(o.view(np.float16).astype(np.float64) for o in operands)).astype(np.float16)
             return _canonical("f16", x)
@@ -128,7 +128,7 @@ _LOW29, _MIDDLE = np.uint64((1 << 29) - 1), np.uint64(1 << 28)
 _LEAST = {"f32": 2.0**-125, "f16": 2.0**-13}
 
 
-def _fma_single(exact: Operation) -> Operation:
+def _fma_single(exact: FloatOperation) -> FloatOperation:
     """The product is exact in double precision; the sum, rounded there, is on the same side of the middle between two
     singles as the exact one, but where it is that middle itself."""
 
@@ -145,7 +145,7 @@ def _fma_single(exact: Operation) -> Operation:
     return vector
 
 
-def _fma_half(exact: Operation) -> Operation:
+def _fma_half(exact: FloatOperation) -> FloatOperation:
     def vector(a: Any, b: Any, c: Any) -> Any:
         x, y, z = (o.view(np.float16).astype(np.float64) for o in (a, b, c))
         p = x * y  # 22 bits, and the sum has 53: exact where exponents are not far apart
@@ -179,7 +179,7 @@ def _exact_sum(x: Any, y: Any) -> tuple[Any, Any]:
     return s, (x - (s - t)) + (y - t)
 
 
-def _fma_double(exact: Operation) -> Operation:
+def _fma_double(exact: FloatOperation) -> FloatOperation:
     """The sum of the exact product and the third operand, the lower parts rounded to odd (Boldo and Melquiond); one by one
     where something is huge, tiny or no number."""
 
@@ -209,8 +209,8 @@ def _ordinary(x: Any) -> Any:
     return (size > 1e-100) & (size < 1e100)
 
 
-def _extreme(form: str, smaller: bool) -> Callable[[Operation], Operation]:
-    def make(exact: Operation) -> Operation:
+def _extreme(form: str, smaller: bool) -> Callable[[FloatOperation], FloatOperation]:
+    def make(exact: FloatOperation) -> FloatOperation:
         def vector(a: Any, b: Any) -> Any:
             x, y = _in(form, a, b)
             below, above = x < y, x > y
@@ -222,23 +222,23 @@ def _extreme(form: str, smaller: bool) -> Callable[[Operation], Operation]:
     return make
 
 
-def _compare(form: str, test: Operation) -> Callable[[Operation], Operation]:
+def _compare(form: str, test: FloatOperation) -> Callable[[FloatOperation], FloatOperation]:
     return lambda exact: lambda a, b: test(*_in(form, a, b))
 
 
 _MAGNITUDE, _SIGN = np.uint32(FORMATS["f32"].infinity), np.uint32(1 << 31)
 
 
-def _flush(exact: Operation) -> Operation:
+def _flush(exact: FloatOperation) -> FloatOperation:
     return lambda a: np.where((a & _MAGNITUDE) != 0, a, a & _SIGN)
 
 
-def _convert(source: str, target: str) -> Callable[[Operation], Operation]:
+def _convert(source: str, target: str) -> Callable[[FloatOperation], FloatOperation]:
     return lambda exact: lambda a: _canonical(target, a.view(_KINDS[source]).astype(_KINDS[target]))
 
 
-def _from_integer(form: str, signed: bool) -> Callable[[Operation], Operation]:
-    def make(exact: Operation) -> Operation:
+def _from_integer(form: str, signed: bool) -> Callable[[FloatOperation], FloatOperation]:
+    def make(exact: FloatOperation) -> FloatOperation:
         def vector(a: Any) -> Any:
             return (a.view(np.int32) if signed else a).astype(_KINDS[form]).view(_BITS[form])
 
@@ -247,7 +247,7 @@ def _from_integer(form: str, signed: bool) -> Callable[[Operation], Operation]:
     return make
 
 
-def _to_integer(exact: Operation) -> Operation:
+def _to_integer(exact: FloatOperation) -> FloatOperation:
     def vector(a: Any) -> Any:
         x = a.view(np.float32)
         bits = x.astype(np.int32).view(np.uint32)
@@ -256,7 +256,7 @@ def _to_integer(exact: Operation) -> Operation:
     return vector
 
 
-def _bf16(exact: Operation) -> Operation:
+def _bf16(exact: FloatOperation) -> FloatOperation:
     """A single as a bf16, nearest even: its upper half, rounded."""
 
     def vector(a: Any) -> Any:
@@ -267,7 +267,7 @@ def _bf16(exact: Operation) -> Operation:
     return vector
 
 
-def _from_bf16(exact: Operation) -> Operation:
+def _from_bf16(exact: FloatOperation) -> FloatOperation:
     def vector(a: Any) -> Any:
         bits = a.astype(np.uint32) << np.uint32(16)
         return _mended(bits, (bits & ~_SIGN) > _MAGNITUDE, exact, a)
@@ -279,10 +279,10 @@ def _from_bf16(exact: Operation) -> Operation:
 _DOUBT = 1 << 16
 
 
-def _by_host(name: str) -> Callable[[Operation], Operation]:
+def _by_host(name: str) -> Callable[[FloatOperation], FloatOperation]:
     compute, limit = _HOST[name]
 
-    def make(exact: Operation) -> Operation:
+    def make(exact: FloatOperation) -> FloatOperation:
         def vector(a: Any) -> Any:
             x = a.view(np.float32).astype(np.float64)
             y = compute(x)
@@ -297,7 +297,7 @@ def _by_host(name: str) -> Callable[[Operation], Operation]:
 
 
 #: Functions of NumPy on doubles, and up to where they are trusted.
-_HOST: dict[str, tuple[Operation, float]] = {
+_HOST: dict[str, tuple[FloatOperation, float]] = {
     "ex2": (np.exp2, math.inf),
     "lg2": (np.log2, math.inf),
     "sin": (np.sin, 1e5),
@@ -305,7 +305,7 @@ _HOST: dict[str, tuple[Operation, float]] = {
     "tanh": (np.tanh, math.inf),
     "rsqrt": (lambda x: 1 / np.sqrt(x), math.inf),
 }
-_TESTS: dict[str, Operation] = {
+_TESTS: dict[str, FloatOperation] = {
     "eq": np.equal,
     "neu": np.not_equal,
     "lt": np.less,
@@ -319,7 +319,7 @@ _TESTS: dict[str, Operation] = {
     "nan": lambda x, y: (x != x) | (y != y),
     "num": lambda x, y: (x == x) & (y == y),
 }
-_PLAIN: dict[str, Operation] = {
+_PLAIN: dict[str, FloatOperation] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,
@@ -328,7 +328,7 @@ _PLAIN: dict[str, Operation] = {
 }
 
 #: By operation, format and mode: from what computes one by one, what computes arrays.
-_MAKERS: dict[tuple[str, Any, str], Callable[[Operation], Operation]] = {
+_MAKERS: dict[tuple[str, Any, str], Callable[[FloatOperation], FloatOperation]] = {
     **{(name, form, "rn"): _plain(form, compute) for name, compute in _PLAIN.items() for form in ("f32", "f64")},
     **{(name, "f16", "rn"): _half(_PLAIN[name]) for name in ("add", "sub", "mul")},
     ("fma", "f32", "rn"): _fma_single,

@@ -14,11 +14,11 @@ import numpy as np
 from ptxcore.machine.ir.collective import EVERYBODY
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import Fault
-from ptxcore.machine.run.special import WARP, Shape, Triple
+from ptxcore.machine.run.special import WARP, LaunchShape, Triple
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.vector.arrays import array_type
 from ptxcore.machine.vector.arrays import numbers as leaves_of
-from ptxcore.machine.vector.asked import Asked, part
+from ptxcore.machine.vector.asked import AskedGroup, part
 from ptxcore.machine.vector.codegen import Blocks
 from ptxcore.machine.vector.meeting import (
     BARRIERS,
@@ -33,10 +33,10 @@ from ptxcore.machine.vector.meeting import (
 )
 from ptxcore.machine.vector.memory import GroupMemory
 from ptxcore.machine.vector.order import Order
-from ptxcore.machine.vector.registers import ALL, TOO_MANY, Irregular, Registers, select
+from ptxcore.machine.vector.registers import ALL, TOO_MANY, Irregular, LaneRegisters, select
 from ptxcore.machine.vector.singles import Singles
-from ptxcore.machine.vector.steps import Fork, Meet, Stop, extended, filled
-from ptxcore.machine.vector.warpgroups import Products
+from ptxcore.machine.vector.steps import CollectiveStop, Fork, Meet, extended, filled
+from ptxcore.machine.vector.warpgroups import GroupProducts
 from ptxcore.machine.vector.watching import Watcher
 
 #: Blocks after which other paths have a turn, and after which it is looked whether anything changes.
@@ -45,18 +45,18 @@ _TURN = 1680
 _LEAST, _PATIENCE = 16, 4
 
 
-class Group(Asked):
+class CtaGroup(AskedGroup):
     """CTAs under way. `first` is the number of their first thread."""
 
     def __init__(
-        self, blocks: Blocks, memory: GroupMemory, ctas: list[Triple], shape: Shape, places: list[Any], dynamic: int,
+        self, blocks: Blocks, memory: GroupMemory, ctas: list[Triple], shape: LaunchShape, places: list[Any], dynamic: int,
         first: int, watcher: Watcher | None, allowed: int | None,
     ) -> None:  # fmt: skip
         self.blocks, self.memory, self.dynamic = blocks, memory, dynamic
         self.first, self.watcher, self.allowed = first, watcher, allowed
         self.ctas, self.shape, self.places = ctas, shape, places
         self.count = len(places) * len(ctas)
-        self.registers = Registers(blocks.slots, self.count)
+        self.registers = LaneRegisters(blocks.slots, self.count)
         self.everyone = np.arange(self.count)
         self.executed = 0
         #: Threads that can go on, by block; None: all of the group.
@@ -70,7 +70,7 @@ class Group(Asked):
         self.barriers: VectorBarriers | None = None
         self.clusters: ClusterBarrier | None = None
         self.singles: Singles | None = None
-        self.products: Products | None = None
+        self.products: GroupProducts | None = None
         #: Sees to it that the order of threads does not matter in shared memory; who watches does so in ways of its own.
         self.order: Order | None = None
         if watcher is None and memory.shared.size:
@@ -221,7 +221,7 @@ class Group(Asked):
 
     # Meetings.
 
-    def _stop(self, block: int, who: Any, stop: Stop) -> None:
+    def _stop(self, block: int, who: Any, stop: CollectiveStop) -> None:
         numbers = self.numbers(who)
         op, operands = stop.op, stop.operands
         if stop.places is not ALL:
@@ -414,7 +414,7 @@ class Group(Asked):
             raise Irregular(op.name)
         if self.products is None:
             within = np.arange(self.count) % len(self.places)
-            self.products = Products(
+            self.products = GroupProducts(
                 self.blocks.code, self.crew.row, within, len(self.places), self.registers, self.memory
             )
         ready = self.products.ready(threads)

@@ -6,10 +6,10 @@ from itertools import islice
 
 import numpy as np
 
-from ptxcore.machine.run.grid import Launch
+from ptxcore.machine.run.grid import GridLaunch
 from ptxcore.machine.run.launch import Device
 from ptxcore.machine.vector.codegen import Blocks
-from ptxcore.machine.vector.group import Group
+from ptxcore.machine.vector.group import CtaGroup
 from ptxcore.machine.vector.memory import GroupMemory, LaunchMemory
 from ptxcore.machine.vector.registers import TOO_MANY, Irregular
 from ptxcore.machine.vector.watching import Watcher
@@ -19,7 +19,7 @@ _TOGETHER = 16384
 _SHARED = 4 << 20
 
 
-def run(device: Device, launch: Launch, watcher: Watcher | None = None) -> bool:
+def run(device: Device, launch: GridLaunch, watcher: Watcher | None = None) -> bool:
     """Runs a launch by arrays; whether that could be done, see `executed`."""
     try:
         return not executed(launch, blocks_of(device, launch.entry), watcher)
@@ -36,8 +36,8 @@ def blocks_of(device: Device, entry: str) -> Blocks:
     return found
 
 
-def executed(launch: Launch, blocks: Blocks, watcher: Watcher | None = None) -> str:
-    """Runs a launch by arrays; the result is as `Launch.run` leaves it. Gives "", or why it could not be done; memory is as
+def executed(launch: GridLaunch, blocks: Blocks, watcher: Watcher | None = None) -> str:
+    """Runs a launch by arrays; the result is as `GridLaunch.run` leaves it. Gives "", or why it could not be done; memory is as
     before then."""
     memory = LaunchMemory(launch.memory, launch.constants, launch.parameters)
     try:
@@ -54,7 +54,7 @@ def executed(launch: Launch, blocks: Blocks, watcher: Watcher | None = None) -> 
     return ""
 
 
-def _groups(launch: Launch, blocks: Blocks, memory: LaunchMemory, watcher: Watcher | None) -> None:
+def _groups(launch: GridLaunch, blocks: Blocks, memory: LaunchMemory, watcher: Watcher | None) -> None:
     """Runs CTAs, as many at a time as go on together. Raises Irregular."""
     ranks = launch.cluster[0] * launch.cluster[1] * launch.cluster[2]
     threads = len(launch.places)
@@ -67,7 +67,7 @@ def _groups(launch: Launch, blocks: Blocks, memory: LaunchMemory, watcher: Watch
         row = np.repeat(np.arange(len(ctas)), threads)
         own = GroupMemory(memory, row, ranks, launch.shared_bytes, launch.unwritten, blocks.code.frame)
         allowed = None if launch.limit is None else launch.limit - count
-        group = Group(
+        group = CtaGroup(
             blocks, own, ctas, launch.shape, launch.places, launch.dynamic_start, first * threads, watcher, allowed
         )
         if watcher is not None:

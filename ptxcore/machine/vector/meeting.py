@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ptxcore.isa.data_movement import Lanes as Brought
+from ptxcore.isa.data_movement import ShuffleLanes as Brought
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.special import WARP

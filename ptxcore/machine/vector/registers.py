@@ -96,7 +96,7 @@ def written(value: Any) -> None:
         raise Irregular("a register that nothing wrote")
 
 
-class Registers:
+class LaneRegisters:
     """The registers of `count` threads by slot: an array each, one scalar for all, or a `Partial`."""
 
     def __init__(self, slots: int, count: int) -> None:

@@ -14,10 +14,10 @@ import numpy as np
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.ops import Op
-from ptxcore.machine.run.asynchronous import Operation
+from ptxcore.machine.run.asynchronous import AsyncOperation
 from ptxcore.machine.run.memory import NO_WORDS, WRITTEN, Segment
-from ptxcore.machine.run.special import Place, Triple
-from ptxcore.machine.run.thread import Thread
+from ptxcore.machine.run.special import PlaceInCta, Triple
+from ptxcore.machine.run.thread import RunningThread
 from ptxcore.machine.vector.memory import Area, GroupMemory
 from ptxcore.machine.vector.order import Order
 from ptxcore.machine.vector.registers import Irregular
@@ -59,10 +59,10 @@ class Neighbour(NamedTuple):
     cluster: list[Any]
 
 
-class Single(Thread):
+class Single(RunningThread):
     """A thread of a group that executes an instruction by itself."""
 
-    def __init__(self, singles: Singles, number: int, cta: Neighbour, place: Place) -> None:
+    def __init__(self, singles: Singles, number: int, cta: Neighbour, place: PlaceInCta) -> None:
         self.launch, self.cta = singles, cta  # type: ignore[assignment]
         self.number = number
         self.index, self.warp, self.lane, self.special = place
@@ -97,12 +97,12 @@ class Singles:
 
     random = None
 
-    def __init__(self, memory: GroupMemory, ctas: list[Triple], places: list[Place], order: Order | None) -> None:
+    def __init__(self, memory: GroupMemory, ctas: list[Triple], places: list[PlaceInCta], order: Order | None) -> None:
         self.memory, self.places, self.order = memory, places, order
         self.constants = Segment(0, "constant memory", writable=False)
         given = memory.launch.parameters
         self.parameters: Segment = Window(given, 0, given.size, None)
-        self.pending: list[Operation] = []
+        self.pending: list[AsyncOperation] = []
         #: How many of these were there at the last barrier.
         self.aged = 0
         self.compiled = _Compiled([])
@@ -167,7 +167,7 @@ class Singles:
 
     # What threads ask a launch for.
 
-    def later(self, operation: Operation) -> None:
+    def later(self, operation: AsyncOperation) -> None:
         """An asynchronous operation is to be done."""
         self.pending.append(operation)
 

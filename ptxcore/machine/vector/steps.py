@@ -16,7 +16,7 @@ class Fork(NamedTuple):
     targets: tuple[int, ...]
 
 
-class Stop(NamedTuple):
+class CollectiveStop(NamedTuple):
     """Threads come to the instruction `op`, which they execute with others, with these operands; those at `places` only
     (ALL: all of them), the others go on at once."""
 

@@ -25,7 +25,7 @@ class Modification(NamedTuple):
     writes: Value
 
 
-class Meeting(NamedTuple):
+class TracedArrival(NamedTuple):
     """An arrival at a barrier of the CTA."""
 
     action: str
@@ -40,12 +40,12 @@ RANK = symbol("rank of the CTA", 32)
 REDUCED = symbol("result of a reduction", 32)
 
 
-class Recorder:
+class TracedThread:
     """A thread that takes down what is asked of it. Raises Untraceable."""
 
     def __init__(self) -> None:
         self.modification: Modification | None = None
-        self.meeting: Meeting | None = None
+        self.meeting: TracedArrival | None = None
         #: What must be 1, or the manual leaves open what happens.
         self.required: list[Value] = []
         self.fences = False
@@ -67,9 +67,9 @@ class Recorder:
         if self.meeting is not None:
             raise Untraceable("barrier")
         if fields.get("level", "cta") == "cluster":
-            self.meeting = Meeting(f"cluster {action}", 0, None, "", 0)
+            self.meeting = TracedArrival(f"cluster {action}", 0, None, "", 0)
             return 0
-        self.meeting = Meeting(
+        self.meeting = TracedArrival(
             action, fields["identity"], fields["count"], fields.get("operator", ""), fields.get("operand", 0)
         )
         reduced = {"popc": 32}.get(self.meeting.operator, 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ptxcore.isa.warpgroup_product import (
     THREADS,
-    Bad,
+    BadMatrixDescriptor,
     Given,
     filled,
     fragments,
@@ -24,12 +24,12 @@ from ptxcore.machine.lower.liveness import operands_read, writes
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.vector.memory import GroupMemory
-from ptxcore.machine.vector.registers import NOTHING, Irregular, Partial, Registers, merge, select
+from ptxcore.machine.vector.registers import NOTHING, Irregular, LaneRegisters, Partial, merge, select
 from ptxcore.machine.vector.steps import Meet
 from ptxcore.machine.vector.steps import filled as with_numbers
 
 
-class Batch:
+class ProductBatch:
     """One product of some warpgroups. `threads` are theirs, in order; `a`, `before` and `metadata` what they bring, `result`
     the registers of D."""
 
@@ -40,7 +40,7 @@ class Batch:
         self.a: list[Any] = []
         self.before: list[Any] = []
         self.metadata: Any = None
-        self.earlier: Batch | None = None
+        self.earlier: ProductBatch | None = None
         self.result: list[Any] = []
 
     def finish(self, memory: GroupMemory, rows: Any) -> None:
@@ -86,7 +86,7 @@ def _matrix(*arguments: Any) -> Any:
     *rest, transposed = arguments
     try:
         return matrix(*rest, transposed=transposed)
-    except Bad as error:
+    except BadMatrixDescriptor as error:
         raise Irregular(str(error.args[1])) from None
 
 
@@ -94,11 +94,11 @@ def _of_warps(columns: list[Any]) -> list[Any]:
     return [np.ascontiguousarray(column, np.uint32).reshape(-1, WARP) for column in columns]
 
 
-class Products:
+class GroupProducts:
     """The products of a group of CTAs that are not waited for. `number`: the warpgroup of each thread."""
 
     def __init__(
-        self, code: Code, rows: Any, within: Any, threads: int, registers_: Registers, memory: GroupMemory
+        self, code: Code, rows: Any, within: Any, threads: int, registers_: LaneRegisters, memory: GroupMemory
     ) -> None:
         self.rows, self.registers, self.memory = rows, registers_, memory
         self.count = len(rows)
@@ -109,7 +109,7 @@ class Products:
         self.snapshot: dict[int, Any] = {}
         #: By slot, for each thread the product that holds the register, and 0.
         self.holders: dict[int, Any] = {}
-        self.batches: list[Batch | None] = [None]
+        self.batches: list[ProductBatch | None] = [None]
         self.open: dict[int, list[int]] = {}
         self.closed: dict[int, list[list[int]]] = {}
 
@@ -160,7 +160,7 @@ class Products:
     def _begin(self, op: Op, threads: Any, told: list[Given], sources: list[Any]) -> None:
         if not self.fenced[threads].all():
             raise Irregular("a product without a fence")
-        batch = Batch(op, threads, told)
+        batch = ProductBatch(op, threads, told)
         plan = batch.plan
         for slot in batch.to:
             value, holder = self._held(slot, threads)
@@ -186,7 +186,7 @@ class Products:
         for number in np.unique(self.number[threads]).tolist():
             self.open.setdefault(number, []).append(identity)
 
-    def _take(self, batch: Batch, source: Any, values: Any) -> None:
+    def _take(self, batch: ProductBatch, source: Any, values: Any) -> None:
         """A in registers."""
         for part, given_ in zip(source.parts, values, strict=True):
             value = given_
@@ -203,7 +203,7 @@ class Products:
         if len(batch.from_) != len(batch.a):
             raise Irregular("A is in part no register")
 
-    def _held(self, slot: int, threads: Any) -> tuple[Any, Batch | None]:
+    def _held(self, slot: int, threads: Any) -> tuple[Any, ProductBatch | None]:
         """A register, and the product that holds it. Raises Irregular where it was written since the last fence, or was touched
         by somebody else."""
         value = select(self.registers.values[slot], threads)
@@ -271,7 +271,7 @@ class Products:
                     batch.finish(self.memory, self.rows)
 
 
-def _follows(batch: Batch, earlier: Batch) -> bool:
+def _follows(batch: ProductBatch, earlier: ProductBatch) -> bool:
     """Whether a product may go on with the accumulator of one that is not waited for."""
     alike = batch.op.use.words["shape"] == earlier.op.use.words["shape"]
     return alike and batch.to == earlier.to and np.array_equal(batch.threads, earlier.threads)

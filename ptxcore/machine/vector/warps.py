@@ -15,7 +15,7 @@ from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.vector.arrays import NAMES, ArrayPrinter, array_type
 from ptxcore.machine.vector.registers import Irregular
 from ptxcore.machine.vector.steps import required
-from ptxcore.machine.vector.tracing import RANK, Recorder
+from ptxcore.machine.vector.tracing import RANK, TracedThread
 from ptxcore.machine.vector.watching import Watcher
 from ptxcore.values.terms import Term, Value, symbol
 
@@ -32,7 +32,7 @@ class MadeAccess(NamedTuple):
     value: Value
 
 
-class Steps(Recorder):
+class NotedSteps(TracedThread):
     """Takes down accesses in their order, and what must hold."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Steps(Recorder):
         self.made.append(MadeAccess(STORE, how.space, how.width, address, value))
 
 
-class Together(NamedTuple):
+class CollectiveUse(NamedTuple):
     """How warps execute an instruction. `brings`: which of the operands (all sources, vectors taken apart) are brought;
     `after` is what threads do with what they are told, if anything: `after(G, I, n, told, operands)` gives the results."""
 
@@ -81,7 +81,7 @@ class Together(NamedTuple):
         return self.after(group, threads, count, told, operands)  # type: ignore[no-any-return]
 
 
-def prepared(op: Op) -> Together:
+def prepared(op: Op) -> CollectiveUse:
     """The plan of an instruction. Raises Untraceable and Unprintable."""
     use = op.use
     whole = use.form.whole
@@ -91,7 +91,7 @@ def prepared(op: Op) -> Together:
     brings = brought(use, shapes)
     # What may be left out stands last.
     kinds = tuple(np.dtype(array_type(w)) for _, w in zip(brings, brought_widths(use), strict=False))
-    return Together(op, use, brings, kinds, _after(op) if whole.after is not None else None)
+    return CollectiveUse(op, use, brings, kinds, _after(op) if whole.after is not None else None)
 
 
 def _numbered(source: Any, numbers: Any) -> Any:
@@ -123,7 +123,7 @@ def _after(op: Op) -> Callable[..., Any]:
 
     count = [0]
     sources = [value_of(source) for source in op.sources]
-    steps = Steps()
+    steps = NotedSteps()
     assert use.form.whole is not None
     assert use.form.whole.after is not None
     results = use.form.whole.after(use, steps, told, *sources)

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, Protocol
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.vector.memory import Area
 
-#: NumPy arrays. `Numbers` are of threads, sorted; addresses and values are unsigned and as long, or one scalar for all.
-Numbers = Any
-Values = Any
+#: NumPy arrays. `ThreadNumbers` are of threads, sorted; addresses and values are unsigned and as long, or one scalar for all.
+ThreadNumbers = Any
+WatchedValues = Any
 
 
-class Accesses(NamedTuple):
+class WatchedAccesses(NamedTuple):
     """What threads access by one instruction. `kind`: `read`, `write`, or `atomic` (then `read` has the old values, `written`
     the new ones, `operands` what makes them of the old ones, and `writes` is False where nothing is written, as by a failed
     comparison). `size` counts the bytes of one element; an instruction on vectors has `parts` of them behind each other, and a
@@ -28,8 +28,8 @@ class Accesses(NamedTuple):
 
     op: Op
     kind: str
-    threads: Numbers
-    addresses: Values
+    threads: ThreadNumbers
+    addresses: WatchedValues
     size: int
     area: Area
     places: Any
@@ -47,25 +47,25 @@ class Watcher(Protocol):
         """CTAs with these indices begin, of `threads` threads each; `first` is the number of their first thread."""
         ...
 
-    def access(self, accesses: Accesses) -> None:
+    def access(self, accesses: WatchedAccesses) -> None:
         """Threads have read or written memory."""
         ...
 
-    def fence(self, op: Op, threads: Numbers) -> None:
+    def fence(self, op: Op, threads: ThreadNumbers) -> None:
         """Threads have executed a fence, or another instruction that has effects on the order of memory alone."""
         ...
 
-    def arrive(self, op: Op, threads: Numbers, identity: int, count: int | None, waits: bool) -> None:
+    def arrive(self, op: Op, threads: ThreadNumbers, identity: int, count: int | None, waits: bool) -> None:
         """Threads have come to a barrier of their CTA: its number, for how many threads (None: all), and whether they wait; or
         (-1) to that of their cluster, where they arrive and wait by different instructions."""
         ...
 
-    def complete(self, identity: int, threads: Numbers, waited: Numbers) -> None:
+    def complete(self, identity: int, threads: ThreadNumbers, waited: ThreadNumbers) -> None:
         """Instances of a barrier are complete, one in each CTA (or cluster) whose threads are told: those that arrived at it,
         and those of them that go on now. Of a cluster's barrier, both times those that go on now."""
         ...
 
-    def converge(self, op: Op, threads: Numbers, masks: Values) -> None:
+    def converge(self, op: Op, threads: ThreadNumbers, masks: WatchedValues) -> None:
         """Threads of warps have executed an instruction together with all threads of its member mask (`shfl.sync`,
         `bar.warp.sync`); the threads of several warps may come in one batch. `masks` are theirs, None where it has none and it
         is not one of whole warps."""
@@ -75,13 +75,15 @@ class Watcher(Protocol):
         """The manual leaves open what an instruction of warps has just given some of its threads."""
         ...
 
-    def alone(self, op: Op, threads: Numbers, operands: tuple[Values, ...], results: Sequence[Values]) -> None:
+    def alone(
+        self, op: Op, threads: ThreadNumbers, operands: tuple[WatchedValues, ...], results: Sequence[WatchedValues]
+    ) -> None:
         """Threads have executed, each by itself, an instruction on barrier objects or one that begins, groups or awaits what
         is asynchronous; who has to wait is told when the wait is over. `operands` are the values of its sources, but those that
         are written in the instruction, vectors taken apart; `results` are those of its registers."""
         ...
 
-    def exit(self, threads: Numbers) -> None:
+    def exit(self, threads: ThreadNumbers) -> None:
         """Threads have ended."""
         ...
 

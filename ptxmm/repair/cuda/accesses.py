@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptxmm.repair.cuda.code import Code, Statement
+from ptxmm.repair.cuda.code import CudaCode, Statement
 from ptxmm.repair.cuda.spellings import FUNCTION, FUNCTIONS, ORDER, SCOPE
 from ptxmm.repair.sites import TextEdit, Wanted
 
@@ -23,7 +23,7 @@ _KEYWORDS = frozenset(
 )
 
 
-def accesses(code: Code, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
+def accesses(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
     """The accesses of a statement that may be the one wanted, each as an operation with its order and scope."""
     if wanted.order not in ORDER or wanted.scope not in SCOPE:
         return
@@ -35,13 +35,13 @@ def accesses(code: Code, wanted: Wanted, statement: Statement) -> Iterator[tuple
         yield from _loads(code, wanted, statement)
 
 
-def _type(code: Code, place: str, offset: int) -> str:
+def _type(code: CudaCode, place: str, offset: int) -> str:
     """The type of what stands at a place."""
     name = _NAME.search(place)
     return (code.type_of(name[0], offset) if name else "") or f"cuda::std::remove_cvref_t<decltype({place})>"
 
 
-def _ref(code: Code, place: str, wanted: Wanted, offset: int) -> str:
+def _ref(code: CudaCode, place: str, wanted: Wanted, offset: int) -> str:
     """`cuda::atomic_ref<...>(place)`"""
     scope = f"cuda::thread_scope_{SCOPE[wanted.scope]}"
     return f"cuda::atomic_ref<{_type(code, place, offset)}, {scope}>({place})"
@@ -51,7 +51,7 @@ def _order(wanted: Wanted) -> str:
     return f"cuda::memory_order_{ORDER[wanted.order]}"
 
 
-def _functions(code: Code, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
+def _functions(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
     for found in FUNCTION.finditer(code.bare, statement.start, statement.end):
         close = code.partner.get(found.end())
         if close is None or found[1] not in FUNCTIONS:
@@ -76,7 +76,7 @@ def _functions(code: Code, wanted: Wanted, statement: Statement) -> Iterator[tup
         yield (TextEdit(found.start(), close + 1, new),)
 
 
-def _arguments(code: Code, opened: int, close: int) -> list[str]:
+def _arguments(code: CudaCode, opened: int, close: int) -> list[str]:
     found, first, at = [], opened + 1, opened + 1
     while at <= close:
         c = code.bare[at]
@@ -87,7 +87,7 @@ def _arguments(code: Code, opened: int, close: int) -> list[str]:
     return found
 
 
-def _stores(code: Code, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
+def _stores(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
     start = code.body(statement) or statement.start
     if statement.closer != ";":
         return
@@ -106,7 +106,7 @@ def _stores(code: Code, wanted: Wanted, statement: Statement) -> Iterator[tuple[
         yield (TextEdit(start, last, f"{_ref(code, place, wanted, start)}.store({new}, {_order(wanted)})"),)
 
 
-def _loads(code: Code, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
+def _loads(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
     """What is read: names with brackets or members, what a pointer leads to, and names alone."""
     assigned = _ASSIGNED.search(code.bare, statement.start, statement.end)
     first = (
@@ -131,7 +131,7 @@ def _loads(code: Code, wanted: Wanted, statement: Statement) -> Iterator[tuple[T
         yield (TextEdit(start, end, f"{_ref(code, place, wanted, start)}.load({_order(wanted)})"),)
 
 
-def _end_of_place(code: Code, at: int) -> int:
+def _end_of_place(code: CudaCode, at: int) -> int:
     """Behind the brackets and members of a name."""
     while True:
         member = _MEMBER.match(code.bare, at)

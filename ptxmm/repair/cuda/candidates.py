@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from ptxmm.repair.cuda.accesses import accesses
-from ptxmm.repair.cuda.code import Code, Statement
+from ptxmm.repair.cuda.code import CudaCode, Statement
 from ptxmm.repair.cuda.spellings import (
     FENCE,
     FENCES,
@@ -21,7 +21,7 @@ from ptxmm.repair.cuda.spellings import (
     SCOPES,
     SUFFIXES,
     Form,
-    Names,
+    OrderNames,
     statements,
 )
 from ptxmm.repair.sites import TextEdit, Wanted
@@ -48,7 +48,7 @@ class Candidate:
 Places = Sequence[tuple[int, int]]
 
 
-def candidates(code: Code, wanted: Wanted, here: Places, before: Places) -> list[Candidate]:
+def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> list[Candidate]:
     """The candidates for a change at a statement that comes from `here`; what is put in may also stand behind the statement
     that comes `before`."""
     makers = {"order": (_orders, _far), "gone": (_gone,), "number": (_numbers,)}
@@ -69,7 +69,7 @@ def candidates(code: Code, wanted: Wanted, here: Places, before: Places) -> list
 # Orders and scopes.
 
 
-def _orders(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _orders(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
     """An access or a fence with another order or scope: by its words, or written another way."""
     yield from _assembler(code, wanted, statement)
     if wanted.family == "fence":
@@ -80,7 +80,7 @@ def _orders(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candid
         yield Candidate(edits, ("cuda/atomic",))
 
 
-def _assembler(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _assembler(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
     """The instruction as it is written in `asm`."""
     pattern = re.compile(rf"(?<![\w.]){re.escape(wanted.old)}(?![\w.:])")
     for found in pattern.finditer(code.text, statement.start, statement.end) if wanted.old else ():
@@ -88,19 +88,19 @@ def _assembler(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Can
             yield Candidate((TextEdit(found.start(), found.end(), wanted.new),))
 
 
-def _named_fences(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _named_fences(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
     if wanted.scope in FENCES:
         for found in FENCE.finditer(code.bare, statement.start, statement.end):
             if found[0] != FENCES[wanted.scope]:
                 yield Candidate((TextEdit(found.start(), found.end(), FENCES[wanted.scope]),))
 
 
-def _far(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _far(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
     """A scope as it is declared elsewhere."""
     yield from _worded(code, wanted, statement, far=True)
 
 
-def _worded(code: Code, wanted: Wanted, statement: Statement, far: bool) -> Iterator[Candidate]:
+def _worded(code: CudaCode, wanted: Wanted, statement: Statement, far: bool) -> Iterator[Candidate]:
     """`cuda::memory_order_relaxed` and such, in the statement; the scopes there, or those that are declared elsewhere."""
     if "weak" in (wanted.old_order, wanted.order) or (far and wanted.scope == wanted.old_scope):
         return
@@ -119,7 +119,9 @@ def _worded(code: Code, wanted: Wanted, statement: Statement, far: bool) -> Iter
             yield Candidate(tuple(e for e in edits if e is not None))
 
 
-def _replaced(code: Code, several: Sequence[Names], new: str, old: str, start: int, end: int) -> Iterator[TextEdit]:
+def _replaced(
+    code: CudaCode, several: Sequence[OrderNames], new: str, old: str, start: int, end: int
+) -> Iterator[TextEdit]:
     """Words become others; first those that say what is there now."""
     found: list[tuple[bool, TextEdit]] = []
     for names in several:
@@ -131,7 +133,7 @@ def _replaced(code: Code, several: Sequence[Names], new: str, old: str, start: i
     yield from (edit for _, edit in sorted(found))
 
 
-def _functions(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _functions(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
     """`atomicAdd` and such in another scope, and with fences around them where their order is another."""
     if wanted.family not in ("atom", "red") or wanted.scope not in SUFFIXES:
         return
@@ -154,7 +156,7 @@ def _functions(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Can
 # What is put in, taken away, or counted.
 
 
-def _put(code: Code, forms: Sequence[Form], here: Places, before: Places) -> Iterator[Candidate]:
+def _put(code: CudaCode, forms: Sequence[Form], here: Places, before: Places) -> Iterator[Candidate]:
     """Before the statement, behind the one that comes before it, and within what governs it: first where the calls that led to
     the two part, then within them, then further out."""
     at_calls, past_calls = here[::-1], before[::-1]
@@ -171,20 +173,20 @@ def _put(code: Code, forms: Sequence[Form], here: Places, before: Places) -> Ite
                 yield Candidate(tuple(edits), headers)
 
 
-def _ahead(code: Code, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+def _ahead(code: CudaCode, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
     start = statement.start
     if code.in_function(start) and not re.match(r"(?:else|case|default)\b", code.bare[start:]):
         yield [_line_before(code, start, form.code)]
 
 
-def _behind(code: Code, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+def _behind(code: CudaCode, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
     end = code.behind(statement)
     if end is not None and code.in_function(statement.start):
         rest = code.bare[end:].partition("\n")[0]
         yield [TextEdit(end, end, f" {form.code}" if rest.strip() else f"\n{code.indent(statement.start)}{form.code}")]
 
 
-def _inside(code: Code, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+def _inside(code: CudaCode, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
     """Within an `if` or a loop: before what it governs, which gets braces, or at the start of its block."""
     if statement.closer == ";":
         body = code.body(statement)
@@ -194,13 +196,13 @@ def _inside(code: Code, statement: Statement, form: Form) -> Iterator[list[TextE
         yield [TextEdit(statement.end, statement.end, f"\n{code.indent(statement.start)}    {form.code}")]
 
 
-def _at_the_end(code: Code, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+def _at_the_end(code: CudaCode, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
     """At the end of the block that a head begins."""
     if statement.closer == "{" and (close := code.partner.get(statement.end - 1)) is not None:
         yield [_line_before(code, close, f"    {form.code}")]
 
 
-def _line_before(code: Code, offset: int, new: str) -> TextEdit:
+def _line_before(code: CudaCode, offset: int, new: str) -> TextEdit:
     """A line of its own before what begins a line; else the same line."""
     first = code.line_start(offset)
     if code.text[first:offset].strip():
@@ -208,7 +210,7 @@ def _line_before(code: Code, offset: int, new: str) -> TextEdit:
     return TextEdit(first, first, f"{code.text[first:offset]}{new}\n")
 
 
-def _gone(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _gone(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
     """A fence or a barrier, where it is all that a statement does."""
     plain = _CALL.fullmatch(code.bare, statement.start, statement.end)
     alone = (
@@ -223,7 +225,7 @@ def _gone(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidat
         yield Candidate((TextEdit(first if whole else statement.start, end, ""),))
 
 
-def _numbers(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _numbers(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
     """A number, wherever the statement says it: in `asm`, too."""
     pattern = re.compile(rf"(?<![\w.%]){re.escape(wanted.old)}(?=[uUlL]*(?![\w.]))")
     for found in pattern.finditer(code.text, statement.start, statement.end):

@@ -31,7 +31,7 @@ class Statement(NamedTuple):
     closer: str
 
 
-class Code:
+class CudaCode:
     """A source text. `bare` is the text with blanks for comments, strings and the preprocessor's lines: nothing moves."""
 
     def __init__(self, text: str) -> None:

@@ -19,7 +19,7 @@ from ptxcore.sources import read_bytes
 from ptxcore.syntax.reader import read_module
 from ptxmm.kernels.modules import ModuleError, bare, compile_changed
 from ptxmm.repair.cuda.candidates import Candidate, Places, candidates
-from ptxmm.repair.cuda.code import Code
+from ptxmm.repair.cuda.code import CudaCode
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import TextEdit, Wanted, edited
 
@@ -52,7 +52,7 @@ class CudaSource:
         self._module, self._options = module, options
         text = read_bytes(path, _LONGEST, "CUDA source").decode("utf-8", "surrogateescape")
         self._text = text.replace("\r\n", "\n")
-        self._code = Code(self._text)
+        self._code = CudaCode(self._text)
 
     def rewritten(self, changes: Sequence[Wanted], judge: Callable[[str], Judgement]) -> Rewritten:
         """The source with these changes of the module, as far as one is found of which `judge` says that it holds."""
@@ -123,7 +123,7 @@ class CudaSource:
         missing = [h for h in wanted if not re.search(rf"#\s*include\s*<{re.escape(h)}>", self._text)]
         if not missing:
             return text
-        at = Code(text).where_includes_go()
+        at = CudaCode(text).where_includes_go()
         return edited(text, [TextEdit(at, at, "".join(f"#include <{header}>\n" for header in missing))])
 
     def _faithful(self, changes: Sequence[Wanted], module: str) -> bool:

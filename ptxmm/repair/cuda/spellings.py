@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Names(NamedTuple):
+class OrderNames(NamedTuple):
     """A way to write orders, or scopes: the pattern of one, whose first group is the word for PTX's."""
 
     pattern: re.Pattern[str]
     words: Mapping[str, str]
 
 
-def _names(pattern: str, **words: str) -> Names:
-    return Names(re.compile(pattern), words)
+def _names(pattern: str, **words: str) -> OrderNames:
+    return OrderNames(re.compile(pattern), words)
 
 
 ORDERS = (

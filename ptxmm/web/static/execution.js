@@ -1,4 +1,4 @@
-// The section of the execution: which one, its picture, its relations, its story.
+// The section of the execution: which one, its picture, its relations, its linearisation.
 
 import { button, coded, element } from './dom.js';
 import { Latest } from './api.js';
@@ -36,7 +36,7 @@ export class ExecutionView {
     this._names = element('datalist', { id: 'relation-names' });
     this._form = element('form', { class: 'more', on: { submit: event => { event.preventDefault(); this._addRelation(); } } },
       this._other, this._names, element('button', { type: 'submit' }, T.draw));
-    this._story = element('ol', { class: 'story' });
+    this._linearisation = element('ol', { class: 'linearisation' });
     this._natural = element('input', { type: 'checkbox', on: { change: () => this.picture.host.classList.toggle('natural', this._natural.checked) } });
     this._figure = element('figure', { tabindex: '0', role: 'group', 'aria-describedby': 'picture-help' }, this.picture.node);
     this._figure.addEventListener('keydown', event => this._key(event));
@@ -51,7 +51,7 @@ export class ExecutionView {
       element('div', { class: 'picture-tools' }, element('p', { id: 'picture-help', class: 'faint small' }, T.pictureHelp),
         element('label', { class: 'small' }, this._natural, ` ${T.natural}`)),
     ];
-    this._told = element('details', { open: true }, element('summary', {}, T.story), this._story);
+    this._told = element('details', { open: true }, element('summary', {}, T.linearisation), this._linearisation);
     this._section.querySelector('.body').replaceWith(...this._parts);
     this._section.append(this._told);
   }
@@ -135,7 +135,7 @@ export class ExecutionView {
     this._figure.setAttribute('aria-label', T.pictureLabel(`${caption}; ${this._place.textContent}`));
     this._switchesFor(found.relations ?? []);
     const lines = found.lines ?? (found.text ?? '').split('\n').filter(Boolean).map(text => ({ text, events: [] }));
-    this._story.replaceChildren(...lines.map(line => this._line(line)));
+    this._linearisation.replaceChildren(...lines.map(line => this._line(line)));
     this.reasons = found.reasons ?? [];
     this._changed();
   }
@@ -220,10 +220,10 @@ export class ExecutionView {
     this.show(this.model, this.execution);
   }
 
-  /** What is under the pointer in the picture lights its line of the story, and is told to whom asks. */
+  /** What is under the pointer in the picture lights its line of the linearisation, and is told to whom asks. */
   _near(part) {
     const events = part?.event ? [part.event] : part?.edge ? part.edge.slice(1) : [];
-    for (const line of this._story.children) {
+    for (const line of this._linearisation.children) {
       line.classList.toggle('near', events.length > 0 && line.dataset.events.split(' ').some(event => events.includes(event)));
     }
     this._section.dispatchEvent(new CustomEvent('near', { detail: part }));

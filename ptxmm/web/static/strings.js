@@ -71,7 +71,7 @@ export const T = {
   draw: 'Draw',
   pictureHelp: 'Arrow keys, n and p step through the executions. Escape puts out what is lit.',
   pictureLabel: caption => `Picture: ${caption}`,
-  story: 'The execution in words',
+  linearisation: 'The execution in words',
   drawing: 'Drawing…',
   initial: place => `initial write of ${place}`,
   edge: (relation, from, to) => `${relation}: ${from} → ${to}`,

@@ -22,7 +22,7 @@ def shown(e: Expression) -> str:
 
 def expression(text: str) -> str:
     _, (item,) = reader.read(f"empty {text}")
-    assert isinstance(item, reader.Axiom)
+    assert isinstance(item, reader.Stated)
     return shown(item.body)
 
 
@@ -82,10 +82,10 @@ def test_items() -> None:
         "Let",
         "Let",
         "Let",
-        "Axiom",
-        "Axiom",
-        "Axiom",
-        "Axiom",
+        "Stated",
+        "Stated",
+        "Stated",
+        "Stated",
         "Show",
         "Show",
     ]
@@ -97,7 +97,7 @@ def test_items() -> None:
     ]
     assert isinstance(curried, reader.Let) and curried.bindings[0].parameters == ("x",)
     assert isinstance(recursive, reader.Let) and recursive.recursive and not lets.recursive
-    said = [(a.kind, a.negated, a.flag, a.name) for a in axioms if isinstance(a, reader.Axiom)]
+    said = [(a.kind, a.negated, a.flag, a.name) for a in axioms if isinstance(a, reader.Stated)]
     assert said == [
         ("acyclic", False, False, "one"),
         ("irreflexive", False, False, ""),

@@ -16,9 +16,9 @@ from test_open_operations import _HEAD, _OUT, _Writer
 
 from axioms.dynamic.plan import Bytes, Script
 from axioms.dynamic.symmetry import Symmetry
-from ptxmm.kernels.changing import NotAlike, Places
+from ptxmm.kernels.changing import ChangingCtas, NotAlike
 from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.several import Several, run_several
+from ptxmm.kernels.several import FinalStates, run_several
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -107,17 +107,17 @@ def _compare(seeds: range) -> Counter[str]:
         every = run_several(Runs(test, watched=True), lambda _: False, 150)
         places = Runs(test, watched=True)
         try:
-            some = run_several(places, lambda _: False, 150, Places(places))
+            some = run_several(places, lambda _: False, 150, ChangingCtas(places))
         except NotAlike:
             found["not alike"] += 1
             continue
-        if not (isinstance(every, Several) or isinstance(some, Several)):
+        if not (isinstance(every, FinalStates) or isinstance(some, FinalStates)):
             found[type(every).__name__ if type(every) is type(some) else "open"] += 1
             continue
-        if not isinstance(every, Several) and every.open.what == "runs":  # type: ignore[union-attr]
+        if not isinstance(every, FinalStates) and every.open.what == "runs":  # type: ignore[union-attr]
             found["too many"] += 1
             continue
-        assert isinstance(every, Several) and isinstance(some, Several), (seed, every, some)
+        assert isinstance(every, FinalStates) and isinstance(some, FinalStates), (seed, every, some)
         kept = [
             {tuple(sorted((k, v) for k, v in state.items() if k not in some.differing)) for state in one.states}
             for one in (every, some)
@@ -186,13 +186,13 @@ def _leaking(what: str) -> KernelTest:
 def test_what_hangs_on_the_number_of_a_cta_is_seen(leak: str) -> None:
     test = _leaking(_LEAKS[leak])
     every = run_several(Runs(test, watched=True), lambda _: False)
-    assert isinstance(every, Several) and len(every.states) > 1, "it matters who comes last"
+    assert isinstance(every, FinalStates) and len(every.states) > 1, "it matters who comes last"
     runs = Runs(test, watched=True)
     try:
-        some = run_several(runs, lambda _: False, places=Places(runs))
+        some = run_several(runs, lambda _: False, places=ChangingCtas(runs))
     except NotAlike:
         return
-    assert isinstance(some, Several) and some.differing == {"x[0]"}
+    assert isinstance(some, FinalStates) and some.differing == {"x[0]"}
 
 
 _LOCKED = """.version 8.0
@@ -233,8 +233,8 @@ def _locked(grid: int, block: int, rounds: int = 1, acquire: str = "acquire", wh
 def test_a_lock_of_many_ctas_is_decided_by_the_orders_that_are_not_alike(grid: int, rounds: int, runs: int) -> None:
     """(grid * rounds)! / rounds! ** grid orders, of which grid! are alike."""
     test = _locked(grid, 32, rounds)
-    found = run_several(some := Runs(test, watched=True), lambda _: False, places=Places(some))
-    assert isinstance(found, Several) and (found.runs, found.states) == (runs, [{"x[0]": grid * rounds}])
+    found = run_several(some := Runs(test, watched=True), lambda _: False, places=ChangingCtas(some))
+    assert isinstance(found, FinalStates) and (found.runs, found.states) == (runs, [{"x[0]": grid * rounds}])
     assert not found.differing
 
 
@@ -278,16 +278,16 @@ def _few(run: Callable[..., object], every: list[int]) -> Callable[..., object]:
 
 def test_what_all_ctas_leave_in_places_of_their_own_does_not_change() -> None:
     test = _exact(_locked(5, 32), 5, " && y[0] == 1 && y[159] == 1")
-    found = run_several(runs := Runs(test, watched=True), lambda _: False, places=Places(runs))
-    assert isinstance(found, Several) and (found.runs, found.differing) == (1, frozenset())
+    found = run_several(runs := Runs(test, watched=True), lambda _: False, places=ChangingCtas(runs))
+    assert isinstance(found, FinalStates) and (found.runs, found.differing) == (1, frozenset())
     first = (
         _locked(5, 32)
         .launches[0]
         .text.replace("%r7, 0; @%p2 bra TRY;", "%r7, 0; @%p2 bra TRY; ld.global.u32 %r9, [%rd1];")
     )
     test = _exact(replace(test, launches=(replace(test.launches[0], text=first),)), 5, " && y[0] == 1")
-    found = run_several(runs := Runs(test, watched=True), lambda _: False, places=Places(runs))
-    assert isinstance(found, Several) and found.differing == {"y[0]"}
+    found = run_several(runs := Runs(test, watched=True), lambda _: False, places=ChangingCtas(runs))
+    assert isinstance(found, FinalStates) and found.differing == {"y[0]"}
 
 
 def test_places_that_only_some_write_differ_where_they_differed_at_first() -> None:
@@ -302,8 +302,8 @@ def test_places_that_only_some_write_differ_where_they_differed_at_first() -> No
             "check": {"exists": "x[128] == 9"},
         }  # fmt: skip
         runs = Runs(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test(), watched=True)
-        found = run_several(runs, lambda _: False, places=Places(runs))
-        assert isinstance(found, Several) and found.differing == differ, first
+        found = run_several(runs, lambda _: False, places=ChangingCtas(runs))
+        assert isinstance(found, FinalStates) and found.differing == differ, first
 
 
 def test_a_race_is_found_in_whatever_place() -> None:

@@ -18,7 +18,7 @@ from ptxcore.clock import OutOfTime
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.counterexamples import shown_by_runs
 from ptxmm.kernels.extent import extent
-from ptxmm.kernels.question import Question
+from ptxmm.kernels.question import KernelQuestion
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.result import Checked, Result
@@ -112,7 +112,7 @@ def test_what_was_not_decided_in_time_says_how_large_it_is() -> None:
     """Before the formula is there, the threads; then the instruction of which most events are."""
     test = _test("@%p1 red.global.add.u32 [%rd1], 1;\n st.relaxed.gpu.global.u32 [%rd1+4], 1;", 3, forall="x[0] == 1")
     assert extent(test, None) == ran_out_executing(3)
-    program = Question(test, ptxmm.api.model_named("ptx-9.0"))
+    program = KernelQuestion(test, ptxmm.api.model_named("ptx-9.0"))
     events = len(program.built.program.events)
     line = next(i for i, text in enumerate(test.launches[0].text.splitlines(), 1) if "st.relaxed" in text)
     assert extent(test, program) == ran_out_deciding(3, events, 3, f"k.toml:{line}")
@@ -131,7 +131,7 @@ def test_few_threads_with_many_events_are_run_before_the_formula_is_asked(
         asked["formula"] += 1
         raise OutOfTime
 
-    monkeypatch.setattr(Question, "decide", decide)
+    monkeypatch.setattr(KernelQuestion, "decide", decide)
     assert checking.check(test, ptxmm.api.model_named("ptx-9.0")).verdict == "undecided" and asked.total() == 1
     monkeypatch.setattr(checking, "_MANY_EVENTS", 1)
     assert checking.check(test, ptxmm.api.model_named("ptx-9.0")).verdict == verdict and asked.total() == 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from axioms.dynamic import log as logs
 from axioms.dynamic.log import Accessed, Log, Region
-from axioms.dynamic.rows import Rows
+from axioms.dynamic.rows import ClockRows
 
 _SIZE, _CTAS = 4, 2
 _THREADS = _SIZE * _CTAS
@@ -64,7 +64,7 @@ def _by_definition(history: list[Any]) -> list[bool]:
 
 
 def _by_log(history: list[Any]) -> list[bool]:
-    clocks = Rows(_SIZE)
+    clocks = ClockRows(_SIZE)
     clocks.enter(_CTAS)
     log, region, found = Log(clocks), Region(None, 64, 2, "x", 0), []
     for step in history:
@@ -112,7 +112,7 @@ def test_chains_that_are_made_anew_say_the_same(history: list[Any]) -> None:
 def test_what_threads_of_many_ctas_do_to_one_word_is_not_looked_at_each_with_each() -> None:
     """Additions to one word, beside maxima of another one: memory is less than a byte for each pair of threads."""
     size, ctas, groups = 64, 64, 6
-    clocks = Rows(size)
+    clocks = ClockRows(size)
     log, region = Log(clocks), Region(None, 64, 2, "x", 0)
     tracemalloc.start()
     for group in range(groups):
@@ -126,7 +126,7 @@ def test_what_threads_of_many_ctas_do_to_one_word_is_not_looked_at_each_with_eac
 
 
 def test_rows_are_used_again() -> None:
-    clocks = Rows(4)
+    clocks = ClockRows(4)
     clocks.enter(1)
     threads = np.arange(4)
     for _ in range(1000):

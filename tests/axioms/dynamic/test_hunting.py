@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import ptxmm
-from ptxmm.kernels.runs import Runs, State
-from ptxmm.kernels.several import Failed, hunt
+from ptxmm.kernels.runs import FinalValues, Runs
+from ptxmm.kernels.several import FailedExecution, hunt
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.kernels.whole import _AT_ONCE
@@ -35,7 +35,7 @@ def _test(first: str, second: str, **checks: object) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": _TEXT.format(first=first, second=second)}).test()
 
 
-def _never(_: State) -> bool:
+def _never(_: FinalValues) -> bool:
     return False
 
 
@@ -57,7 +57,7 @@ def test_who_is_made_to_wait_does_not_wait_for_ever() -> None:
 def test_who_waits_by_itself_does() -> None:
     test = _test("st.release.gpu.u32 [%rd1], 2;", _LOOKS_TWICE, terminates=True)
     wrong = hunt(Runs(test, watched=True), _never, 1, ("",))
-    assert isinstance(wrong, Failed) and wrong.state is None
+    assert isinstance(wrong, FailedExecution) and wrong.state is None
 
 
 _PUT = "st.volatile.global.u32 [%rd1], 7; fence.sc.gpu; st.volatile.global.u32 [%rd2], 1;"
@@ -71,5 +71,5 @@ _GET = (
 def test_a_value_that_is_out_of_date_shows_at_once(fence: str, found: bool) -> None:
     test = _test(_PUT, _GET.format(fence=fence), forall="out[0] == 7")
     wrong = hunt(Runs(test, watched=True), lambda state: state["out[0]"] != 7, _AT_ONCE, ("",))
-    assert isinstance(wrong, Failed) is found
+    assert isinstance(wrong, FailedExecution) is found
     assert ptxmm.check(test).verdict == ("no" if found else "ok")

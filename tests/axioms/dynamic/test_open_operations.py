@@ -377,7 +377,7 @@ def test_few_threads_are_decided_by_runs_where_the_formula_is_not_in_time(monkey
     test = next(t for t in map(_kernel, range(50)) if not by_runs(t)[0])
     assert threads_of(test) < FEWEST
     found = by_runs(test)[1]
-    monkeypatch.setattr(checking, "Question", late)
+    monkeypatch.setattr(checking, "KernelQuestion", late)
     later = checking.check(test, model_named("ptx-9.0"), timeout=600)
     assert later.verdict == found.verdict and [c.holds for c in later.checks] == [c.holds for c in found.checks]
     without = checking.check(test, model_named("ptx-9.0"), timeout=600, engine="enumerate")

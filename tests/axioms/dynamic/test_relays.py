@@ -32,7 +32,7 @@ def test_runs_say_of_peeks_what_the_formula_says(seeds: range, monkeypatch: pyte
     assert verdicts["ok"] and verdicts["no"]
 
 
-def _by_time(self: waiting.Place, read: waiting.Read, clocks: Clocks) -> list[int]:
+def _by_time(self: waiting.WrittenBytes, read: waiting.Read, clocks: Clocks) -> list[int]:
     """What is beside a read, with the mistake that its own write is told by a time, which is that of several accesses."""
     own = next((n for n, w in enumerate(self.writes) if (w.thread, w.time) == (read.thread, read.time)), -1)
     return [
@@ -50,7 +50,7 @@ def test_the_generator_tells_of_a_mistake_in_the_rule(monkeypatch: pytest.Monkey
     test = generated_relays.kernel(35, "behind an own write")
     open_, found = by_runs(test)
     assert open_ or found.verdict == "no"
-    monkeypatch.setattr(waiting.Place, "_beside", _by_time)
+    monkeypatch.setattr(waiting.WrittenBytes, "_beside", _by_time)
     open_, found = by_runs(test)
     assert not open_ and found.verdict == "ok"
     assert by_formula(test, monkeypatch).verdict == "no"

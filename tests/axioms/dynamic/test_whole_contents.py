@@ -147,7 +147,7 @@ def test_a_value_that_is_only_stored_decides_nothing(way: str) -> None:
         assert "depend on the contents of x" in forall.message and found.verdict == "undecided"
     else:
         assert forall.holds is False and found.verdict == "no"
-        assert forall.story == ["at first x holds 0xff in every byte"]
+        assert forall.linearisation == ["at first x holds 0xff in every byte"]
 
 
 def test_a_race_is_told_with_the_contents_that_show_it() -> None:

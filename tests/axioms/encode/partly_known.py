@@ -14,7 +14,7 @@ from pysat.solvers import Minisat22
 
 from axioms.cat.evaluate import Rows
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
-from axioms.sat.relations import Executed, Members, Relation
+from axioms.sat.relations import Executed, Relation, SetBounds
 
 RELATIONS = ("rf", "rmw", "addr", "data")
 SETS = ("R", "W", "F")
@@ -73,7 +73,7 @@ def concrete(relation: Relation, valuation: Valuation, formula: Formula) -> Rows
     return rows
 
 
-def members(s: Members, valuation: Valuation, formula: Formula) -> int:
+def members(s: SetBounds, valuation: Valuation, formula: Formula) -> int:
     return s.must | sum(1 << i for i, l in s.may.items() if true(l, valuation, formula))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import ptxmm
 from axioms.encode import encoding as encode
-from axioms.encode.symmetry import Class
+from axioms.encode.symmetry import SymmetryClass
 from litmus import families
 from litmus.formats import read
 from litmus.test import Test
@@ -31,10 +31,10 @@ def answer(result: Result) -> Answer:
 
 def both_ways(test: Test, model: str = "ptx-9.0", **options: object) -> tuple[int, Answer, Answer]:
     """How many classes of interchangeable threads were found, and the answers with and without using them."""
-    found: list[Class] = []
+    found: list[SymmetryClass] = []
     genuine = encode.classes
 
-    def watched(*arguments: object) -> list[Class]:
+    def watched(*arguments: object) -> list[SymmetryClass]:
         classes = genuine(*arguments)  # type: ignore[arg-type]
         found.extend(classes)
         return classes

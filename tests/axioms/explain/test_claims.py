@@ -34,8 +34,8 @@ from axioms.witness.tearing import with_tearing
 from ptxmm.kernels.toml import read
 from ptxmm.pipeline import build
 from ptxmm.result import Spot
-from ptxmm.words.claims import Words
-from ptxmm.words.story import Cast, Story
+from ptxmm.words.claims import ClaimWords
+from ptxmm.words.linearisation import Cast, LinearisationWords
 from ptxmm.words.why import Telling
 
 LIBRARY = Path(__file__).resolve().parents[3] / "litmus" / "library"
@@ -72,15 +72,15 @@ class Compared:
         """An allowed outcome: whatever is said of it."""
         account = Account(execution)
         again = Again(execution, account.ground, text, shipped)
-        story = Story(execution, CAST)
-        words = Words(account.ground, CAST)
+        linearisation = LinearisationWords(execution, CAST)
+        words = ClaimWords(account.ground, CAST)
         reasons = account.reasons()
         for reason in reasons:
             for claim in (*reason.all(), *(c for _, c in reason.culprits)):
                 self.claim(again, claim, name)
         told = [words.told(reason).text for reason in reasons]
-        printed = story.told()
-        if printed[len(printed) - len(told) :] != told or story.reasons() != told:
+        printed = linearisation.told()
+        if printed[len(printed) - len(told) :] != told or linearisation.reasons() != told:
             self.wrong.append((name, "what is printed is not what was claimed", told))
         self.order(again, account, name)
         self.outcomes += 1
@@ -196,16 +196,16 @@ def test_every_kind_of_claim_is_evaluated_twice_and_has_words() -> None:
 
 def recorded(monkeypatch: pytest.MonkeyPatch, compared: Compared, text: str, shipped: str) -> None:
     """Has every reason that is put into words evaluated a second time, wherever it is said."""
-    said = Words.told
+    said = ClaimWords.told
 
-    def told(self: Words, reason: claims.Reason) -> object:
+    def told(self: ClaimWords, reason: claims.Reason) -> object:
         again = Again(self.ground.execution, self.ground, text, shipped)
         for claim in (*reason.all(), *(c for _, c in reason.culprits)):
             compared.claim(again, claim, "")
         compared.sentences += 1
         return said(self, reason)
 
-    monkeypatch.setattr(Words, "told", told)
+    monkeypatch.setattr(ClaimWords, "told", told)
 
 
 @pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.campaign)])

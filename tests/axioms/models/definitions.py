@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from axioms.cat.evaluate import bits
 from axioms.program import Program
 from axioms.witness.candidate import Candidate
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxcore.syntax.tree import Instruction
 
 Pair = tuple[int, int]
@@ -42,7 +42,7 @@ class Op:
 
     index: int
     thread: int
-    place: Place | None
+    place: Placement | None
     kind: str
     semantics: str = "weak"
     scope: str | None = None
@@ -218,7 +218,7 @@ def reflexive(relation: Pairs) -> bool:
     return any(a == b for a, b in relation)
 
 
-def takes_in(scope: str | None, a: Place, b: Place) -> bool:
+def takes_in(scope: str | None, a: Placement, b: Placement) -> bool:
     """Whether the thread at b is in the scope of an operation of the thread at a."""
     if scope == "sys":
         return True

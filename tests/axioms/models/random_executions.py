@@ -12,7 +12,7 @@ from random import Random
 
 from axioms.program import Event, Program
 from axioms.witness.candidate import Candidate
-from axioms.witness.judge import Judge
+from axioms.witness.judge import ModelChecker
 from litmus.formats import read
 from ptxmm.pipeline import build
 
@@ -287,7 +287,7 @@ def random_program(rng: Random, plain: bool) -> tuple[str, Program]:
 class Draws:
     """Executions of one program, drawn at random."""
 
-    def __init__(self, rng: Random, program: Program, judge: Judge) -> None:
+    def __init__(self, rng: Random, program: Program, judge: ModelChecker) -> None:
         self.rng, self.program, self.judge = rng, program, judge
 
     def draw(self) -> Candidate:

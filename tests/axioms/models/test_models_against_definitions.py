@@ -16,7 +16,7 @@ from axioms.cat.evaluate import bits
 from axioms.cat.model import Model, compile_model
 from axioms.models import load
 from axioms.witness.candidate import Candidate
-from axioms.witness.judge import Judge
+from axioms.witness.judge import ModelChecker
 
 #: Axioms that a cat file and its definition must find broken in the very same executions; for the others only the
 #: verdict over all of them must agree. In the Alloy models the write that ends a release pattern and the read that
@@ -38,7 +38,7 @@ def compare(model: str, seed: int, executions: int, draws: int = 25, loaded: Mod
     done = 0
     while done < executions:
         text, program = random_program(rng, plain=model == "ptx-6.0" or rng.random() < 0.4)
-        draw = Draws(rng, program, Judge(program, loaded))
+        draw = Draws(rng, program, ModelChecker(program, loaded))
         for _ in range(draws):
             candidate = draw.draw()
             if candidate.circular:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from axioms.cat.evaluate import Rows
-from axioms.witness.judge import Base
-from ptxcore.places import Place, includes
+from axioms.witness.judge import BaseValues
+from ptxcore.places import Placement, includes
 
 Pair = tuple[int, int]
 Pairs = set[Pair]
@@ -39,7 +39,7 @@ class Happened:
     """
 
     thread: int
-    place: Place | None
+    place: Placement | None
     kind: str
     semantics: str = "weak"
     scope: str | None = None
@@ -151,10 +151,10 @@ def _may_cover(fence: Happened, e: Happened, events: Sequence[Happened]) -> bool
                for x in events)  # fmt: skip
 
 
-def base(x: Execution) -> Base:
+def base(x: Execution) -> BaseValues:
     """The sets and relations of an execution."""
     events, size = x.events, len(x.events)
-    found = Base({"_": (1 << size) - 1}, size)
+    found = BaseValues({"_": (1 << size) - 1}, size)
     for e in events:
         for tag in _tags(e):
             row = found.get(tag, 0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from definitions import cyclic, plus, reflexive, seq, takes_in
 from whole import Execution, Happened, Pair, Pairs
 
-from ptxcore.places import Place
+from ptxcore.places import Placement
 
 #: A proxy, a mapping and, but for the generic proxy, a CTA; None: any, behind the end of a kernel.
 Domain = tuple[str, int, int | None] | None
@@ -69,7 +69,7 @@ class _Judgement:
         here, there = self.made(a), self.made(b)
         return takes_in(a.scope, here, there) and takes_in(b.scope, there, here)
 
-    def made(self, e: Happened) -> Place:
+    def made(self, e: Happened) -> Placement:
         """Where an operation counts as made: a completion of an asynchronous one, in the CTA that holds the mbarrier object."""
         assert e.place is not None
         if e.kind == "MA" and e.issue is not None and e.thing is not None:

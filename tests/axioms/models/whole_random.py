@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 
 from whole import Execution, Happened, Pairs, Thing
 
-from ptxcore.places import Place
+from ptxcore.places import Placement
 
 _SCOPES = ("cta", "cluster", "gpu", "gpu", "sys")
 #: CTA and cluster of each thread; None: a thread of the host.
@@ -48,7 +48,8 @@ class Scene:
         self.rng = rng
         places = rng.choice(_PLACES)[: rng.choice((1, 2, 2, 2, 3, 3))]
         self.places = [
-            Place(-1 - t, -1, -1, -1, True) if p is None else Place(t, p[0], p[1], 0) for t, p in enumerate(places)
+            Placement(-1 - t, -1, -1, -1, True) if p is None else Placement(t, p[0], p[1], 0)
+            for t, p in enumerate(places)
         ]
         ends = rng.random() < 0.2
         self.x, self.f = Thing("x"), Thing("f")

@@ -11,7 +11,7 @@ import pytest
 import ptxmm
 from litmus.formats import read, write
 from ptxcore.diagnostics import InputError
-from ptxcore.places import Place
+from ptxcore.places import Placement
 
 GIVEN = Path(__file__).resolve().parents[4] / "shared" / "litmus" / "herd" / "gpu_ptx"
 HANDOVER = """GPU_PTX handover
@@ -37,7 +37,7 @@ x: shared, y: global
 def test_the_parts_are_those_of_our_format() -> None:
     test = read(HANDOVER)
     assert [(l.name, l.space, l.type) for l in test.locations] == [("x", "shared", ".s32"), ("y", "global", ".s32")]
-    assert [t.place for t in test.threads] == [Place(0, 0, 0, 0), Place(1, 0, 0, 0)]
+    assert [t.place for t in test.threads] == [Placement(0, 0, 0, 0), Placement(1, 0, 0, 0)]
     assert dict(test.threads[0].registers)["r2"] == 0  # named by nobody before it is written
     assert read(write(test)) == test
     assert ptxmm.check(test).verdict == "ok"
@@ -48,13 +48,13 @@ def test_the_parts_are_those_of_our_format() -> None:
 @pytest.mark.parametrize(
     ("tree", "places"),
     [
-        ("(device (cta P0 P1))", [Place(0, 0, 0, 0), Place(1, 0, 0, 0)]),
-        ("(device (kernel (block (sub_group P0 P1))))", [Place(0, 0, 0, 0), Place(0, 0, 0, 0)]),
-        ("(device P0) (device P1)", [Place(0, 0, 0, 0), Place(1, 1, 1, 1)]),
-        ("(grid (work_group (warp P1)) (cta (warp P0)))", [Place(1, 1, 0, 0), Place(0, 0, 1, 0)]),
+        ("(device (cta P0 P1))", [Placement(0, 0, 0, 0), Placement(1, 0, 0, 0)]),
+        ("(device (kernel (block (sub_group P0 P1))))", [Placement(0, 0, 0, 0), Placement(0, 0, 0, 0)]),
+        ("(device P0) (device P1)", [Placement(0, 0, 0, 0), Placement(1, 1, 1, 1)]),
+        ("(grid (work_group (warp P1)) (cta (warp P0)))", [Placement(1, 1, 0, 0), Placement(0, 0, 1, 0)]),
     ],
 )
-def test_levels_have_the_names_that_they_had(tree: str, places: list[Place]) -> None:
+def test_levels_have_the_names_that_they_had(tree: str, places: list[Placement]) -> None:
     assert [
         t.place for t in read(HANDOVER.replace("(device (kernel (cta (warp P0) (warp P1))))", tree)).threads
     ] == places

@@ -17,8 +17,9 @@ from litmus.test import (
     Condition,
     Constant,
     Implies,
-    Kernel,
+    LaunchedKernel,
     Literal,
+    LitmusThread,
     Location,
     LocationTerm,
     Not,
@@ -26,9 +27,8 @@ from litmus.test import (
     Proposition,
     RegisterTerm,
     Test,
-    Thread,
 )
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxcore.syntax.reader import read_statements
 from ptxcore.syntax.tree import Statement
 
@@ -125,7 +125,7 @@ def any_test(draw: st.DrawFn) -> Test:
             cells.append(".reg .pred %p<4>")
         value = st.integers(-(1 << 63), (1 << 64) - 1) | st.just(AddressOf("x"))
         registers = {"r0": draw(value), **draw(st.dictionaries(WORDS.map("r".__add__), value, max_size=2))}
-        threads.append(Thread(name, place, statements(cells, dialect), dialect, tuple(registers.items())))
+        threads.append(LitmusThread(name, place, statements(cells, dialect), dialect, tuple(registers.items())))
     sides: list = [RegisterTerm(name, "r0") for name in names] + [LocationTerm("x", 1, ".u16")]
     sides += [
         LocationTerm(m.name) if m.elements is None else LocationTerm(m.name, m.elements - 1)
@@ -133,7 +133,11 @@ def any_test(draw: st.DrawFn) -> Test:
         if m.type[1:] not in ("u8", "s8", "b8")
     ]
     on_gpu = [t.name for t in threads if not t.place.host]
-    kernels = (Kernel("k1", tuple(on_gpu[:1])), Kernel("k2", tuple(on_gpu[1:]), 1, ("k1",))) if len(on_gpu) > 1 else ()
+    kernels = (
+        (LaunchedKernel("k1", tuple(on_gpu[:1])), LaunchedKernel("k2", tuple(on_gpu[1:]), 1, ("k1",)))
+        if len(on_gpu) > 1
+        else ()
+    )
     return Test(
         draw(WORDS),
         tuple(threads),
@@ -186,18 +190,18 @@ def test_a_deep_proposition_is_written_without_recursion() -> None:
     proposition: Proposition = Literal(True)
     for _ in range(50_000):
         proposition = Not(proposition)
-    thread = Thread("P0", Place(0, 0, 0, 0), ())
+    thread = LitmusThread("P0", Placement(0, 0, 0, 0), ())
     assert write(Test("t", (thread,), condition=Condition("exists", proposition))).count("~") == 50_000
 
 
 @pytest.mark.parametrize(
     "test",
     [
-        Test("two words", (Thread("P0", Place(0, 0, 0, 0), ()),)),
-        Test("a//b", (Thread("P0", Place(0, 0, 0, 0), ()),)),
-        Test("t", (Thread("P0", Place(0, 0, 0, 0), ()),), comments=('quoted" {',)),
-        Test("t", (Thread("P0", Place(0, 0, 0, 0), ()),), meta=(("Key", "two\nlines"),)),
-        Test("t", (Thread("P0", Place(0, 0, 0, 0), ()), Thread("P1", Place(1, 0, 1, 0), ()))),
+        Test("two words", (LitmusThread("P0", Placement(0, 0, 0, 0), ()),)),
+        Test("a//b", (LitmusThread("P0", Placement(0, 0, 0, 0), ()),)),
+        Test("t", (LitmusThread("P0", Placement(0, 0, 0, 0), ()),), comments=('quoted" {',)),
+        Test("t", (LitmusThread("P0", Placement(0, 0, 0, 0), ()),), meta=(("Key", "two\nlines"),)),
+        Test("t", (LitmusThread("P0", Placement(0, 0, 0, 0), ()), LitmusThread("P1", Placement(1, 0, 1, 0), ()))),
     ],
 )
 def test_what_the_format_cannot_write_is_refused(test: Test) -> None:

@@ -15,7 +15,7 @@ from litmus.test import (
     Condition,
     Constant,
     Implies,
-    Kernel,
+    LaunchedKernel,
     Literal,
     Location,
     LocationTerm,
@@ -26,7 +26,7 @@ from litmus.test import (
     Test,
 )
 from ptxcore.diagnostics import InputError
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxcore.syntax.printer import print_statement
 
 MP = """PTX MP+relacq
@@ -66,7 +66,7 @@ def test_a_test_has_all_its_parts() -> None:
     assert test.meta == (("Source", "diy Fre Rfe"), ("Expect", "ok"))
     assert test.locations == (Location("x"), Location("f"))
     assert cells(test) == [["st.weak x, 1", "st.release.gpu f, 1"], ["ld.acquire.gpu r0, f", "ld.weak r1, x"]]
-    assert [thread.place for thread in test.threads] == [Place(0, 0, 0, 0), Place(1, 1, 1, 0)]
+    assert [thread.place for thread in test.threads] == [Placement(0, 0, 0, 0), Placement(1, 1, 1, 0)]
     one, zero = Constant(1), Constant(0)
     parts = (Compare("==", RegisterTerm("P1", "r0"), one), Compare("==", RegisterTerm("P1", "r1"), zero))
     assert test.condition == Condition("~exists", And(parts))
@@ -180,7 +180,7 @@ def test_kernels_and_host_threads() -> None:
         "P0 | P1 | P2 | P3@host ; st.weak x, 1 | st.weak x, 2 | ld.weak r0, x | launch k1 ;"
         "| | | sync stream 0 ; | | | sync k1 ;"
     )
-    assert test.kernels == (Kernel("k1", ("P0", "P1")), Kernel("k2", ("P2",), 1, ("k1",)))
+    assert test.kernels == (LaunchedKernel("k1", ("P0", "P1")), LaunchedKernel("k2", ("P2",), 1, ("k1",)))
     assert test.threads[3].place.host
     assert [len(thread.statements) for thread in test.threads] == [1, 1, 1, 3]
     assert read(write(test)) == test
@@ -214,7 +214,7 @@ def test_kernels_and_host_threads() -> None:
 )
 def test_placement(head: str, tree: str, expected: list[tuple[int, ...]]) -> None:
     test = program("st.weak x, 1 | st.weak y, 1", head=head, tail=tree)
-    assert [thread.place for thread in test.threads] == [Place(*numbers) for numbers in expected]
+    assert [thread.place for thread in test.threads] == [Placement(*numbers) for numbers in expected]
 
 
 X, Y = LocationTerm("x"), LocationTerm("y")

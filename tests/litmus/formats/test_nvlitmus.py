@@ -12,7 +12,7 @@ from litmus.formats import read, write
 from litmus.formats.files import find
 from litmus.test import Test
 from ptxcore.diagnostics import InputError
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxmm.kernels.files import TESTS, expand
 
 ONE = """// message passing
@@ -74,7 +74,7 @@ exists 2 = 1:r1
 """
     same_as(ONE, ours)
     assert read(write(read(ONE))) == read(ONE)
-    assert [t.place for t in read(ONE).threads] == [Place(0, 0, 0, 0), Place(1, 1, 1, 1)]
+    assert [t.place for t in read(ONE).threads] == [Placement(0, 0, 0, 0), Placement(1, 1, 1, 1)]
 
 
 def test_each_command_is_answered() -> None:

@@ -11,7 +11,7 @@ import reference
 
 from ptxcore.isa.form import ANY_LENGTH, Expected, Form, Slot, Use
 from ptxcore.isa.matching import Misfit, match
-from ptxcore.isa.operand import SELECTORS, Parameter
+from ptxcore.isa.operand import SELECTORS, FormOperand
 from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
 from ptxcore.values.ieee import FORMATS
@@ -121,7 +121,7 @@ def _source(e: Expected, chance: random.Random) -> Any:
     return draw(e.type, chance)
 
 
-def constant(parameter: Parameter) -> bool:
+def constant(parameter: FormOperand) -> bool:
     """Whether only a number can stand there."""
     return "imm" in parameter.flags
 
@@ -229,7 +229,7 @@ def apply(instruction: str, *sources: Any, **chosen: str) -> Any:
     raise AssertionError(f"no meaning of {instruction} takes {len(sources)} operands and {chosen}")
 
 
-def _choosing(parameters: tuple[Parameter, ...], name: str) -> list[Parameter]:
+def _choosing(parameters: tuple[FormOperand, ...], name: str) -> list[FormOperand]:
     if name.endswith("sel"):
         return [p for p in parameters if p.selector]
     return [p for p in parameters if p.flags & {"negative", "negated"}]

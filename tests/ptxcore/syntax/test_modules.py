@@ -30,13 +30,13 @@ from ptxcore.syntax.tree import (
     Label,
     Module,
     Name,
-    Open,
+    OpenBrace,
     Operand,
     Pair,
     Prototype,
+    QuotedText,
     Section,
     Sink,
-    Text,
     Vector,
     Wrapped,
 )
@@ -72,11 +72,11 @@ AT_MODULE_LEVEL: list[tuple[str, AnyStatement]] = [
     (".version 7.8", Directive("version", numbers(7, 8))),
     (".target sm_90a, texmode_independent , debug", Directive("target", names("sm_90a", "texmode_independent", "debug"))),
     (".address_size 64", Directive("address_size", numbers(64))),
-    ('.file 1 "a//b.cu"', Directive("file", (Immediate(1), Text("a//b.cu")))),
-    ('.file 2 "b.cu", 1339013327, 64118', Directive("file", (Immediate(2), Text("b.cu"), *numbers(1339013327, 64118)))),
-    ('.pragma "nounroll", "x y";', Directive("pragma", (Text("nounroll"), Text("x y")))),
+    ('.file 1 "a//b.cu"', Directive("file", (Immediate(1), QuotedText("a//b.cu")))),
+    ('.file 2 "b.cu", 1339013327, 64118', Directive("file", (Immediate(2), QuotedText("b.cu"), *numbers(1339013327, 64118)))),
+    ('.pragma "nounroll", "x y";', Directive("pragma", (QuotedText("nounroll"), QuotedText("x y")))),
     (".alias bar, foo;", Directive("alias", names("bar", "foo"))),
-    ('@@DWARF .byte 0x2b, "a"', Directive("@@DWARF", (Text('.byte 0x2b, "a"'),))),
+    ('@@DWARF .byte 0x2b, "a"', Directive("@@DWARF", (QuotedText('.byte 0x2b, "a"'),))),
     (".global .u32 x;", variable("x")),
     (".visible .global .align 16 .v4 .f32 v[2][3];",
      Declaration("global", "f32", (Declarator("v", None, (2, 3)),), "v4", 16, "visible")),
@@ -119,7 +119,7 @@ AT_MODULE_LEVEL: list[tuple[str, AnyStatement]] = [
      " .explicitcluster .reqnctapercluster 2;",
      Function("entry", "k",
               (), (parameter("u64", "p", pointer=("global", 16)), parameter("b8", "q", dimensions=(12,), align=8)),
-              "visible", (), (Directive("maxntid", numbers(16, 16, 4)), Directive("pragma", (Text("a"),)),
+              "visible", (), (Directive("maxntid", numbers(16, 16, 4)), Directive("pragma", (QuotedText("a"),)),
                               Directive("explicitcluster"), Directive("reqnctapercluster", numbers(2))), False)),
     (".entry k(.param .u64 .ptr.const a, .param .u64 .ptr b, .param .texref t);",
      Function("entry", "k", (), (parameter("u64", "a", pointer=("const", None)), parameter("u64", "b", pointer=("", None)),
@@ -151,7 +151,7 @@ IN_A_BODY: list[tuple[str, tuple[AnyStatement, ...]]] = [
     ("P: .callprototype (.param .u32 _) _ (.param .f32 _, .param .align 8 .b8 b[12]);",
      (Label("P"), Prototype((parameter("u32", "_"),),
                             (parameter("f32", "_"), parameter("b8", "b", dimensions=(12,), align=8))))),
-    ("{ { } ret; }", (Open(), Open(), Close(), Instruction("ret", (), ()), Close())),
+    ("{ { } ret; }", (OpenBrace(), OpenBrace(), Close(), Instruction("ret", (), ()), Close())),
     ("@! p bra L, table;", (Instruction("bra", (), names("L", "table"), Name("p", "!")),)),
     ("call(x),fn,(1,(1+1),_),proto;",
      (Instruction("call", (), (Arguments(names("x")), Name("fn"), Arguments((*numbers(1, 2), Sink())), Name("proto"))),)),
@@ -179,7 +179,7 @@ def test_constructs_of_a_module(text: str, statement: AnyStatement) -> None:
 
 @pytest.mark.parametrize(("text", "statements"), IN_A_BODY, ids=[text[:40] for text, _ in IN_A_BODY])
 def test_constructs_of_a_body(text: str, statements: tuple[AnyStatement, ...]) -> None:
-    whole = (Function("func", "f"), Open(), *statements, Close())
+    whole = (Function("func", "f"), OpenBrace(), *statements, Close())
     assert read(f".func f {{\n{text}\n}}") == whole
     assert read(print_module(Module(whole))) == whole
 
@@ -354,7 +354,7 @@ PARAMETERS = st.builds(
     st.one_of(st.none(), st.tuples(st.sampled_from(("", "global", "const")), ALIGNMENTS)),
 )  # fmt: skip
 PARAMETER_LISTS = st.one_of(st.none(), st.lists(PARAMETERS, max_size=2).map(tuple))
-TEXTS = st.from_regex(r"[a-z /*;{}#]{0,8}", fullmatch=True).map(Text)
+TEXTS = st.from_regex(r"[a-z /*;{}#]{0,8}", fullmatch=True).map(QuotedText)
 PRAGMAS = st.builds(Directive, st.just("pragma"), st.lists(TEXTS, min_size=1, max_size=2).map(tuple))
 LIMITS = st.builds(
     Directive,
@@ -383,10 +383,10 @@ IN_BODIES = st.one_of(
 )
 BODIES = st.recursive(
     st.lists(IN_BODIES, max_size=4).map(lambda parts: tuple(s for part in parts for s in part)),
-    lambda inner: st.builds(lambda a, b: (*a, Open(), *b, Close()), inner, inner),
+    lambda inner: st.builds(lambda a, b: (*a, OpenBrace(), *b, Close()), inner, inner),
     max_leaves=4,
 )
-DEFINITIONS = st.builds(lambda head, body: (head, Open(), *body, Close()), st.one_of(ENTRIES, FUNCTIONS), BODIES)
+DEFINITIONS = st.builds(lambda head, body: (head, OpenBrace(), *body, Close()), st.one_of(ENTRIES, FUNCTIONS), BODIES)
 DATA = st.one_of(
     st.tuples(WORDS, st.just(""), st.just(())),
     st.tuples(st.just(""), st.sampled_from(("b8", "b32")), st.lists(

@@ -11,11 +11,11 @@ from test_campaigns import LIBRARY, campaign, decided, row
 
 import ptxmm
 from ptxmm.campaigns import RETRIES
-from ptxmm.campaigns.database import Database, Row
+from ptxmm.campaigns.database import Database, ResultRow
 from ptxmm.campaigns.deciding import Entry, row_of
 from ptxmm.campaigns.identity import question
 from ptxmm.campaigns.page import page
-from ptxmm.campaigns.report import Line, ReportColumn, Summary
+from ptxmm.campaigns.report import ReportColumn, ReportLine, Summary
 from ptxmm.campaigns.words import told
 from ptxmm.checker import Checker, Settings
 from ptxmm.result import Executions
@@ -120,7 +120,7 @@ def test_a_row_that_was_changed_answers_nobody() -> None:
         assert not row()._replace(observation="always").answers(None, retry)
 
 
-def kept(**fields: object) -> Row:
+def kept(**fields: object) -> ResultRow:
     """A test's answer as it is kept, with something else of it."""
     path = LIBRARY / "message-passing" / "MP+rel+acq.litmus"
     settings = Settings(timeout=5.0)
@@ -143,9 +143,11 @@ def test_what_time_may_have_cut_short_is_not_whole(cut: dict[str, object]) -> No
 # What a report makes of it.
 
 
-def summary_of(*lines: tuple[Row | None, ...]) -> Summary:
+def summary_of(*lines: tuple[ResultRow | None, ...]) -> Summary:
     columns = [ReportColumn(f"m{i}", f"m{i}", "", "") for i in range(len(lines[0]))]
-    return Summary("x.db", "x", True, columns, [Line(f"{i}.litmus", f"t{i}", rows) for i, rows in enumerate(lines)])
+    return Summary(
+        "x.db", "x", True, columns, [ReportLine(f"{i}.litmus", f"t{i}", rows) for i, rows in enumerate(lines)]
+    )
 
 
 def test_a_report_claims_no_more_than_is_known() -> None:

@@ -16,7 +16,7 @@ import pytest
 from test_campaigns import campaign, decided, folder_of_tests, row, table
 
 from ptxmm.campaigns import database, deciding
-from ptxmm.campaigns.database import Database, DatabaseError, Row
+from ptxmm.campaigns.database import Database, DatabaseError, ResultRow
 from ptxmm.campaigns.holders import holders
 from ptxmm.cli.main import main
 
@@ -232,5 +232,5 @@ def test_a_clock_that_goes_backward_changes_nothing(
 
 
 def test_a_row_is_sealed_but_for_when_it_was_decided() -> None:
-    found: Row = row()
+    found: ResultRow = row()
     assert found._replace(decided="1970").intact and not found._replace(whole=0).intact

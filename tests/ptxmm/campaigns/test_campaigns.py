@@ -21,8 +21,8 @@ from waiting import PATIENCE, wait_until
 import ptxmm
 from litmus.cycles import enumerate as cycles
 from litmus.formats.printer import write
-from ptxmm.campaigns.database import SCHEMA, Database, Row
-from ptxmm.campaigns.deciding import Asked, Decider, Entry
+from ptxmm.campaigns.database import SCHEMA, Database, ResultRow
+from ptxmm.campaigns.deciding import AskedTest, Decider, Entry
 from ptxmm.campaigns.identity import question, words
 from ptxmm.campaigns.values import NoText, read, written
 from ptxmm.checker import Checker, Settings
@@ -90,7 +90,7 @@ def test_the_table_has_what_check_answers(tmp_path: Path, few: Path) -> None:
 def test_a_row_is_the_same_whoever_decides_it(few: Path) -> None:
     path = sorted(few.iterdir())[0]
     entry = Entry(str(path), path.read_bytes())
-    rows = [Decider([Settings()])(Asked(entry, 0)) for _ in range(2)]
+    rows = [Decider([Settings()])(AskedTest(entry, 0)) for _ in range(2)]
     same = [row._replace(seconds=0, decided="") for row in rows]
     assert same[0] == same[1] and rows[0].seconds > 0
 
@@ -180,9 +180,9 @@ def test_an_identity_has_everything_that_an_answer_hangs_on(monkeypatch: pytest.
     assert words(Settings(documents=True)) == "" != words(Settings(documents=True, executions=1))
 
 
-def row(**fields: object) -> Row:
+def row(**fields: object) -> ResultRow:
     entry = Entry("mp.litmus", (LIBRARY / "message-passing" / "MP+rel+acq.litmus").read_bytes())
-    return Decider([Settings()])(Asked(entry, 0))._replace(**fields).sealed()  # type: ignore[arg-type]
+    return Decider([Settings()])(AskedTest(entry, 0))._replace(**fields).sealed()  # type: ignore[arg-type]
 
 
 def test_what_was_out_of_time_is_no_answer_to_whoever_gives_more() -> None:
@@ -409,7 +409,7 @@ def test_a_report_of_what_did_not_end_says_so(tmp_path: Path, few: Path, capsys:
     with Database(str(base), writes=True) as database:
         database.begin("x", decider.questions)
         entry = Entry(str(path), path.read_bytes())
-        database.add([decider(Asked(entry, 0))], [(0, str(path), entry.identity, ""), (1, "other", "none", "")])
+        database.add([decider(AskedTest(entry, 0))], [(0, str(path), entry.identity, ""), (1, "other", "none", "")])
     assert campaign(base, "--report") == 3
     assert "did not come to its end, 1 answer is there" in capsys.readouterr().out
 

@@ -16,7 +16,7 @@ import pytest
 from test_campaigns import campaign, count, folder_of_tests, table, wait_for
 from waiting import PATIENCE, wait_until
 
-from ptxmm.campaigns.deciding import Asked
+from ptxmm.campaigns.deciding import AskedTest
 from ptxmm.campaigns.pool import Dask, PoolError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -121,7 +121,7 @@ def test_a_scheduler_that_goes_while_it_is_asked_is_told(question: str, error: E
 
     pool = object.__new__(Dask)
     pool._client, pool._out, pool._size, pool._sent = Client(), {}, 1, b""
-    pool._asked = iter([cast(Asked, None)])
+    pool._asked = iter([cast(AskedTest, None)])
     with pytest.raises(PoolError, match=r"^the scheduler is gone, or no way leads there: .*") as raised:
         next(pool.rows(0.01))
     assert "\n" not in str(raised.value)

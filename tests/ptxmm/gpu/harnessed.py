@@ -11,9 +11,9 @@ from litmus import cycles
 from litmus.formats.printer import write
 from litmus.test import Test
 from ptxcore.diagnostics import InputError
-from ptxmm.gpu.contract import Module
+from ptxmm.gpu.contract import GpuModule
 from ptxmm.gpu.judging import judge
-from ptxmm.gpu.layout import Seen
+from ptxmm.gpu.layout import SeenStates
 from ptxmm.gpu.module import checked, module
 from ptxmm.gpu.parameters import SIMULATED, Parameters
 from ptxmm.gpu.running import Until, observe
@@ -45,7 +45,7 @@ def loaded(path: Path) -> Test:
     return test
 
 
-def made(test: Test, target: str = "sm_100a") -> Module | None:
+def made(test: Test, target: str = "sm_100a") -> GpuModule | None:
     """The module of a test; None for one that cannot be placed, which is told."""
     try:
         return checked(module(test, target))
@@ -54,11 +54,11 @@ def made(test: Test, target: str = "sm_100a") -> Module | None:
         return None
 
 
-def shown(of: Module, launches: int, parameters: Parameters = SIMULATED, seed: int = 0) -> Seen:
+def shown(of: GpuModule, launches: int, parameters: Parameters = SIMULATED, seed: int = 0) -> SeenStates:
     return observe(of, Simulator(of), parameters, Until(launches=launches), seed)[0]
 
 
-def nothing_forbidden(of: Module, seen: Seen) -> None:
+def nothing_forbidden(of: GpuModule, seen: SeenStates) -> None:
     assert seen.misplaced == "", of.test.name
     assert seen.states.total() + seen.not_started + seen.not_ended == seen.instances
     judged = judge(of, seen, "ptx-9.0")

@@ -24,11 +24,11 @@ from ptxmm.cli.main import main
 from ptxmm.comparing.logs import read_log
 from ptxmm.gpu.conditions import holds
 from ptxmm.gpu.confidence import chance, confident, least, needed
-from ptxmm.gpu.contract import Module
-from ptxmm.gpu.driver import LIBRARY, Device
+from ptxmm.gpu.contract import GpuModule
+from ptxmm.gpu.driver import LIBRARY, GpuDevice
 from ptxmm.gpu.histograms import Where, histograms
 from ptxmm.gpu.judging import judge
-from ptxmm.gpu.layout import Launch, Seen
+from ptxmm.gpu.layout import GpuLaunch, SeenStates
 from ptxmm.gpu.mutants import mutants
 from ptxmm.gpu.page import NOTHING, table
 from ptxmm.gpu.parameters import SIMULATED, Parameters
@@ -269,10 +269,10 @@ def test_a_machine_that_swaps_accesses_is_caught() -> None:
     (mutant,) = [m for m in mutants(test, "ptx-9.0", 20) if m.kind == "swapped" and "P1" in m.what]
 
     class Broken(Simulator):
-        def __init__(self, made: Module) -> None:
+        def __init__(self, made: GpuModule) -> None:
             super().__init__(where.made(replace(mutant.test, name=test.name)) if made.test == test else made)
 
-        def run(self, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+        def run(self, launch: GpuLaunch, seed: int, addresses: dict[str, int]) -> SeenStates:
             return super().run(launch, seed, addresses)
 
     where = Where(replace(SIMULATED, instances=16))
@@ -311,7 +311,7 @@ def test_a_defect_in_one_test_is_told_and_the_others_run(
 ) -> None:
     run = Simulator.run
 
-    def broken(self: Simulator, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+    def broken(self: Simulator, launch: GpuLaunch, seed: int, addresses: dict[str, int]) -> SeenStates:
         if launch.module.test.name == "SB":
             raise AssertionError("a mistake")
         return run(self, launch, seed, addresses)
@@ -323,7 +323,7 @@ def test_a_defect_in_one_test_is_told_and_the_others_run(
 
 
 def test_a_gpu_has_what_is_specific_to_its_architecture() -> None:
-    worker = SimpleNamespace(device=Device("a GPU", "sm_100", "9.0", 13000))
+    worker = SimpleNamespace(device=GpuDevice("a GPU", "sm_100", "9.0", 13000))
     assert Where(Parameters(), worker=cast(Worker, worker)).targets == ["sm_100", "sm_100a"]
     assert Where(SIMULATED).made(loaded("MP")).target == "sm_90"
     assert Where(SIMULATED).made(loaded("st.async+release")).target == "sm_100a"
@@ -343,7 +343,7 @@ def test_a_gpu_has_what_is_specific_to_its_architecture() -> None:
 )
 def test_a_gpu_that_came_later_gets_what_is_known(arch: str, targets: list[str]) -> None:
     """Without what is specific to another architecture, which does not run there."""
-    worker = SimpleNamespace(device=Device("a GPU", arch, "9.0", 13000))
+    worker = SimpleNamespace(device=GpuDevice("a GPU", arch, "9.0", 13000))
     assert Where(Parameters(), worker=cast(Worker, worker)).targets == targets
 
 
@@ -383,7 +383,7 @@ def test_mutants_say_how_likely_a_violation_would_have_been_seen_in_the_launches
 def test_a_mutant_that_goes_wrong_is_left_out_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Simulator.run
 
-    def broken(self: Simulator, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+    def broken(self: Simulator, launch: GpuLaunch, seed: int, addresses: dict[str, int]) -> SeenStates:
         if "relaxed" in launch.module.text.split("GO_P0:")[1]:
             raise NoEnd("no answer within 60 s")
         return run(self, launch, seed, addresses)
@@ -404,7 +404,7 @@ def test_what_was_seen_before_an_interruption_is_printed_and_kept(
 ) -> None:
     run = Simulator.run
 
-    def interrupted(self: Simulator, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+    def interrupted(self: Simulator, launch: GpuLaunch, seed: int, addresses: dict[str, int]) -> SeenStates:
         if launch.module.test.name == "SB":
             raise KeyboardInterrupt
         return run(self, launch, seed, addresses)

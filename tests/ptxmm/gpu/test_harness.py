@@ -22,9 +22,9 @@ from sc_within import SC
 import ptxmm
 from ptxcore.diagnostics import InputError
 from ptxmm.gpu import layout
-from ptxmm.gpu.contract import Module
+from ptxmm.gpu.contract import GpuModule
 from ptxmm.gpu.judging import judge
-from ptxmm.gpu.layout import Launch, planned
+from ptxmm.gpu.layout import GpuLaunch, planned
 from ptxmm.gpu.module import checked, module
 from ptxmm.gpu.parameters import SIMULATED, BadParameter, Parameters, read
 from ptxmm.gpu.running import Until, addresses_of, observe
@@ -176,7 +176,7 @@ def test_ptxas_accepts_the_modules(part: int, tmp_path: Path) -> None:
             assert ptxas_says(compared(of), tmp_path) == ""
 
 
-def ptxas_says(of: Module, folder: Path) -> str:
+def ptxas_says(of: GpuModule, folder: Path) -> str:
     (folder / "test.ptx").write_text(of.text)
     command = [ptxas.executable(), f"-arch={ptxas.architecture(of.target)}", "-o", os.devnull, str(folder / "test.ptx")]
     ran = subprocess.run(command, capture_output=True, text=True)  # type: ignore[arg-type]
@@ -417,7 +417,7 @@ def test_addresses_of_shared_memory_are_no_numbers_of_the_model() -> None:
 # Layout.
 
 
-def spans_of(launch: Launch) -> Iterator[tuple[int, int]]:
+def spans_of(launch: GpuLaunch) -> Iterator[tuple[int, int]]:
     """Where each location of each instance begins and ends in memory, and its counters."""
     for l in launch.module.test.locations:
         offset, stride = launch.offsets[l.name]
@@ -493,7 +493,7 @@ def test_places_are_judged_by_columns_as_one_by_one(name: str, monkeypatch: pyte
     of, taken = module(named(name)), []
     own = layout._misplaced
 
-    def noted(launch: Launch, places: Sequence[Sequence[int]], status: Sequence[Sequence[int]]) -> str:
+    def noted(launch: GpuLaunch, places: Sequence[Sequence[int]], status: Sequence[Sequence[int]]) -> str:
         taken.append((launch, places, status))
         return own(launch, places, status)
 

@@ -15,25 +15,25 @@ from harnessed import made, named, nothing_forbidden, shown
 
 import ptxmm
 from ptxcore.machine.run.dependence import GridDependence
-from ptxcore.machine.run.grid import Launch as Running
+from ptxcore.machine.run.grid import GpuLaunch as Running
 from ptxmm.gpu import layout, simulator
-from ptxmm.gpu.contract import Module
-from ptxmm.gpu.host import Access, HostMove
+from ptxmm.gpu.contract import GpuModule
+from ptxmm.gpu.host import HostAccess, HostMove
 from ptxmm.gpu.judging import judge
-from ptxmm.gpu.layout import Launch, Tables
+from ptxmm.gpu.layout import GpuLaunch, Tables
 from ptxmm.gpu.module import checked, module
-from ptxmm.gpu.order import Behind, OrderOfKernels
+from ptxmm.gpu.order import LaunchNeeds, OrderOfKernels
 from ptxmm.gpu.parameters import SIMULATED, Parameters
 
 
 @cache
-def of_library(name: str) -> Module:
+def of_library(name: str) -> GpuModule:
     of = made(named(name))
     assert of is not None
     return of
 
 
-def planted(name: str, old: str, new: str) -> Module:
+def planted(name: str, old: str, new: str) -> GpuModule:
     """The module with a mistake in it. `name`: of a test of the library, or its text."""
     of = of_library(name) if "\n" not in name else checked(module(ptxmm.parse(name)))
     assert re.search(old, of.text), old
@@ -58,7 +58,7 @@ def test_a_wrong_placement_is_found(what: str) -> None:
     assert found_wrong(of, replace(SIMULATED, rotate=0))
 
 
-def found_wrong(of: Module, parameters: Parameters) -> bool:
+def found_wrong(of: GpuModule, parameters: Parameters) -> bool:
     """Whether a launch shows that something is wrong: by where threads are, or by what they come to."""
     from ptxmm.gpu.simulator import NoEnd
 
@@ -151,9 +151,9 @@ TABLES = {
 @pytest.mark.parametrize("what", TABLES)
 def test_tables_that_are_no_permutations_are_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, change = TABLES[what]
-    of, own = of_library(name), Launch.tables
+    of, own = of_library(name), GpuLaunch.tables
     assert not found_wrong(of, SIMULATED)
-    monkeypatch.setattr(Launch, "tables", lambda self, seed: change(own(self, seed)))
+    monkeypatch.setattr(GpuLaunch, "tables", lambda self, seed: change(own(self, seed)))
     assert found_wrong(of, SIMULATED)
 
 
@@ -202,7 +202,7 @@ def test_a_kernel_that_nothing_lets_begin_is_found(monkeypatch: pytest.MonkeyPat
     assert any(found_wrong_in(of, seed) for seed in range(6))
 
 
-def found_wrong_in(of: Module, seed: int) -> bool:
+def found_wrong_in(of: GpuModule, seed: int) -> bool:
     return bool(judge(of, shown(of, 4, seed=seed), "ptx-9.0").forbidden)
 
 
@@ -237,7 +237,7 @@ def test_a_host_that_accesses_the_memory_of_another_instance_is_found(monkeypatc
     assert not found_wrong(of, SIMULATED)
     own = simulator.Host.do
 
-    def missing(self: simulator.Host, step: Access | HostMove) -> None:
+    def missing(self: simulator.Host, step: HostAccess | HostMove) -> None:
         self.count -= 1
         own(self, step)
         self.count += 1
@@ -254,7 +254,12 @@ def test_a_host_that_does_not_wait_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_launches_begin_behind_those_that_they_need() -> None:
     """In every order that streams and events allow, and together where nothing keeps them apart."""
-    behind = [Behind(frozenset()), Behind(frozenset({0})), Behind(frozenset()), Behind(frozenset({1, 2}))]
+    behind = [
+        LaunchNeeds(frozenset()),
+        LaunchNeeds(frozenset({0})),
+        LaunchNeeds(frozenset()),
+        LaunchNeeds(frozenset({1, 2})),
+    ]
     orders = set()
     for seed in range(40):
         launches = [cast(Running, Ended()) for _ in behind]
@@ -272,7 +277,7 @@ def test_launches_begin_behind_those_that_they_need() -> None:
         assert sorted(begun) == [0, 1, 2, 3]
         orders.add(tuple(begun))
     assert len(orders) > 2
-    apart = OrderOfKernels([cast(Running, Ended()) for _ in range(3)], [Behind(frozenset())] * 3, Random(1))
+    apart = OrderOfKernels([cast(Running, Ended()) for _ in range(3)], [LaunchNeeds(frozenset())] * 3, Random(1))
     assert all(apart.may_begin(n) for n in range(3))
 
 

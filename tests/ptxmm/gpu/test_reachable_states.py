@@ -13,7 +13,7 @@ from sc_within import SC
 
 import ptxmm
 from litmus.test import Test
-from ptxmm.gpu.contract import Module
+from ptxmm.gpu.contract import GpuModule
 from ptxmm.gpu.parameters import SIMULATED
 from ptxmm.gpu.running import Until, observe
 from ptxmm.gpu.simulator import Simulator
@@ -44,7 +44,7 @@ def reached(test: Test, folder: Path) -> set[tuple[int, ...]] | None:
     return {tuple(state.values()) for state in result.states}
 
 
-def seen(of: Module, wanted: set[tuple[int, ...]], launches: int) -> set[tuple[int, ...]]:
+def seen(of: GpuModule, wanted: set[tuple[int, ...]], launches: int) -> set[tuple[int, ...]]:
     """The states that launches show, until there are those that are wanted."""
     found, _, _ = observe(of, Simulator(of), SIMULATED, Until(launches, enough=lambda s: wanted <= set(s.states)))
     return set(found.states)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, READ, WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
-from ptxcore.places import Place
+from ptxcore.places import Placement
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -31,7 +31,7 @@ def message_passing() -> Execution:
         "sync": ((3, 6),),
         "cause": ((2, 6), (2, 7), (3, 6), (3, 7)),
     }
-    places = (("P0", Place(0, 0, 0, 0)), ("P1", Place(1, 1, 1, 0)))
+    places = (("P0", Placement(0, 0, 0, 0)), ("P1", Placement(1, 1, 1, 0)))
     return Execution(events, relations, places, {"1:r0": 1, "1:r1": 1}, "MP & <fences>")
 
 
@@ -54,7 +54,7 @@ def three_in_two_ctas() -> Execution:
         "fr": ((6, 5), (7, 2)),
         "syncbar": ((3, 4), (4, 3)),
     }
-    places = (("P0", Place(0, 0, 0, 0)), ("P1", Place(0, 0, 0, 0)), ("P2", Place(1, 1, 1, 0)))
+    places = (("P0", Placement(0, 0, 0, 0)), ("P1", Placement(0, 0, 0, 0)), ("P2", Placement(1, 1, 1, 0)))
     return Execution(events, relations, places, {"2:r0": 0, "2:r1": 0}, "ISA2")
 
 
@@ -71,7 +71,7 @@ def executions(draw: st.DrawFn) -> Execution:
         gpu = draw(st.integers(0, 1))
         cluster = 2 * gpu + draw(st.integers(0, 1))
         cta = 2 * cluster + draw(st.integers(0, 1))
-        places.append((f"P{t}", Place(draw(st.sampled_from([t, 100 + cta])), cta, cluster, gpu)))
+        places.append((f"P{t}", Placement(draw(st.sampled_from([t, 100 + cta])), cta, cluster, gpu)))
     events = [ExecutedEvent(i, -1, WRITE, "", name, 0) for i, name in enumerate("xyz"[: draw(st.integers(0, 3))])]
     po, rmw = [], []
     for t in range(threads):

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 import ptxmm
 from axioms.events.event_kinds import BARRIER_EVENT, MBARRIER_EVENT, WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxmm.graphs.layout import layout
 from ptxmm.graphs.names import event_names
 from ptxmm.graphs.obstacles import Obstacles
@@ -67,7 +67,7 @@ def test_boxes_and_lines_say_which_events_and_relations_they_are(execution: Exec
 
 
 def test_names_stay_where_a_picture_leaves_out_threads() -> None:
-    places = tuple((f"P{i}", Place(i, i, i, 0)) for i in range(40))
+    places = tuple((f"P{i}", Placement(i, i, i, 0)) for i in range(40))
     events = tuple(ExecutedEvent(i, i, WRITE, f"st.u32 [x], {i}", "x", i) for i in range(40))
     text = svg(Execution(events, {"race": ((30, 35),)}, places, {}, "many"))
     assert 'data-event="P30:0"' in text and 'data-from="P30:0" data-to="P35:0"' in text
@@ -178,7 +178,7 @@ def ladder(rows: int, monkeypatch: pytest.MonkeyPatch) -> int:
     )
     po: Pairs = tuple((e.index, e.index + 1) for e in events if (e.index + 1) % rows)
     rf: Pairs = tuple((i, (i + rows * (1 + i % 3) + 2) % len(events)) for i in range(0, len(events), 2))
-    places = tuple((f"P{t}", Place(t, t // 2, t // 2, 0)) for t in range(4))
+    places = tuple((f"P{t}", Placement(t, t // 2, t // 2, 0)) for t in range(4))
     layout(Execution(events, {"po": po, "rf": rf}, places, {}))
     monkeypatch.undo()
     return int(counted[0].looked)
@@ -196,6 +196,6 @@ def test_a_barrier_is_one_whatever_it_waits_for_and_an_mbarrier_is_an_object() -
         ExecutedEvent(1, 0, MBARRIER_EVENT, "barrier.cluster.arrive"),
         ExecutedEvent(2, 0, MBARRIER_EVENT, "mbarrier.init.shared.b64 [m], 1", "m"),
     )
-    picture = layout(Execution(events, {}, (("P0", Place(0, 0, 0, 0)),), {}))
+    picture = layout(Execution(events, {}, (("P0", Placement(0, 0, 0, 0)),), {}))
     assert [box.kind for box in picture.boxes] == ["B", "B", "M"]
     assert [e.words for e in picture.legend] == ["barrier", "mbarrier"]

@@ -14,9 +14,10 @@ from executions import executions, message_passing, three_in_two_ctas
 from hypothesis import HealthCheck, given, settings
 from waiting import Clock
 
+import ptxmm
 from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, KERNEL_EVENT, READ, WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxmm import checker
 from ptxmm.checker import Checker, Settings
 from ptxmm.cli.main import main
@@ -30,6 +31,8 @@ from ptxmm.graphs.style import MARKS
 from ptxmm.graphs.svg import svg
 from ptxmm.result import Witness
 
+ROOT = Path(__file__).resolve().parents[3]
+PATIENCE = 600
 SVG = "{http://www.w3.org/2000/svg}"
 some_pictures = settings(max_examples=drawn(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -122,6 +125,37 @@ def test_text_means_nothing_to_the_dot_program() -> None:
     assert text in "\n".join(shown.itertext()).replace("\xa0", " ")
 
 
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no 'dot' program")
+def test_no_line_of_message_passing_goes_through_the_label_of_another_in_dot() -> None:
+    """The two lines of `rf` cross where both have their middles."""
+    test = ptxmm.load(ROOT / "litmus/library/message-passing/MP.litmus")
+    seen = [w for w in ptxmm.check(test, timeout=PATIENCE).witnesses if set(w.state.values()) == {1}]
+    root = ElementTree.fromstring(dot_svg(seen[0].execution))
+    edges = [group for group in root.iter(SVG + "g") if group.get("class") == "edge"]
+    lines = [[point for path in edge.iter(SVG + "path") for point in along(path.get("d", ""))] for edge in edges]
+    labels = [
+        (number, Rect(float(text.get("x", 0)) - 6, float(text.get("y", 0)) - 7, 12, 7))
+        for number, edge in enumerate(edges)
+        for text in edge.iter(SVG + "text")
+    ]
+    assert len(labels) == 4
+    for number, label in labels:
+        for other, line in enumerate(lines):
+            crossed = any(segment_meets(a, b, label) for a, b in pairwise(line))
+            assert other == number or not crossed, (label, other)
+
+
+def along(path: str) -> list[Point]:
+    """Points along the curves of a path."""
+    ends = [Point(*map(float, pair.split(","))) for pair in path.replace("M", "").replace("C", " ").split()]
+    return [
+        Point(*(sum(w * c for w, c in zip(weights, axis, strict=True)) for axis in zip(*ends[i : i + 4], strict=True)))
+        for i in range(0, len(ends) - 3, 3)
+        for s in (n / 40 for n in range(41))
+        for weights in [((1 - s) ** 3, 3 * s * (1 - s) ** 2, 3 * s**2 * (1 - s), s**3)]
+    ]
+
+
 def test_without_the_dot_program_its_engine_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,13 +200,13 @@ def test_mutual_pairs_are_one_line_and_parallel_ones_one_label() -> None:
 
 def test_levels_are_drawn_where_they_tell_something() -> None:
     def levels(*places: tuple[int, int, int, int]) -> list[str]:
-        return told_levels([(f"P{i}", Place(*place)) for i, place in enumerate(places)])
+        return told_levels([(f"P{i}", Placement(*place)) for i, place in enumerate(places)])
 
     assert levels((0, 0, 0, 0), (1, 1, 1, 0)) == ["cta"]
     assert levels((0, 0, 0, 0), (1, 1, 0, 0)) == ["cluster", "cta"]
     assert levels((0, 0, 0, 0), (1, 1, 1, 1)) == ["gpu", "cta"]
     assert levels((0, 0, 0, 0), (0, 0, 0, 0)) == ["cta", "warp"]
-    assert told_levels([("P0", Place(0, 0, 0, 0, True))]) == []
+    assert told_levels([("P0", Placement(0, 0, 0, 0, True))]) == []
 
 
 @pytest.mark.parametrize("text", ["", "x", "a b " * 40, "w" * 200, "atom.acq_rel.gpu.global.cas.b32 %r0, [lock], 0, 1"])
@@ -203,7 +237,7 @@ def test_many_initial_writes_of_an_object_are_one_and_those_that_nobody_reads_ar
     rest = [ExecutedEvent(5 + i, -1, WRITE, "", name, 0, object=name[:3]) for i, name in enumerate(("x", "out[0]"))]
     events = (*first, *rest, ExecutedEvent(7, 0, READ, "ld.u32 %r0, [b]", "b[2]@c0", 2))
     relations: dict[str, tuple[tuple[int, int], ...]] = {"rf": ((2, 7),), "co": ((5, 6),)}
-    picture = drawn(Execution(events, relations, (("P0", Place(0, 0, 0, 0)),), {}))
+    picture = drawn(Execution(events, relations, (("P0", Placement(0, 0, 0, 0)),), {}))
     assert picture == ["b@c0 = {0, 1, 2, 3, ...}", "ld.u32 %r0, [b]"]
 
 
@@ -212,7 +246,7 @@ def test_few_initial_writes_stay_as_they_are() -> None:
 
 
 def test_the_order_of_kernels_is_drawn_through_their_ends() -> None:
-    places = (("P0", Place(0, 0, 0, 0)), ("P1", Place(1, 1, 1, 0)))
+    places = (("P0", Placement(0, 0, 0, 0)), ("P1", Placement(1, 1, 1, 0)))
     events = (
         ExecutedEvent(0, 0, WRITE, "st.u32 [x], 1", "x", 1), ExecutedEvent(1, -1, KERNEL_EVENT, "the end of kernel a"),
         ExecutedEvent(2, -1, KERNEL_EVENT, "the start of kernel b"), ExecutedEvent(3, 1, READ, "ld.u32 %r0, [x]", "x", 1),
@@ -225,7 +259,7 @@ def test_the_order_of_kernels_is_drawn_through_their_ends() -> None:
 
 def test_of_many_threads_those_that_race_are_drawn() -> None:
     count = 40
-    places = tuple((f"P{i}", Place(i, i, i, 0)) for i in range(count))
+    places = tuple((f"P{i}", Placement(i, i, i, 0)) for i in range(count))
     events = tuple(ExecutedEvent(i, i, WRITE, f"st.u32 [x], {i}", "x", i) for i in range(count))
     picture = layout(Execution(events, {"race": ((30, 35),), "co": ((1, 2), (2, 3))}, places, {}, "many"))
     assert [heading.text for heading in picture.headings] == ["P1", "P2", "P3", "P30", "P35"]
@@ -233,7 +267,7 @@ def test_of_many_threads_those_that_race_are_drawn() -> None:
 
 
 def test_of_many_that_meet_at_a_barrier_neighbours_are_joined() -> None:
-    places = tuple((f"P{i}", Place(i, 0, 0, 0)) for i in range(4))
+    places = tuple((f"P{i}", Placement(i, 0, 0, 0)) for i in range(4))
     events = tuple(ExecutedEvent(i, i, BARRIER_EVENT, "bar.sync 0") for i in range(4))
     pairs = tuple((i, j) for i in range(4) for j in range(4) if i != j)
     edges = layout(Execution(events, {"barrier": pairs}, places, {})).edges
@@ -252,7 +286,7 @@ def test_lines_between_places_far_apart_stay_in_the_picture() -> None:
         "co": tuple((i, count - 1 - i) for i in range(8)),
         "rf": tuple((i, count - 3 - i) for i in range(8)),
     }
-    picture = layout(Execution(events, relations, (("P0", Place(0, 0, 0, 0)),), {}, "far"))
+    picture = layout(Execution(events, relations, (("P0", Placement(0, 0, 0, 0)),), {}, "far"))
     points = [point for edge in picture.edges for point in edge.points]
     assert min(p.x for p in points) > 0 and max(p.x for p in points) < picture.width
 

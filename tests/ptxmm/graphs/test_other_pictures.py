@@ -16,7 +16,7 @@ from waiting import PATIENCE
 
 from axioms.events.event_kinds import WRITE
 from axioms.witness.execution import ExecutedEvent, Execution
-from ptxcore.places import Place
+from ptxcore.places import Placement
 from ptxmm.cli.main import main
 from ptxmm.graphs.layout import layout
 from ptxmm.graphs.terminal import text
@@ -87,7 +87,7 @@ def test_a_terminal_shows_every_event_and_line_within_its_width(execution: Execu
 
 def test_boxes_of_a_terminal_are_side_by_side_as_far_as_they_fit() -> None:
     events = tuple(ExecutedEvent(i, i, WRITE, f"st.u32 [x], {i}", "x", i) for i in range(6))
-    places = tuple((f"P{i}", Place(i, i, i, 0)) for i in range(6))
+    places = tuple((f"P{i}", Placement(i, i, i, 0)) for i in range(6))
     execution = Execution(events, {}, places, {"x": 5}, "six")
     for width, rows in ((200, 1), (100, 2), (60, 3), (30, 6)):
         page = text(execution, width)

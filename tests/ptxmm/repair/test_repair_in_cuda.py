@@ -13,7 +13,7 @@ import ptxmm
 from ptxmm.cli.main import main
 from ptxmm.kernels.modules import ModuleError, compile_changed
 from ptxmm.repair.cuda.candidates import candidates
-from ptxmm.repair.cuda.code import Code
+from ptxmm.repair.cuda.code import CudaCode
 from ptxmm.repair.cuda.proof import CudaSource
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import Wanted, edited
@@ -46,7 +46,7 @@ __global__ void k(int *x, int *flag, int n) {
 
 def texts(wanted: Wanted, line: int, before: int = 0) -> list[list[str]]:
     """The lines that each candidate changes or adds."""
-    code = Code(KERNEL)
+    code = CudaCode(KERNEL)
     found = candidates(code, wanted, [(line, 5)], [(before, 5)] if before else [])
     old = KERNEL.splitlines()
     return [[text.strip() for text in edited(KERNEL, c.edits).splitlines() if text not in old] for c in found]
@@ -93,7 +93,7 @@ def test_further_ways_are_candidates_too() -> None:
     """What an `if` governs gets braces; a loop's block has two ends; an exchange is an operation of cuda::atomic_ref."""
     assert ["{ __syncthreads(); *flag = 1; }"] in texts(PUT, 9)
     assert texts(PUT, 7, 13).count(["__syncthreads();"]) >= 2
-    places = {e.start for c in candidates(Code(KERNEL), PUT, [(14, 5)], []) for e in c.edits}
+    places = {e.start for c in candidates(CudaCode(KERNEL), PUT, [(14, 5)], []) for e in c.edits}
     assert len(places) >= 3  # before it, and at both ends of its block
     (exchange,) = [t for t in texts(order("atom", "release", "gpu", "relaxed", "gpu"), 13) if "exchange" in t[0]]
     assert exchange[0].startswith(
@@ -111,7 +111,7 @@ def test_nothing_is_typed_where_nothing_is_known() -> None:
 
 
 def test_statements_are_told_apart() -> None:
-    code = Code(KERNEL)
+    code = CudaCode(KERNEL)
     first = [code.text[s.start : s.end] for s in code.at(13, 5)]
     assert first == ["atomicExch(flag, 0);", "x[0] += 2;"]
     (head,) = code.at(14, 5)

@@ -57,7 +57,7 @@ def test_a_page_about_one_cause_fits_and_says_nothing_that_the_whole_one_does_no
     for outcome in failing:
         lines, whole = pages(outcome)
         fits = [part for line in lines for part in wrapped(line, WIDTH)]
-        stories = {tuple(check.story) for check in outcome.result.checks if check.story}
+        stories = {tuple(check.linearisation) for check in outcome.result.checks if check.linearisation}
         assert len(fits) <= (LINES + 2) * max(1, len(stories)), "\n".join(fits)  # two steps at least, however long
         assert not any("--all" in line for line in whole)
         text = " ".join(" ".join(whole).split())
@@ -70,7 +70,7 @@ def test_a_page_about_one_cause_fits_and_says_nothing_that_the_whole_one_does_no
             )
         left = sum(int(found[1]) for line in fits if (found := _MORE.search(line)))
         shown = sum(re.match(r"      (CTA|T\d)", line) is not None for line in fits)
-        steps = {tuple(check.story): len(check.steps) for check in outcome.result.checks}
+        steps = {tuple(check.linearisation): len(check.steps) for check in outcome.result.checks}
         folded += bool(left)
         assert not left or left + shown == sum(steps.values())
     assert folded  # there is something to fold

@@ -57,7 +57,7 @@ def kernel(**changes: Any) -> Result:
     check = Checked(
         kind="forall", text="forall x[0] == 2", holds=False, message="forall x[0] == 2 does not hold: x[0] = 1",
         spot=Spot("a/lock.toml", 11, 1), spots=[(Spot("lock.cu", 7), "this read is out of date")],
-        state={"x[0]": 1}, story=["CTA 0: <step> & \"more\""], place="forall x[0] == 2",
+        state={"x[0]": 1}, linearisation=["CTA 0: <step> & \"more\""], place="forall x[0] == 2",
     )  # fmt: skip
     return result(**{"path": "a/lock.toml:weak", "of_kernel": True, "name": "lock.toml:weak", "verdict": "no",
                      "checks": [check], "spot": Spot("a/lock.toml", 11, 1)} | changes)  # fmt: skip

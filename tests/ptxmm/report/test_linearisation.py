@@ -6,23 +6,23 @@ import pytest
 
 import ptxmm
 from ptxmm.result import Spot
-from ptxmm.words.story import Cast, Story
+from ptxmm.words.linearisation import Cast, LinearisationWords
 
 
-def story(program: str, condition: str, places: tuple[str, ...] = ("cta 0", "cta 1")) -> Story:
-    """The story of the first outcome that satisfies the condition."""
+def linearisation(program: str, condition: str, places: tuple[str, ...] = ("cta 0", "cta 1")) -> LinearisationWords:
+    """The linearisation of the first outcome that satisfies the condition."""
     head = " | ".join(f"P{i}@{place},gpu 0" for i, place in enumerate(places))
     test = ptxmm.parse(f"PTX t\n{{ x = 0; y = 0; }}\n {head} ;\n{program}\nexists ({condition})\n")
     result = ptxmm.check(test)
     witness = next(w for w, holds in zip(result.witnesses, result.satisfied, strict=True) if holds)
-    return Story(witness.execution, Cast(lambda t: f"P{t}", lambda e: Spot("t.litmus", e.line or 0)))
+    return LinearisationWords(witness.execution, Cast(lambda t: f"P{t}", lambda e: Spot("t.litmus", e.line or 0)))
 
 
 def mp(store: str, load: str, before: str = "", behind: str = "", places: tuple[str, ...] = ("cta 0", "cta 1")) -> str:
     """The reason why message passing with these instructions fails."""
     rows = [("st.weak.u32 [x], 1", load), (before, behind), (store, "ld.weak.u32 %r1, [x]")]
     program = "\n".join(f" {a} | {b} ;" for a, b in rows)
-    return "\n".join(story(program, "1:r0 = 1 /\\ 1:r1 = 0", places).reasons())
+    return "\n".join(linearisation(program, "1:r0 = 1 /\\ 1:r1 = 0", places).reasons())
 
 
 def test_a_store_without_release_semantics_is_named() -> None:
@@ -58,7 +58,7 @@ def test_weak_accesses_synchronize_nothing() -> None:
 
 
 def test_threads_that_nothing_links_are_told() -> None:
-    told = story(" st.weak.u32 [x], 1 | ld.weak.u32 %r1, [x] ;", "1:r1 = 0 /\\ x = 1")
+    told = linearisation(" st.weak.u32 [x], 1 | ld.weak.u32 %r1, [x] ;", "1:r1 = 0 /\\ x = 1")
     assert told.reasons() == [
         "the load of x by P1 at line 4 is not ordered before the store to x by P0 at line 4: "
         "before the latter, P0 reads nothing that P1 writes after the former"
@@ -82,13 +82,13 @@ def test_vectors_that_are_seen_in_part_are_told() -> None:
 
 def test_atomics_that_do_not_reach_each_other_are_told() -> None:
     program = " atom.relaxed.cta.add.u32 %r0, [x], 1 | atom.relaxed.gpu.add.u32 %r0, [x], 1 ;"
-    reasons = story(program, "0:r0 = 0 /\\ 1:r0 = 0").reasons()
+    reasons = linearisation(program, "0:r0 = 0 /\\ 1:r0 = 0").reasons()
     assert any("both read 0: the .cta scope of the atomic on x by P0 at line 4 does not reach P1" in r for r in reasons)
 
 
 def test_the_steps_show_who_does_what_with_which_values() -> None:
     program = " st.weak.u32 [x], 1 | ld.relaxed.gpu.u32 %r0, [y] ;\n st.relaxed.gpu.u32 [y], 1 | ld.weak.u32 %r1, [x] ;"
-    assert story(program, "1:r0 = 1 /\\ 1:r1 = 0").steps() == [
+    assert linearisation(program, "1:r0 = 1 /\\ 1:r1 = 0").steps() == [
         "P0  line 4  st.weak.u32 [x], 1           x = 1",
         "P0  line 5  st.relaxed.gpu.u32 [y], 1    y = 1",
         "P1  line 4  ld.relaxed.gpu.u32 %r0, [y]  y is 1",
@@ -98,8 +98,8 @@ def test_the_steps_show_who_does_what_with_which_values() -> None:
 
 def test_an_order_is_found_in_which_little_is_out_of_date() -> None:
     program = " st.weak.u32 [x], 1 | ld.weak.u32 %r0, [y] ;\n st.weak.u32 [y], 1 | ld.weak.u32 %r1, [x] ;"
-    assert story(program, "1:r0 = 0 /\\ 1:r1 = 0").stale == {}
-    assert story(program, "1:r0 = 0 /\\ 1:r1 = 1").stale == {}
+    assert linearisation(program, "1:r0 = 0 /\\ 1:r1 = 0").stale == {}
+    assert linearisation(program, "1:r0 = 0 /\\ 1:r1 = 1").stale == {}
 
 
 def test_barriers_order_the_steps_and_carry_news() -> None:
@@ -107,7 +107,7 @@ def test_barriers_order_the_steps_and_carry_news() -> None:
         " st.weak.u32 [x], 1 | bar.sync 0 | ld.acquire.gpu.u32 %r0, [y] ;\n"
         " bar.sync 0 | st.relaxed.gpu.u32 [y], 1 | ld.weak.u32 %r1, [x] ;"
     )
-    told = story(program, "2:r0 = 1 /\\ 2:r1 = 0", ("cta 0", "cta 0", "cta 1"))
+    told = linearisation(program, "2:r0 = 1 /\\ 2:r1 = 0", ("cta 0", "cta 0", "cta 1"))
     steps = [told.events[i].text.split()[0] for i in told.order if told.events[i].thread >= 0]
     assert steps.index("st.weak.u32") < steps.index("st.relaxed.gpu.u32")  # for the barrier is between them
     assert told.reasons()[0].endswith(
@@ -118,12 +118,12 @@ def test_barriers_order_the_steps_and_carry_news() -> None:
 @pytest.mark.parametrize("condition", ["0:r0 = 1 /\\ 1:r0 = 1", "0:r0 = 0 /\\ 1:r0 = 1"])
 def test_reads_before_their_writes_in_any_order_are_still_told(condition: str) -> None:
     program = " ld.weak.u32 %r0, [x] | ld.weak.u32 %r0, [y] ;\n st.weak.u32 [y], 1 | st.weak.u32 [x], 1 ;"
-    assert len(story(program, condition).steps()) == 4
+    assert len(linearisation(program, condition).steps()) == 4
 
 
 def test_a_torn_read_is_called_so_and_no_other() -> None:
     rows = " st.weak.u32 [x], 0x30001 | ld.weak.u32 %r0, [x] ;"
-    torn = "\n".join(story(rows, "1:r0 = 0x30000").steps())
+    torn = "\n".join(linearisation(rows, "1:r0 = 0x30000").steps())
     assert "(torn: a part of what was there at first and a part of 196609 of P0, line 4)" in torn
     for whole in ("0", "0x30001"):
-        assert "torn" not in "\n".join(story(rows, f"1:r0 = {whole}").steps())
+        assert "torn" not in "\n".join(linearisation(rows, f"1:r0 = {whole}").steps())

@@ -6,7 +6,7 @@ from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Checked, RaceEntry, RaceEvent, Result, Spot, Step
-from ptxmm.words.threads import Names
+from ptxmm.words.threads import ShortNames
 
 _LONG = ("CTA 0 thread 0", "CTA 10 thread (1, 2)", "CTA (0, 1) thread 3")
 
@@ -17,12 +17,16 @@ _MORE = " (warp 1, lane 3)"
 def result(names: tuple[str, ...] = _LONG) -> Result:
     width = max(map(len, names))
     steps = [Step(None, "", 0), *(Step(Spot("k.cu", 1), name, 1) for name in names)]
-    story = ["at first x is 0", *(f"{name.ljust(width)}  line 1  st.u32 [x], 1" for name in names), "it is not ordered"]
+    linearisation = [
+        "at first x is 0",
+        *(f"{name.ljust(width)}  line 1  st.u32 [x], 1" for name in names),
+        "it is not ordered",
+    ]
     check = Checked(
         kind="forall",
         text="x[0] == 1",
         message=f"{names[0]} and {names[1]} differ",
-        story=story,
+        linearisation=linearisation,
         steps=steps,
         holds=False,
     )
@@ -36,19 +40,19 @@ def result(names: tuple[str, ...] = _LONG) -> Result:
 
 def test_names_are_numbered_and_columns_stay_aligned() -> None:
     before = result()
-    names = Names(before)
+    names = ShortNames(before)
     assert names.short == {_LONG[0]: "T0", _LONG[1]: "T1", _LONG[2]: "T2"}
     after = names.renamed(before)
     (check,) = after.checks
     short = [names.short[name] for name in _LONG]
-    assert check.story[1:4] == [f"{name}  line 1  st.u32 [x], 1" for name in short]
-    assert check.story[0] == "at first x is 0" and check.message == f"{short[0]} and {short[1]} differ"
+    assert check.linearisation[1:4] == [f"{name}  line 1  st.u32 [x], 1" for name in short]
+    assert check.linearisation[0] == "at first x is 0" and check.message == f"{short[0]} and {short[1]} differ"
     assert after.races[0].reason == f"{short[1]} did not see {short[0]}" and after.races[0].events[0].thread == short[0]
-    assert before.checks[0].story[1].startswith(_LONG[0])  # other reports have the long ones
+    assert before.checks[0].linearisation[1].startswith(_LONG[0])  # other reports have the long ones
 
 
 def test_the_legend_stands_once_before_the_first_name_and_has_those_that_are_named() -> None:
-    names = Names(result())
+    names = ShortNames(result())
     short = names.short[_LONG[1]]
     assert names.with_legend([f"{names.short[_LONG[2]]} did"])[0] == f"    T2: {_LONG[2]}{_MORE}"
     page = ["no  k", "    fails", "", f"    {short} did not see it", f"      {short}  line 1"]
@@ -59,17 +63,17 @@ def test_the_legend_stands_once_before_the_first_name_and_has_those_that_are_nam
 def test_names_that_are_rare_stay_and_litmus_tests_have_none() -> None:
     few = result()
     few.checks.clear()
-    assert not Names(few).short and Names(few).renamed(few) is few
+    assert not ShortNames(few).short and ShortNames(few).renamed(few) is few
     of_litmus = result()
     of_litmus.threads = {}
-    assert not Names(of_litmus).short
+    assert not ShortNames(of_litmus).short
 
 
 def test_a_name_is_not_taken_for_the_beginning_of_another_one() -> None:
     long = ("CTA 0 thread 1", "CTA 0 thread 10", "CTA 0 thread 1 of k", *(f"CTA 1 thread {i}" for i in range(9)))
-    names = Names(result(long))
+    names = ShortNames(result(long))
     after = names.renamed(result(long))
-    assert [line.split()[0] for line in after.checks[0].story[1:-1]] == [f"T{i}" for i in range(12)]
+    assert [line.split()[0] for line in after.checks[0].linearisation[1:-1]] == [f"T{i}" for i in range(12)]
     assert names.with_legend(["T10 and T11"])[0] == f"    T10: {long[10]}, T11: {long[11]}"
 
 

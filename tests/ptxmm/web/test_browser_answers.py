@@ -231,7 +231,7 @@ def test_a_reason_lights_its_edges_and_an_edge_its_reason(page: Any) -> None:
 def test_an_event_under_the_pointer_is_named_and_found_in_the_story(page: Any) -> None:
     page.locator(".drawing [data-event='P1:0']").first.hover()
     assert "ld.acquire" in page.locator(".tip").inner_text()
-    assert "ld.acquire" in page.locator(".story li.near").first.inner_text()
+    assert "ld.acquire" in page.locator(".linearisation li.near").first.inner_text()
 
 
 def test_a_repair_is_applied_by_a_click_and_taken_back(page: Any) -> None:

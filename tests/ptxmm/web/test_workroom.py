@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ptxmm.web.workroom import Busy, Group, Job, Late, Lost, Replaced, Workroom
+from ptxmm.web.workroom import Busy, Job, JobGroup, JobLate, Lost, Replaced, Workroom
 
 
 def task(name: str, request: Any, seconds: float) -> Any:
@@ -72,7 +72,7 @@ def test_jobs_have_answers() -> None:
 def test_a_late_worker_is_killed_and_replaced() -> None:
     async def what(room: Workroom) -> None:
         before = room.processes()
-        with pytest.raises(Late):
+        with pytest.raises(JobLate):
             await room.ask(job("sleep", 600, 0.1))
         assert await room.ask(job("who")) not in before and not any(map(alive, before))
 
@@ -120,11 +120,11 @@ async def room_is_at(room: Workroom) -> None:
 
 def test_a_newer_job_takes_the_place_of_an_older_one() -> None:
     async def what(room: Workroom) -> None:
-        first = asyncio.ensure_future(room.ask(job("sleep", 600, place="p", group=Group())))
+        first = asyncio.ensure_future(room.ask(job("sleep", 600, place="p", group=JobGroup())))
         await room_is_at(room)
-        group = Group()
+        group = JobGroup()
         others = [asyncio.ensure_future(room.ask(job("echo", i, place="p", group=group))) for i in range(2)]
-        elsewhere = asyncio.ensure_future(room.ask(job("echo", 5, place="q", group=Group())))
+        elsewhere = asyncio.ensure_future(room.ask(job("echo", 5, place="q", group=JobGroup())))
         with pytest.raises(Replaced):
             await first
         assert await asyncio.gather(*others, elsewhere) == [0, 1, 5]  # its worker was taken from the first one
@@ -139,7 +139,7 @@ def test_who_asks_anew_keeps_the_place_in_the_queue() -> None:
         done: list[str] = []
 
         async def ask(name: str, place: str) -> None:
-            done.append(await room.ask(job("echo", name, place=place, group=Group())))
+            done.append(await room.ask(job("echo", name, place=place, group=JobGroup())))
 
         asked = [asyncio.ensure_future(ask(*who)) for who in (("a", "p"), ("b", "q"), ("c", "r"), ("a again", "p"))]
         await asyncio.sleep(0)

@@ -18,7 +18,7 @@ from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.module import lower
 from ptxcore.machine.lower.ops import ExecutableModule
 from ptxcore.machine.run.launch import parameter_bytes
-from ptxcore.machine.run.special import Shape, of_cta, places
+from ptxcore.machine.run.special import LaunchShape, of_cta, places
 
 SHARED_FILES = Path(__file__).parents[5] / "shared"
 REAL = sorted(SHARED_FILES.glob("real/*.ptx"))
@@ -32,7 +32,7 @@ def module(path: Path) -> ExecutableModule:
 
 
 def threads(
-    program: ExecutableModule, entry: str, arguments: list[int | bytes], shape: Shape, unroll: int = 2
+    program: ExecutableModule, entry: str, arguments: list[int | bytes], shape: LaunchShape, unroll: int = 2
 ) -> list[ThreadExecution]:
     """The threads of the first and the last block of a launch."""
     made = explorable(program, entry, parameter_bytes(program.functions[entry].parameters, arguments), impossible)
@@ -59,7 +59,7 @@ def addresses(executions: list[ThreadExecution]) -> set[Any]:
 @pytest.mark.parametrize("path", [p for p in REAL if "cub_sort" not in p.name], ids=lambda p: p.name)
 def test_every_kernel_is_explored(path: Path) -> None:
     program = module(path)
-    shape = Shape((2, 1, 1), (3, 1, 1), (1, 1, 1), 0, 0, workspace=9 << 32)
+    shape = LaunchShape((2, 1, 1), (3, 1, 1), (1, 1, 1), 0, 0, workspace=9 << 32)
     for code in [c for c in program.functions.values() if c.entry]:
         arguments: list[int | bytes] = []
         for i, parameter in enumerate(code.parameters):
@@ -74,7 +74,9 @@ def test_every_kernel_is_explored(path: Path) -> None:
 def test_kernels_of_the_museum_are_explored_to_their_ends(path: Path) -> None:
     case = json.loads((path.parent / "case.json").read_text())
     launch = case["launch"]
-    shape = Shape(*(tuple(launch[key]) for key in ("grid", "block", "cluster")), 0, launch.get("dynamic_shared", 0))
+    shape = LaunchShape(
+        *(tuple(launch[key]) for key in ("grid", "block", "cluster")), 0, launch.get("dynamic_shared", 0)
+    )
     arguments: list[int | bytes] = [
         (i + 1) << 32 if p["type"].endswith("*") else p["value"] for i, p in enumerate(case["params"])
     ]

@@ -18,7 +18,7 @@ from sequential import Schedule
 from axioms.events.memory import Object, View
 from ptxcore.isa.form import words
 from ptxmm.kernels.explored import ExploredKernels
-from ptxmm.kernels.launch import Buffer, Launch, Scalar, Triple
+from ptxmm.kernels.launch import Buffer, Dimensions, Launch, Scalar
 
 _MODULES = (
     test_collection_arrays, test_collection_control, test_collection_floats, test_collection_integers,
@@ -85,7 +85,7 @@ def _argument(name: str, given: Any, size: int) -> Buffer | Scalar:
     return Scalar(name, int(given or 0))
 
 
-def _triple(sizes: tuple[int, ...]) -> Triple:
+def _triple(sizes: tuple[int, ...]) -> Dimensions:
     x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z
 

@@ -20,11 +20,11 @@ from test_collection_threads import copies, threads
 
 import ptxcore.machine.vector.launch as by_arrays
 from ptxcore.machine.run.faults import KernelError
-from ptxcore.machine.run.grid import Launch
+from ptxcore.machine.run.grid import GridLaunch
 from ptxcore.machine.run.launch import Device, load
 from ptxcore.machine.vector.choice import launch, patience
 from ptxcore.machine.vector.launch import blocks_of, executed
-from ptxcore.machine.vector.watching import Accesses
+from ptxcore.machine.vector.watching import WatchedAccesses
 from ptxmm.kernels.launch_arguments import LaunchArguments
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -45,7 +45,7 @@ mul.wide.u32 %rd1, %r0, 4; add.u64 %rd1, %rd1, %rd0;
 
 def both(
     machine: Device, entry: str, grid: Any, block: Any, arguments: Any, **others: Any
-) -> tuple[str, Launch | None]:
+) -> tuple[str, GridLaunch | None]:
     """A launch by both machines, each from the same memory; asserts that they agree. Gives why arrays did not do, and the
     launch by arrays; the error that both found is raised."""
     segments = machine.memory.segments
@@ -168,13 +168,13 @@ class Told:
     """A watcher that takes everything down."""
 
     def __init__(self) -> None:
-        self.accesses: list[Accesses] = []
+        self.accesses: list[WatchedAccesses] = []
         self.told: list[tuple[Any, ...]] = []
 
     def begin(self, first: int, ctas: Any, threads: int) -> None:
         self.told.append(("begin", first, len(ctas), threads))
 
-    def access(self, accesses: Accesses) -> None:
+    def access(self, accesses: WatchedAccesses) -> None:
         self.accesses.append(accesses)
 
     def fence(self, op: Any, threads: Any) -> None:

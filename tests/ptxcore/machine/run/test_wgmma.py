@@ -14,7 +14,7 @@ from campaigns import share
 from rounded_once import numbers, sums, whole_sums
 from warpgroups import SHARED, THREADS, Kernel
 
-from ptxcore.isa.warpgroup_product import Bad, addresses
+from ptxcore.isa.warpgroup_product import BadMatrixDescriptor, addresses
 from ptxcore.machine.run.faults import KernelError
 
 MANUAL = Path(__file__).parents[5] / "shared" / "manual" / "ptx-isa-9.0.txt"
@@ -69,7 +69,7 @@ def _is(figure: int, table: list[list[int]]) -> bool:
 
 
 def test_rows_longer_than_the_pattern_have_no_meaning() -> None:
-    with pytest.raises(Bad, match="64 bytes do not fit in swizzled rows of 32 bytes"):
+    with pytest.raises(BadMatrixDescriptor, match="64 bytes do not fit in swizzled rows of 32 bytes"):
         addresses(descriptor(0, 16, 256, 32), 8, 32, 2, transposed=False)
 
 

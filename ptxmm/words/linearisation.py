@@ -18,7 +18,7 @@ from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.events import part_of
 from ptxmm.result import Cause, Spot, Step, ToldSteps, where_of
 from ptxmm.words.brief import more_steps
-from ptxmm.words.claims import ToldClaim, Words
+from ptxmm.words.claims import ClaimWords, ToldClaim
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
@@ -48,7 +48,7 @@ class Cast:
         return where_of(spot.line if spot else 0, self.source(event))
 
 
-class Story:
+class LinearisationWords:
     """One execution, and what there is to say of it."""
 
     def __init__(self, execution: Execution, cast: Cast) -> None:
@@ -57,7 +57,7 @@ class Story:
         self.order = self.account.line.order
         self.rmw = self.account.line.rmw
         self.halves = {write: read for read, write in self.rmw.items()}
-        self.words = Words(self.account.ground, cast)
+        self.words = ClaimWords(self.account.ground, cast)
 
     @property
     def stale(self) -> dict[int, int]:

@@ -38,8 +38,8 @@ _LOOK = 16
 
 
 class Determinate:
-    """Watches one launch (`ptxcore.machine.run.watched.RunWatcher`). `accesses`, `meetings`: how many were checked; `exact`: so far
-    only program order and barriers could order accesses, so that what is unordered here is so in the model."""
+    """Watches one launch (`ptxcore.machine.run.watched.RunWatcher`). `accesses`, `meetings`: how many it checked; `exact`:
+    only program order and barriers could order accesses so far, so that what is unordered here is so in the model."""
 
     #: Whether the run stands for all executions alone; of several runs, phases and asynchronous operations are not looked at.
     alone = True

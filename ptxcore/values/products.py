@@ -252,7 +252,7 @@ def _take_exact(a: Any, b: Any, c: Any, result: Any, doubt: Any) -> None:
     import numpy as np
 
     *where, row, column = at = np.nonzero(doubt)
-    rows, columns = a[*where, row], b[*where, :, column]
+    rows, columns = a[*where, row], b.swapaxes(-1, -2)[*where, column]
     total = c[at]
     exact = np.ones(total.shape, np.bool_)
     for k in range(a.shape[-1]):

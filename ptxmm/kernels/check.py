@@ -38,7 +38,7 @@ from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation
 from ptxmm.undefined import sentence
 from ptxmm.words import notes
 from ptxmm.words.checks import open_for
-from ptxmm.words.whole import LeftOpen, Orders
+from ptxmm.words.whole import LeftOpen, SumOrders
 from ptxmm.words.whole import by_runs_alone as told_by_runs_alone
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ _MOST_THREADS = 128
 
 def _is_final(result: Result, test: KernelTest, timeout: float | None) -> bool:
     """Whether the formula is not asked what one run of all threads has left open: it would not know more."""
-    hopeless = all(isinstance(checked.message, Orders) for checked in result.checks if checked.holds is None)
+    hopeless = all(isinstance(checked.message, SumOrders) for checked in result.checks if checked.holds is None)
     return hopeless or (timeout is None and threads_of(test) > _MOST_THREADS)
 
 

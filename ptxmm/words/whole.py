@@ -296,7 +296,7 @@ def of_products(text: str, places: list[str]) -> str:
 _MOST_ADDITIONS = 12
 
 
-class Orders(str):
+class SumOrders(str):
     """What is not known of a check, of which the formula would not know more: there are too many orders."""
 
 
@@ -309,7 +309,7 @@ def of_order(text: str, places: list[str], additions: int) -> str:
     )
     if additions <= _MOST_ADDITIONS:
         return said
-    return Orders(f"{said}; a formula does not try the orders of {additions:,} additions to one place")
+    return SumOrders(f"{said}; a formula does not try the orders of {additions:,} additions to one place")
 
 
 def of_addresses(text: str, places: list[str]) -> str:

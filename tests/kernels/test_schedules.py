@@ -9,7 +9,7 @@ import pytest
 from agreement import compared, pass_over
 from campaigns import share
 from kept import EXAMPLES, GATE, MUSEUM, loaded, named, variants
-from schedules import Runs, State, ends_with
+from schedules import FinalValues, Runs, ends_with
 
 import ptxmm
 from axioms.witness.stalls import Bounded
@@ -46,7 +46,7 @@ def compare(path: Path, variant: str, count: int) -> None:
     compared(result)
 
 
-def shows(test: KernelTest, result: Result, found: State | str) -> bool | None:
+def shows(test: KernelTest, result: Result, found: FinalValues | str) -> bool | None:
     """Whether exploration allows what a run has shown. None where that may lie behind every bound that was tried."""
     if not isinstance(found, dict):
         return found in WITHOUT_OUTCOME or stalls(test, found)

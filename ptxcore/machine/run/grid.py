@@ -15,6 +15,7 @@ from typing import Any
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position
 from ptxcore.machine.lower.ops import ExecutableModule, Op
+from ptxcore.machine.run import special
 from ptxcore.machine.run.asynchronous import AsyncOperation, due
 from ptxcore.machine.run.clusters import LaunchedClusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
@@ -23,16 +24,7 @@ from ptxcore.machine.run.dependence import GridDependence
 from ptxcore.machine.run.emulation import blame, decide, emulate, undefined_registers, values_of
 from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, UnwrittenValue, fault
 from ptxcore.machine.run.memory import GlobalMemory, ParameterValues, Segment
-from ptxcore.machine.run.special import (
-    OF_RESERVED,
-    RESERVED,
-    LaunchShape,
-    SpecialRegisters,
-    Triple,
-    of_cta,
-    places,
-    reserved_offset,
-)
+from ptxcore.machine.run.special import LaunchShape, SpecialRegisters, Triple
 from ptxcore.machine.run.thread import NOWHERE, Asleep, Polled, RunningThread, Suspended
 
 #: Blocks that a thread runs before the next one's turn: whole rounds of most short loops, so that those that change nothing
@@ -98,12 +90,13 @@ class GridLaunch:
         #: What the kernel has of shared memory, what of it nobody knows, and what there is with that of system software.
         self.kernel_shared = self.dynamic_start + dynamic_shared
         self.unwritten = 0 if zeroed else self.kernel_shared
-        reads_reserved = not OF_RESERVED.isdisjoint(program.special)
-        self.shared_bytes = reserved_offset(self.kernel_shared) + RESERVED if reads_reserved else self.kernel_shared
+        reads_reserved = not special.OF_RESERVED.isdisjoint(program.special)
+        whole = special.reserved_offset(self.kernel_shared) + special.RESERVED
+        self.shared_bytes = whole if reads_reserved else self.kernel_shared
         self.parameters = Segment(0, "kernel parameters", writable=False)
         self.constants = Segment(0, "constant memory", writable=False)
         self.read_parameters = ParameterValues(self)
-        self.places = places(block)
+        self.places = special.places(block)
         self.executed = self._asked = 0
         #: Instructions after which somebody wants to run it in another way; None: however many.
         self.patience: int | None = None
@@ -132,7 +125,7 @@ class GridLaunch:
 
     def cta_registers(self, cta: Cta) -> SpecialRegisters:
         """The special registers that all threads of a CTA share."""
-        return of_cta(self.shape, cta.index)
+        return special.of_cta(self.shape, cta.index)
 
     def clock(self, name: str) -> int:
         """Clocks count instructions, and how often they were asked; timers nanoseconds."""

@@ -230,7 +230,7 @@ def test_a_formula_is_asked_of_the_orders_of_a_sum_only_where_they_are_few(
         asked.append(1)
         raise OutOfTime
 
-    monkeypatch.setattr(checking, "Question", question)
+    monkeypatch.setattr(checking, "KernelQuestion", question)
     found = checking.check(launch(body, 2, 32, TENTHS[:64], checks), model_named("ptx-9.0"), timeout=600)
     assert bool(asked) is formula and found.verdict == ("ok" if checks == ALL else "undecided")
     told = "".join(checked.message or "" for checked in found.checks)

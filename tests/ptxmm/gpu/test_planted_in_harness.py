@@ -15,7 +15,7 @@ from harnessed import made, named, nothing_forbidden, shown
 
 import ptxmm
 from ptxcore.machine.run.dependence import GridDependence
-from ptxcore.machine.run.grid import GpuLaunch as Running
+from ptxcore.machine.run.grid import GridLaunch as Running
 from ptxmm.gpu import layout, simulator
 from ptxmm.gpu.contract import GpuModule
 from ptxmm.gpu.host import HostAccess, HostMove

@@ -15,7 +15,7 @@ FinalState = Mapping[str, FinalValue]
 
 
 @dataclass(frozen=True, slots=True)
-class TestAnswer:
+class AnsweredTest:
     """`of` names the model or the log, `test` the test. `verdict` is one of `ptxmm.result.VERDICTS`, or `absent` where a log
     says nothing of the test. `kind` is what the condition asks, as a `Result` says it.
 
@@ -50,10 +50,10 @@ class TestAnswer:
 WORDS = {"ok": "Ok", "no": "No", "undefined": "Undef", "bounded": "Loop Ok", "undecided": "??", "absent": "---"}
 
 
-def answer_of(result: Result, of: str) -> TestAnswer:
+def answer_of(result: Result, of: str) -> AnsweredTest:
     """What a check says of a test."""
     exact = result.complete and result.listed_all and not result.stopped
-    return TestAnswer(
+    return AnsweredTest(
         of=of,
         test=result.name,
         verdict=result.verdict,
@@ -73,9 +73,9 @@ def _why_not(result: Result) -> str:
     return "the search ended early" if result.stopped else "there are more states than are listed"
 
 
-def absent(of: str, test: str) -> TestAnswer:
+def absent(of: str, test: str) -> AnsweredTest:
     """Of a test that a log does not have."""
-    return TestAnswer(of=of, test=test, verdict="absent", exact=False, message="not in the log")
+    return AnsweredTest(of=of, test=test, verdict="absent", exact=False, message="not in the log")
 
 
 def names_in(states: Sequence[FinalState]) -> frozenset[str]:

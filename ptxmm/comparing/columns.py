@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptxmm.checker import Checker, Settings, stem
-from ptxmm.comparing.answers import TestAnswer, absent, answer_of
+from ptxmm.comparing.answers import AnsweredTest, absent, answer_of
 from ptxmm.comparing.logs import HerdLog, is_log, read_log
 from ptxmm.kernels.files import NamedTest
 
@@ -56,7 +56,7 @@ class ComparedRow(NamedTuple):
 
     case: Case
     name: str
-    answers: tuple[TestAnswer, ...]
+    answers: tuple[AnsweredTest, ...]
 
 
 class ComparedColumns:
@@ -133,7 +133,7 @@ class ComparedColumns:
     def _paired(self) -> Iterator[tuple[str, Checker | HerdLog]]:
         yield from zip(self.names, self._of, strict=True)
 
-    def _answer(self, column: Checker | HerdLog, of: str, case: Case, name: str) -> TestAnswer:
+    def _answer(self, column: Checker | HerdLog, of: str, case: Case, name: str) -> AnsweredTest:
         if isinstance(column, HerdLog):
             return column.of(name)
         if not case.readable:
@@ -160,7 +160,7 @@ class ComparedColumns:
         answers = [
             column.of(case.name)
             if isinstance(column, HerdLog)
-            else TestAnswer(of=of, test=case.name, verdict=verdict, exact=False, message=message)
+            else AnsweredTest(of=of, test=case.name, verdict=verdict, exact=False, message=message)
             for of, column in self._paired()
         ]
         return ComparedRow(case, case.name, tuple(answers))

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ptxmm.checker import Settings
-from ptxmm.comparing.answers import TestAnswer
+from ptxmm.comparing.answers import AnsweredTest
 from ptxmm.comparing.columns import Case, ComparedColumns, ComparedRow
 from ptxmm.comparing.differences import ModelDifference, difference
 from ptxmm.comparing.reasons import DifferenceReason, reasons
@@ -32,7 +32,7 @@ class Comparison:
 
     case: Case
     name: str
-    answers: tuple[TestAnswer, ...]
+    answers: tuple[AnsweredTest, ...]
     differences: tuple[ModelDifference, ...]
 
     @property

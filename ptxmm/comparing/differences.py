@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxmm.comparing.answers import FinalState, TestAnswer, names_in
+from ptxmm.comparing.answers import AnsweredTest, FinalState, names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,8 @@ class ModelDifference:
     `won` those of `other` that `one` does not, `unseen` those that one allows and runs did not show. `open`: it is not
     known, and why. `undefined`: exactly one of them gives the test no meaning. `races_lost`, `races_won`: kinds of races."""
 
-    one: TestAnswer
-    other: TestAnswer
+    one: AnsweredTest
+    other: AnsweredTest
     lost: tuple[FinalState, ...] = ()
     won: tuple[FinalState, ...] = ()
     unseen: tuple[FinalState, ...] = ()
@@ -46,7 +46,7 @@ class ModelDifference:
         return "differ" if self.differs else "open" if self.open else "same"
 
 
-def difference(one: TestAnswer, other: TestAnswer) -> ModelDifference:
+def difference(one: AnsweredTest, other: AnsweredTest) -> ModelDifference:
     """How two answers to a test compare."""
     if not (one.known and other.known):
         return ModelDifference(one, other, open=next(a.message or a.verdict for a in (one, other) if not a.known))
@@ -66,7 +66,7 @@ def difference(one: TestAnswer, other: TestAnswer) -> ModelDifference:
     )  # fmt: skip
 
 
-def _of_undefined(one: TestAnswer, other: TestAnswer) -> ModelDifference:
+def _of_undefined(one: AnsweredTest, other: AnsweredTest) -> ModelDifference:
     """Where a program has no meaning, there are no states to compare."""
     if one.verdict == other.verdict:
         return ModelDifference(one, other)
@@ -76,7 +76,7 @@ def _of_undefined(one: TestAnswer, other: TestAnswer) -> ModelDifference:
     return ModelDifference(one, other, undefined=True)
 
 
-def _common(one: TestAnswer, other: TestAnswer) -> frozenset[str] | None:
+def _common(one: AnsweredTest, other: AnsweredTest) -> frozenset[str] | None:
     """What the states of both speak of; None where there is nothing to compare them by."""
     if not one.states or not other.states:
         return names_in(one.states or other.states)
@@ -85,7 +85,7 @@ def _common(one: TestAnswer, other: TestAnswer) -> frozenset[str] | None:
     return common if common or not (named or others) else None
 
 
-def _missing(one: TestAnswer, other: TestAnswer, common: frozenset[str]) -> list[FinalState]:
+def _missing(one: AnsweredTest, other: AnsweredTest, common: frozenset[str]) -> list[FinalState]:
     """The states of one that the other does not have, seen through what both speak of."""
     there = {_seen(state, common) for state in other.states}
     found: dict[frozenset[tuple[str, object]], FinalState] = {}

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxmm.comparing.answers import FinalState, FinalValue, TestAnswer, absent
+from ptxmm.comparing.answers import AnsweredTest, FinalState, FinalValue, absent
 from ptxmm.herd_names import legal
 
 #: Bytes of a log: campaigns on hardware write some ten.
@@ -48,10 +48,10 @@ _VERDICTS = {"Ok": "ok", "Succeeded": "ok", "No": "no", "Failed": "no", "Undef":
 class HerdLog:
     """The answers of a log, by the names of the tests, in its order. `path` names it."""
 
-    def __init__(self, path: str, answers: Mapping[str, TestAnswer]) -> None:
+    def __init__(self, path: str, answers: Mapping[str, AnsweredTest]) -> None:
         self.path, self.answers = path, answers
 
-    def of(self, test: str) -> TestAnswer:
+    def of(self, test: str) -> AnsweredTest:
         """What it says of a test: the name as it is, or as logs write names."""
         found = self.answers.get(test) or self.answers.get(legal(test))
         return absent(self.path, test) if found is None else replace(found, test=test)
@@ -70,7 +70,7 @@ def read_log(path: str) -> HerdLog:
 
 def parse_log(text: str, path: str) -> HerdLog:
     """Likewise, of a text."""
-    answers: dict[str, TestAnswer] = {}
+    answers: dict[str, AnsweredTest] = {}
     for answer in _Reader(text, path).answers():
         before = answers.get(answer.test)
         answers[answer.test] = answer if before is None else _joined(before, answer)
@@ -80,7 +80,7 @@ def parse_log(text: str, path: str) -> HerdLog:
     return HerdLog(path, answers)
 
 
-def _joined(one: TestAnswer, other: TestAnswer) -> TestAnswer:
+def _joined(one: AnsweredTest, other: AnsweredTest) -> AnsweredTest:
     """Two blocks of one test: runs add up. Where models disagree with themselves nobody knows."""
     states = tuple({tuple(sorted(s.items(), key=str)): s for s in (*one.states, *other.states)}.values())
     verdict = one.verdict if one.verdict == other.verdict else "undecided"
@@ -93,14 +93,14 @@ class _Reader:
         self._path = path
         self._at = 0
 
-    def answers(self) -> Iterator[TestAnswer]:
+    def answers(self) -> Iterator[AnsweredTest]:
         while self._at < len(self._lines):
             found = _TEST.match(self._lines[self._at])
             self._at += 1
             if found and (answer := self._block(found["name"], found["kind"])) is not None:
                 yield answer
 
-    def _block(self, name: str, kind: str | None) -> TestAnswer | None:
+    def _block(self, name: str, kind: str | None) -> AnsweredTest | None:
         """What stands behind the line of a test; None where it has no states: it went wrong there."""
         counted = None
         while self._at < len(self._lines) and not _TEST.match(self._line):
@@ -118,7 +118,7 @@ class _Reader:
         seen = next((m for line in rest if (m := _OBSERVATION.match(line))), None)
         digest = next((m["hash"] for line in rest if (m := _HASH.match(line))), "")
         cut = bool(told and told["loop"])
-        return TestAnswer(
+        return AnsweredTest(
             of=self._path,
             test=name,
             verdict=_VERDICTS[told["answer"]] if told else "undecided",

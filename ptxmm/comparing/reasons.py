@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from litmus.test import Condition, Test
-from ptxmm.comparing.answers import FinalState, TestAnswer
+from ptxmm.comparing.answers import AnsweredTest, FinalState
 from ptxmm.comparing.differences import ModelDifference
 from ptxmm.comparing.shrinking import proposition_of
 
@@ -50,7 +50,7 @@ def reasons(
 
 
 def _of_state(
-    test: Test, allows: TestAnswer, forbids: TestAnswer, state: FinalState, pictures: bool, limit: float
+    test: Test, allows: AnsweredTest, forbids: AnsweredTest, state: FinalState, pictures: bool, limit: float
 ) -> DifferenceReason:
     asked = replace(test, condition=Condition("exists", proposition_of(state, test)), checks=(), meta=())
     reason = DifferenceReason(allows.of, forbids.of, state)

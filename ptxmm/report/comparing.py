@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ptxmm import __version__
-from ptxmm.comparing.answers import FinalState, TestAnswer
+from ptxmm.comparing.answers import AnsweredTest, FinalState
 from ptxmm.comparing.comparison import Comparison, ComparisonTelling
 from ptxmm.comparing.differences import ModelDifference
 from ptxmm.comparing.finding import ModelPair
@@ -148,7 +148,7 @@ _STATUS = {"open": "undecided", "unanswered": "not compared"}
 _COUNTED = {"differ": "differ", "same": "the same", "open": "undecided", "unanswered": "not compared"}
 
 
-def answer_text(answer: TestAnswer) -> str:
+def answer_text(answer: AnsweredTest) -> str:
     """`Ok, 3 states`."""
     if not answer.known:
         return answer.word
@@ -181,11 +181,11 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def _allows(answer: TestAnswer) -> str:
+def _allows(answer: AnsweredTest) -> str:
     return "showed" if answer.runs else "allows"
 
 
-def _forbids(answer: TestAnswer) -> str:
+def _forbids(answer: AnsweredTest) -> str:
     return "did not show" if answer.runs else "forbids"
 
 
@@ -262,7 +262,7 @@ class ComparisonJson:
         sys.stdout.write(json_text(document))
 
 
-def _answer(answer: TestAnswer) -> dict[str, Any]:
+def _answer(answer: AnsweredTest) -> dict[str, Any]:
     return {
         "model": answer.of,
         "verdict": answer.verdict,

@@ -74,16 +74,17 @@ def take_parts(items: Sequence[pytest.Item]) -> None:
 
 
 def passed_over(items: Sequence[pytest.Item]) -> set[str]:
-    """Where a share of the long tests is asked for: those of which not even one parameter is tried, three in four of each file.
+    """Where a share of the long tests is asked for: those of which not even one parameter is tried, three in four.
     Which ones hangs on their names alone."""
     if SHARE_OF_LONG == 1:
         return set()
-    files = defaultdict[str, set[str]](set)
-    for item in items:
-        if item.get_closest_marker("long") is not None and not is_hypothesis_test(getattr(item, "obj", None)):
-            files[item.nodeid.partition("::")[0]].add(item.nodeid.partition("[")[0])
-    by_name = (sorted(tests, key=lambda name: crc32(name.encode())) for tests in files.values())
-    return {name for tests in by_name for name in tests[-(-len(tests) // 4) :]}
+    tests = {
+        item.nodeid.partition("[")[0]
+        for item in items
+        if item.get_closest_marker("long") is not None and not is_hypothesis_test(getattr(item, "obj", None))
+    }
+    by_name = sorted(tests, key=lambda name: crc32(name.encode()))
+    return set(by_name[-(-len(by_name) // 4) :])
 
 
 def _long(value: Any) -> Any:

@@ -144,7 +144,7 @@ def generated(seed: int) -> KernelTest:
 @pytest.mark.parametrize("seeds", lengths(range(14, 24), range(24, 90)))
 def test_one_run_says_of_sums_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     found = compare(generated, seeds, monkeypatch)
-    assert found["ok"] > len(seeds) / 8 and found["no"] and found["undecided"]
+    assert found["ok"] > len(seeds) / 8 and found["no"]
 
 
 ONES = [bits_of(1.5, "f32")] * 256

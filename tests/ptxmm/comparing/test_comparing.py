@@ -19,7 +19,7 @@ from litmus.formats.printer import write
 from litmus.relaxations import relaxations
 from litmus.test import LitmusThread, Test
 from ptxmm.cli.main import main
-from ptxmm.comparing.answers import FinalState, TestAnswer
+from ptxmm.comparing.answers import AnsweredTest, FinalState
 from ptxmm.comparing.columns import Case
 from ptxmm.comparing.comparison import columns_for, compare, find_difference
 from ptxmm.comparing.differences import difference
@@ -45,8 +45,8 @@ def answer(
     runs: bool = False,
     verdict: str = "ok",
     races: tuple[str, ...] = (),
-) -> TestAnswer:
-    return TestAnswer("m", "t", verdict, "exists", tuple(states), exact, runs, races, message="" if exact else "why")
+) -> AnsweredTest:
+    return AnsweredTest("m", "t", verdict, "exists", tuple(states), exact, runs, races, message="" if exact else "why")
 
 
 A, B = {"0:r0": 0}, {"0:r0": 1}
@@ -75,7 +75,7 @@ A, B = {"0:r0": 0}, {"0:r0": 1}
         (answer([A], races=("data",)), answer([A]), "differ", 0, 0),
     ],
 )
-def test_what_is_a_difference(one: TestAnswer, other: TestAnswer, status: str, lost: int, won: int) -> None:
+def test_what_is_a_difference(one: AnsweredTest, other: AnsweredTest, status: str, lost: int, won: int) -> None:
     found = difference(one, other)
     assert (found.status, len(found.lost), len(found.won)) == (status, lost, won)
     back = difference(other, one)

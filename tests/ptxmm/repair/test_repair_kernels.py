@@ -219,7 +219,7 @@ def test_what_is_used_before_it_is_certainly_there_is_waited_for(tmp_path: Path)
     path = tmp_path / "k.toml"
     path.write_text('ptx = "k.ptx"\nentry = "k"\ngrid = 1\nblock = 2\ncheck.race_free = true\n', encoding="utf-8")
     found = answer(str(path))
-    assert found.base.wrong is False and found.base.failed == ("undefined",)
+    assert found.base.wrong and found.base.failed == ("undefined",)
     assert [one.changes[0].words.split(" ")[0] for one in found.found][-1] == "bar.warp.sync"
     assert found.asked < found.options and not found.undecided and not found.upside_down
 

@@ -74,7 +74,7 @@ def take_parts(items: Sequence[pytest.Item]) -> None:
 
 
 def passed_over(items: Sequence[pytest.Item]) -> set[str]:
-    """Where a share of the long tests is asked for: those of which not even one parameter is tried, three in four.
+    """Where a share of the long tests is asked for: those of which not even one parameter is tried, five in six.
     Which ones hangs on their names alone."""
     if SHARE_OF_LONG == 1:
         return set()
@@ -84,7 +84,7 @@ def passed_over(items: Sequence[pytest.Item]) -> set[str]:
         if item.get_closest_marker("long") is not None and not is_hypothesis_test(getattr(item, "obj", None))
     }
     by_name = sorted(tests, key=lambda name: crc32(name.encode()))
-    return set(by_name[-(-len(by_name) // 4) :])
+    return set(by_name[-(-len(by_name) // 6) :])
 
 
 def _long(value: Any) -> Any:

@@ -149,7 +149,8 @@ class Shadow:
             found = cell.constant or found
             for kind, r in list(cell.reads.items()):
                 if ordered(thread, r.thread, r.time):
-                    del cell.reads[kind]
+                    if r.strong or not access.strong:  # a strong write races with less than a weak read does
+                        del cell.reads[kind]
                 elif not self._contend(r, access):
                     found = r if found is None or found.kind == "R" else found
             found = found if access.strong else self._unseen(cell, thread) or found

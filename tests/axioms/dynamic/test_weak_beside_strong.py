@@ -6,7 +6,7 @@ import tomllib
 from random import Random
 
 import pytest
-from by_runs import by_runs, compare
+from by_runs import by_formula, by_runs, compare
 from campaigns import lengths
 
 from ptxmm.kernels.test import KernelTest
@@ -119,3 +119,11 @@ def test_what_was_observed_comes_first(look: str, verdict: str, monkeypatch: pyt
     assert compare(lambda _: test, range(1), monkeypatch)[verdict] or by_runs(test)[0]
     open_, found = by_runs(test)
     assert open_ or found.verdict == verdict
+
+
+def test_a_strong_store_does_not_stand_for_a_weak_read_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every thread stores strongly, and the first one has read half of the bytes before: a mixed-size race."""
+    test = launch("@%p1 ld.global.u16 %r7, [%rd1];\nst.relaxed.cta.global.u32 [%rd1], 7;", 1, 3)
+    assert by_formula(test, monkeypatch).verdict == "undefined"
+    open_, found = by_runs(test)
+    assert open_ or found.verdict in ("no", "undefined")

@@ -13,7 +13,7 @@ from axioms.cat.compiled import Model
 from axioms.cat.expand import Evaluator, TooMuch, parameters, placed
 from axioms.cat.library import DERIVED, FUNCTIONS, MEANINGLESS, OF_TOTAL_ORDERS, PRIMITIVES
 from axioms.cat.names import BASE
-from axioms.cat.nodes import RELATION, SET, Builder, Node
+from axioms.cat.nodes import RELATION, SET, Builder, Node, SignedNodes
 from axioms.cat.syntax import Binders, Binding, Expression
 from axioms.cat.values import (
     EMPTY,
@@ -343,12 +343,9 @@ class ExpressionCompiler(Builder, Evaluator):
 
     def check_monotone(self, node: Node, span: Span) -> None:
         """Raises InputError for a recursion that has no least solution."""
-        for body in node.args:
-            for n, positive in self.signed(body):
-                if n in node.variables and not positive:
-                    raise fail(
-                        span, f"'{node.name}' depends on what it does not contain: the recursion has no least solution"
-                    )
+        monotone: SignedNodes = set()
+        if any(self.finds(body, True, lambda n, p: not p and n in node.variables, monotone) for body in node.args):
+            raise fail(span, f"'{node.name}' depends on what it does not contain: the recursion has no least solution")
 
 
 def _again(items: list[CatValue]) -> CatValue:

@@ -11,6 +11,8 @@ or both. An engine needs only one direction of a definition for a value of one p
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.cat.marks import mark_chosen, mark_deferred, mark_polarity, reachable
@@ -52,7 +54,8 @@ class Model:
         self.nodes: list[Node] = []
         self.axioms: list[Axiom] = []
         self.flags: list[Axiom] = []
-        self.names: dict[str, Node] = {}
+        #: Makes `names`, when they are first asked for: most questions are about axioms alone.
+        self.make_names: Callable[[], dict[str, Node]] = dict
         #: The texts that it was read from, each with the name of its file: its own, and those that it includes.
         self.sources: tuple[tuple[str, str], ...] = ()
         self.options: frozenset[str] = frozenset()
@@ -69,6 +72,10 @@ class Model:
         self.hidden: set[str] = set()
         #: The same model for programs of which more is known, see `axioms.cat.specialise`.
         self.special: dict[tuple[Facts, frozenset[str]], Model] = {}
+
+    @cached_property
+    def names(self) -> dict[str, Node]:
+        return self.make_names()
 
     def uses(self, name: str) -> bool:
         """Whether some axiom or flag depends on a base name."""

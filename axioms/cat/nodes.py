@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from axioms.cat.names import BASE
 
@@ -46,6 +46,10 @@ class Node:
         return f"{self.op}:{self.name or ''}({', '.join(str(a.serial) for a in self.args)})"
 
 
+#: Nodes, each with a sign under which it occurs.
+SignedNodes: TypeAlias = set[tuple[Node, bool]]
+
+
 class Builder:
     """Makes nodes. `facts` may shorten them."""
 
@@ -58,15 +62,22 @@ class Builder:
     def spend(self, work: int) -> None:
         """Called with the operations and operands that are about to be looked at; may raise."""
 
-    def signed(self, root: Node) -> Iterator[tuple[Node, bool]]:
-        """The nodes below one, as `signed` gives them; each costs."""
-        for found in signed((root, True)):
-            self.spend(1)
-            yield found
+    def finds(self, root: Node, positive: bool, wanted: Callable[[Node, bool], bool], without: SignedNodes) -> bool:
+        """Whether a node below one, with its sign, is wanted. `without` are those, with their signs, below which nothing is
+        that is wanted; what is found out to be so is added, for the next question. Each node that is looked at costs."""
+        walked = []
+        for n, p in signed((root, positive), seen=without):
+            walked.append((n, p))
+            if wanted(n, p):
+                self.spend(len(walked))
+                without.difference_update(walked)
+                return True
+        self.spend(len(walked))
+        return False
 
     def make(self, op: str, kind: str, args: tuple[Node, ...] = (), name: str = "", index: int = 0) -> Node:
         self.spend(1 + len(args))
-        key = (op, name, index, *[a.serial for a in args])
+        key = (op, name, index, args)
         node = self.shared.get(key)
         if node is None:
             node = self.shared[key] = Node(op, kind, args, name, index, len(self.created))
@@ -90,8 +101,8 @@ class Builder:
 
     def _associative(self, op: str, parts: list[Node]) -> Node:
         flat: dict[Node, None] = {}
+        self.spend(sum([len(p.args) for p in parts]))
         for p in parts:
-            self.spend(len(p.args))
             flat.update(dict.fromkeys(p.args if p.op == op else (p,)))
         kind = parts[0].kind
         if op == "union":
@@ -200,12 +211,13 @@ class Builder:
         x = s | x; t  is  s; t*        x = s | t; x  is  t*; s        x = s | x; t; x  is  s; (t; s)*
         """
         parts = body.args if body.op == "union" else (body,)
-        starts = [p for p in parts if not any(n is x for n, _ in self.signed(p))]
+        without: SignedNodes = set()
+        starts = [p for p in parts if not self.finds(p, True, lambda n, _: n is x, without)]
         turns = [p for p in parts if p not in starts]
         if not starts or not turns or any(t.op != "sequence" or len(t.args) < 2 for t in turns):
             return None
         inner = [a for t in turns for a in t.args if a is not x]
-        if any(n is x for a in inner for n, _ in self.signed(a)):
+        if any(self.finds(a, True, lambda n, _: n is x, without) for a in inner):
             return None
         start = self.union(starts)
         if all(t.args[0] is x and t.args.count(x) == 1 for t in turns):
@@ -224,9 +236,10 @@ def _is_of_memory(node: Node) -> bool:
     return node.op == "base" and node.name in _OF_MEMORY
 
 
-def signed(*roots: tuple[Node, bool]) -> Iterator[tuple[Node, bool]]:
-    """The nodes below some that stand with a sign, each with every sign under which it occurs."""
-    seen: set[tuple[Node, bool]] = set()
+def signed(*roots: tuple[Node, bool], seen: SignedNodes | None = None) -> Iterator[tuple[Node, bool]]:
+    """The nodes below some that stand with a sign, each with every sign under which it occurs. Those that were `seen` are left
+    out, and what is given is added to them."""
+    seen = set() if seen is None else seen
     stack = list(roots)
     while stack:
         item = stack.pop()

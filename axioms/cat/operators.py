@@ -156,6 +156,8 @@ class Operators(ABC):
 
     def as_kind(self, value: CatValue, kind: str, span: Span) -> Any:
         """A value as a set or as a relation: what takes the kind that is asked of it, events and pairs."""
+        if isinstance(value, Node) and value.kind == kind and value.op != "empty":
+            return value
         if value is EMPTY or op_of(value) == "empty":
             return self.algebra.empty(kind)
         if value is UNIVERSE:
@@ -166,9 +168,7 @@ class Operators(ABC):
             rows = [0] * self.size
             rows[value.first] = 1 << value.second
             return Known(RELATION, tuple(rows))
-        if isinstance(value, (Node, Known)) and value.kind == kind:
-            return value
-        return None
+        return value if isinstance(value, Known) and value.kind == kind else None
 
     def relation(self, value: CatValue, span: Span, what: str) -> Any:
         """A value as the relation that `what` takes. Raises InputError."""
@@ -268,13 +268,13 @@ def op_of(value: CatValue) -> str:
 
 def _kind(value: CatValue) -> str | None:
     """Whether something is a set or a relation; None for what is neither, or takes the kind that is asked of it."""
+    if isinstance(value, Node):
+        return None if value.op == "empty" else value.kind
     if isinstance(value, CatEvent):
         return SET
     if isinstance(value, CatPair):
         return RELATION
-    if isinstance(value, (Node, Known)) and op_of(value) != "empty":
-        return value.kind
-    return None
+    return value.kind if isinstance(value, Known) else None
 
 
 def _as_collection(value: CatValue) -> CatValue:

@@ -6,6 +6,8 @@ may speak of barriers, proxies and copies, and a program without them pays for n
 
 from __future__ import annotations
 
+from functools import partial
+
 from axioms.cat.compiled import Axiom, Model, completed
 from axioms.cat.nodes import RELATION, SET, Builder, Facts, Node
 
@@ -44,8 +46,11 @@ class _Specialiser(Builder):
                 node = self.of(flag.node)
                 if node.op != "empty" or not flag.negated:
                     new.flags.append(Axiom(flag.kind, flag.negated, node, flag.name))
-        new.names = {name: self.of(node) for name, node in model.names.items()}
+        new.make_names = partial(self.names, model)
         return completed(new, self.created)
+
+    def names(self, model: Model) -> dict[str, Node]:
+        return {name: self.of(node) for name, node in model.names.items()}
 
     def of(self, node: Node) -> Node:
         """The node again, over an explicit stack."""

@@ -12,8 +12,7 @@ from axioms.cat.compile import NOWHERE, ExpressionCompiler, FindModel, known_fun
 from axioms.cat.compiled import Axiom, Model
 from axioms.cat.expand import matching, parameters, placed
 from axioms.cat.library import FILES, FUNCTIONS
-from axioms.cat.marks import reachable
-from axioms.cat.nodes import RELATION, SET, Node, signed
+from axioms.cat.nodes import RELATION, SET, Node, SignedNodes
 from axioms.cat.reader import read
 from axioms.cat.residual import Residual, Unit
 from axioms.cat.syntax import (
@@ -106,6 +105,8 @@ class ModelCompiler(ExpressionCompiler):
         self.called_now = 0
         self.lines: tuple[str, list[str]] = "", []
         self.total = False
+        #: Below these no recursion is asked for no more than it contains: see `asks_back`.
+        self.harmless: SignedNodes = set()
 
     def read(self, text: str, path: str) -> None:
         """Compiles a file."""
@@ -394,8 +395,7 @@ class ModelCompiler(ExpressionCompiler):
     def asks_back(self, node: Node, positive: bool) -> bool:
         """Whether a statement holds by what a recursion contains, and no more: that is a least solution of each execution, and
         no formula says what is least."""
-        recursions = any(n.op == "fixpoint" for n in reachable([node]))
-        return recursions and any(n.op == "fixpoint" and not p for n, p in signed((node, positive)))
+        return self.finds(node, positive, lambda n, p: n.op == "fixpoint" and not p, self.harmless)
 
     def tested(self, item: Test, value: CatValue) -> Node:
         """What a test is about, as a relation."""

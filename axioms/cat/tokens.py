@@ -90,7 +90,7 @@ def tokens(text: str) -> list[Token]:
         if kind == "name" or kind == "op":
             word = m[kind]
             kind = "keyword" if word in KEYWORDS else kind
-            word = "^-1" if word.endswith("-1") and kind == "op" else word
+            word = "^-1" if kind == "op" and word.endswith("-1") else word
             found.append(Token(kind, word, Span(line, at - start + 1, end - start + 1)))
         elif kind == "newline":
             line, start = line + 1, end

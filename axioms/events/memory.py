@@ -114,8 +114,7 @@ class Possible(NamedTuple):
     aligned: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(NamedTuple):
     """Where an access of `size` bytes at an `address` goes that no object holds: `offset` is that from the first byte of the
     object that is near, which has `length` bytes and may be some `owner`'s. Without a name none is near. `multimem`: there
     nothing but multimem instructions may go."""

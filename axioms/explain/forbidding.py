@@ -75,6 +75,7 @@ def without(model: Model, dropped: set[str]) -> Model:
     weaker = Model(model.name)
     weaker.sources, weaker.readings = model.sources, model.readings
     weaker.title, weaker.shipped = model.title, model.shipped
-    weaker.nodes, weaker.names, weaker.bases = model.nodes, model.names, model.bases
+    weaker.nodes, weaker.bases = model.nodes, model.bases
+    weaker.make_names = lambda: model.names
     weaker.axioms = [a for a in model.axioms if a.name not in dropped]
     return weaker

@@ -35,6 +35,9 @@ class Backend(Protocol):
 
 #: So many clauses are handed over between two looks at the clock.
 _BETWEEN = 512
+#: Most questions are answered within so many propagations, in some milliseconds; only the others get a thread that watches the
+#: clock, which takes longer to start than those.
+_PROPAGATIONS = 100_000
 #: From this many clauses on a modern solver's preprocessing pays for its start.
 _LARGE = 20000
 
@@ -63,18 +66,32 @@ class SatBackend:
     def solve(self, assumptions: Sequence[int] = ()) -> bool:
         if self.deadline is None:
             return bool(self.solver.solve(assumptions=list(assumptions)))
-        left = min(LONGEST, max(0.0, self.deadline - time.monotonic()))
-        timer = threading.Timer(left, self.solver.interrupt)
+        left = min(LONGEST, self.deadline - time.monotonic())
+        if left <= 0:
+            raise OutOfTime
+        self.solver.prop_budget(_PROPAGATIONS)
+        answer = self._limited(assumptions)
+        if answer is None:
+            self.solver.prop_budget(-1)  # as many as it takes
+            answer = self._watched(assumptions, left)
+        if answer is None:
+            raise OutOfTime
+        return answer
+
+    def _limited(self, assumptions: Sequence[int]) -> bool | None:
+        answer = self.solver.solve_limited(assumptions=list(assumptions), expect_interrupt=True)
+        return None if answer is None else bool(answer)
+
+    def _watched(self, assumptions: Sequence[int], seconds: float) -> bool | None:
+        """The answer, or None where it takes longer."""
+        timer = threading.Timer(seconds, self.solver.interrupt)
         timer.start()
         try:
-            answer = self.solver.solve_limited(assumptions=list(assumptions), expect_interrupt=True)
+            return self._limited(assumptions)
         finally:
             timer.cancel()
             timer.join()
             self.solver.clear_interrupt()
-        if answer is None:
-            raise OutOfTime
-        return bool(answer)
 
     def limit(self, seconds: float) -> bool:
         if self.can_stop:

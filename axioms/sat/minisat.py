@@ -13,7 +13,8 @@ from typing import Any
 
 #: What is asked of the extension.
 _NEEDED = tuple(
-    f"minisat22_{name}" for name in ("new", "add_cl", "solve", "solve_lim", "interrupt", "clearint", "model", "del")
+    f"minisat22_{name}"
+    for name in ("new", "add_cl", "solve", "solve_lim", "pbudget", "interrupt", "clearint", "model", "del")
 )
 
 
@@ -48,11 +49,15 @@ class MiniSat:
         return self._satisfied
 
     def solve_limited(self, assumptions: list[int], expect_interrupt: bool) -> bool | None:
-        """None where it was interrupted."""
+        """None where it was interrupted, or its budget was spent."""
         self._satisfied = self._module.minisat22_solve_lim(
             self._solver, assumptions, _in_main_thread(), int(expect_interrupt)
         )
         return self._satisfied
+
+    def prop_budget(self, budget: int) -> None:
+        """Limited solving ends after so many propagations more; -1: after any number."""
+        self._module.minisat22_pbudget(self._solver, budget)
 
     def interrupt(self) -> None:
         self._module.minisat22_interrupt(self._solver)

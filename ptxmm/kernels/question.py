@@ -170,9 +170,9 @@ class KernelQuestion:
         """The same with the names by which people know the threads."""
         sites = tuple(s._replace(name=self._name(s.thread)) if s.thread >= 0 else s for s in undefined.culprits)
         owners = {f"@{info.name}": f"@{self._name(i)}" for i, info in enumerate(self.built.threads)}
-        beside = undefined.beside and replace(
-            undefined.beside, owner=owners.get(undefined.beside.owner, undefined.beside.owner)
-        )
+        beside = undefined.beside
+        if beside is not None:
+            beside = beside._replace(owner=owners.get(beside.owner, beside.owner))
         return replace(undefined, culprits=sites, beside=beside)
 
     def _spot(self, event: ExecutedEvent) -> Spot | None:

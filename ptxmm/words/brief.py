@@ -3,7 +3,6 @@ a reader takes in at a glance. `--all` tells everything."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 
 from ptxcore.sources import read_bytes, remembered
@@ -156,6 +155,8 @@ def wrapped(line: str, width: int) -> list[str]:
     """A line in as many as it takes; what goes on is indented further."""
     if len(line) <= width:
         return [line]
+    import textwrap
+
     indent = " " * (len(line) - len(line.lstrip(" ")) + 4)
     found = textwrap.wrap(
         line, width, subsequent_indent=indent, drop_whitespace=True, break_long_words=False, break_on_hyphens=False

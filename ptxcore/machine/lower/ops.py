@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.isa.form import Use
-from ptxcore.machine.lower.layout import ModuleLayout
 from ptxcore.syntax.tree import Instruction
+
+if TYPE_CHECKING:
+    from ptxcore.machine.lower.layout import ModuleLayout  # of modules: a litmus test has none
 
 #: The first target whose threads are independent.
 _INDEPENDENT = 70

@@ -111,7 +111,7 @@ class OneOfSeveral(Noting):
         ordered = ORDERED if strong and spot is not None and spot.mode == ORDERED else ""
         if ordered and spot is not None:
             self._turn(thread, spot, (self.launch, thread.number, self.count.get(thread.number, 0)))
-        elif strong and spot is not None and self._closes(thread, spot):
+        elif spot is not None and self._closes(thread, spot) and (strong or self._last_observed_all(spot)):
             ordered = CLOSES
         access = self.shade(thread, "W", segment, first, size, ordered)
         if spot is None:
@@ -138,6 +138,12 @@ class OneOfSeveral(Noting):
         if known is None:  # what is known is known after this run
             return True
         return len(spot.takers) == known.number and last.position in known.telling
+
+    def _last_observed_all(self, spot: Spot) -> bool:
+        """Whether the last operation of a round has observed all others (section 8.9.2), so that these are ordered before what
+        comes behind it (section 8.9.6)."""
+        within = self.clocks.within
+        return all(within(s, t, u) and within(r, t, u) for (t, s), (u, r) in pairwise(spot.strong[-len(spot.takers) :]))
 
     def _note_write(self, thread: WatchedThread, access: Access, spot: Spot, value: Any) -> None:
         """A write, for the waits that look at these bytes."""

@@ -159,7 +159,7 @@ class Shadow:
                 cell.writes.clear()
                 cell.atomics.clear()
                 cell.over.clear()
-            if access.commutes:
+            if access.commutes and access.strong:
                 self._add(cell, access, "")
             else:
                 cell.writes[thread // self.clocks.size, access.strong, access.first, access.size] = access
@@ -219,8 +219,10 @@ class Shadow:
 
     def _apart(self, a: Access, b: Access) -> bool:
         """Whether coherence order alone says which of two accesses comes first, here as `b` comes behind `a`."""
-        settled = self.settled or a.commutes == b.commutes == ORDERED or (a.commutes, b.commutes) == (COUNTED, CLOSES)
-        return settled and self._contend(a, b)
+        closes = (a.commutes, b.commutes) == (COUNTED, CLOSES)
+        if closes and not b.strong:
+            return True  # the last of them observed all others (`axioms.dynamic.open_operations`)
+        return (self.settled or closes or a.commutes == b.commutes == ORDERED) and self._contend(a, b)
 
     def beside(self, access: Access, ordered: Callable[[Access], bool], *, over: bool = False) -> Access | None:
         """An access of an asynchronous operation; gives a conflicting access that does not come before it, a write

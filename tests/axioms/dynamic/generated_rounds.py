@@ -38,19 +38,24 @@ class _Way:
 
 def _round(way: _Way, number: int, threads: int) -> list[str]:
     """The threads meet once."""
-    choose, turned = way.choose, (number + 1) & 1
+    choose, turned = way.choose, str((number + 1) & 1)
     sem = choose.choice(("relaxed", "relaxed", "acq_rel"))
     last = threads - 1 - way.mistaken()
     operation = choose.choice((f"add.u32 %r5, [%rd1+{_COUNT}], 1", f"add.u32 %r5, [%rd1+{_COUNT}], 1"))
-    back = [f"st.{choose.choice(('relaxed', 'relaxed', 'release'))}.gpu.global.u32 [%rd1+{_COUNT}], 0;"]
+    back = [f"st.{choose.choice(('relaxed.gpu', 'weak', 'release.gpu'))}.global.u32 [%rd1+{_COUNT}], 0;"]
     if choose.random() < 0.2:
         back = [f"atom.relaxed.gpu.global.exch.b32 %r9, [%rd1+{_COUNT}], 0;"]
     back = [] if way.mistaken() else back
+    reads = choose.random() < 0.3  # which way the flag turns
+    asked = [f"ld.relaxed.gpu.global.u32 %r7, [%rd1+{_FLAG}]; xor.b32 %r7, %r7, 1;"] * reads
+    early = [] if way.mistaken() else asked
+    turned = "%r7" if reads else turned
     turn = f"st.{choose.choice(('relaxed', 'release'))}.gpu.global.u32 [%rd1+{_FLAG}], {turned};"
     behind = [turn, *way.fenced(), *back] if way.mistaken() else [*back, *way.fenced(), turn]
     look = "relaxed.cta" if way.mistaken() else choose.choice(("relaxed.gpu", "acquire.gpu"))
     return [
-        *way.fenced(), f"atom.{sem}.gpu.global.{operation};", f"setp.ne.u32 %p1, %r5, {last}; @%p1 bra WAIT{number};",
+        *early, *way.fenced(), *(asked if asked != early else []), f"atom.{sem}.gpu.global.{operation};",
+        f"setp.ne.u32 %p1, %r5, {last}; @%p1 bra WAIT{number};",
         *(way.fenced() if choose.random() < 0.3 else []), *behind, f"bra MET{number};",
         f"WAIT{number}: ld.{look}.global.u32 %r6, [%rd1+{_FLAG}]; setp.ne.u32 %p2, %r6, {turned}; @%p2 bra WAIT{number};",
         f"MET{number}:", *way.fenced(),

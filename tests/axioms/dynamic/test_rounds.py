@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import generated_rounds
 import pytest
-from by_runs import by_runs, compare
+from by_runs import by_formula, by_runs, compare
 from campaigns import lengths, share
 
 from ptxmm.kernels.test import KernelTest
@@ -40,7 +40,7 @@ ROUND:
  st.global.u32 [%rd3], %r6;
  bar.sync 0; xor.b32 %r5, %r5, 1; @%p1 bra MET;
  {before}
- atom.relaxed.gpu.global.add.u32 %r8, [%rd2], 1; setp.ne.u32 %p2, %r8, %r4; @%p2 bra WAIT;
+ {count}.global.add.u32 %r8, [%rd2], 1; setp.ne.u32 %p2, %r8, %r4; @%p2 bra WAIT;
  {back}
  bra BEHIND;
 WAIT: ld.relaxed.gpu.global.u32 %r9, [%rd2+4]; setp.ne.u32 %p2, %r9, %r5; @%p2 bra WAIT;
@@ -54,7 +54,14 @@ NEXT:
 }}"""
 _BACK, _TURN = "st.relaxed.gpu.global.u32 [%rd2], 0;", "st.relaxed.gpu.global.u32 [%rd2+4], %r5;"
 _FENCE = "fence.acq_rel.gpu;"
-_RIGHT = {"before": _FENCE, "back": f"{_BACK} {_FENCE} {_TURN}", "behind": _FENCE, "met": "bar.sync 0;", "rounds": "1"}
+_RIGHT = {
+    "count": "atom.relaxed.gpu",
+    "before": _FENCE,
+    "back": f"{_BACK} {_FENCE} {_TURN}",
+    "behind": _FENCE,
+    "met": "bar.sync 0;",
+    "rounds": "1",
+}
 
 
 def _grid(grid: int, block: int, **changed: str) -> KernelTest:
@@ -71,6 +78,23 @@ def test_a_barrier_of_a_grid_with_a_counter_that_is_set_back_is_decided_at_its_s
     open_, found = by_runs(_grid(6, 64))
     assert not open_ and found.verdict == "ok"
     assert found.notes[0].startswith("6 runs of all 384 threads")
+
+
+def test_the_counter_may_be_set_back_by_a_weak_store() -> None:
+    """As by `if (atomicAdd(&count, 1) == gridDim.x - 1) { count = 0; ... }`: the last one has observed all others."""
+    open_, found = by_runs(_grid(6, 64, back=_RIGHT["back"].replace("st.relaxed.gpu", "st.weak", 1)))
+    assert not open_ and found.verdict == "ok"
+
+
+@pytest.mark.parametrize(("scope", "verdict"), [("gpu", "ok"), ("cta", "no")])
+def test_a_weak_store_races_with_whom_the_last_one_did_not_observe(
+    scope: str, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operation of a CTA's scope observes none of another CTA's."""
+    test = _grid(2, 1, back=f"st.weak.global.u32 [%rd2], 0; {_FENCE} {_TURN}", count=f"atom.relaxed.{scope}")
+    assert by_formula(test, monkeypatch).verdict == verdict
+    open_, found = by_runs(test)
+    assert open_ or found.verdict == verdict
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from axioms.cat.model import Model
@@ -157,6 +158,8 @@ def _look_at_beginnings(
         look(with_tearing(program, model), model, decision, races=races, deadline=deadline, steps=steps)
     else:
         beginnings.look(program, model, decision, races=races, backend=backend, deadline=deadline)
+    if decision.undefined is not None and decision.complete and not decision.ends:
+        decision.undefined = replace(decision.undefined, endless=True)
 
 
 def _by_one_outcome(program: Program, model: Model, deadline: float | None) -> Decision | None:

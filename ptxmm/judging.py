@@ -145,7 +145,7 @@ def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wa
             checked.message = words.goes_on(checked)
         return
     if stall.undefined:
-        question.misuse = stall.undefined
+        question.misuse = replace(stall.undefined, endless=coverage_of(decision) is Coverage.ABSENT)
         said = tell_waits(question, stall, checked)
         checked.message = words.without_meaning(said, sentence(stall.undefined))
         return

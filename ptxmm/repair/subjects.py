@@ -337,7 +337,8 @@ def of_result(result: Result, asked: bool = True) -> Judgement:
         reason = result.error or "undefined"
         wrong = _in_an_execution(result.undefined)
         met = result.undefined is not None and bool(result.undefined.culprits) and _at_barriers(result.undefined, all)
-        return Judgement(False, wrong, ("undefined",), reason=reason, waits=met and not wrong)
+        endless = result.undefined is not None and result.undefined.endless
+        return Judgement(False, wrong, ("undefined",), reason=reason, waits=met and not wrong, endless=endless)
     if result.stopped or result.verdict in ("undecided", "error") or any(c.holds is None for c in checks):
         cut = REASONS[Coverage.ALL_CUT] in (result.error, *(c.message for c in checks if c.holds is None))
         return Judgement(None, reason=result.error or "undecided", endless=cut and not result.stopped)

@@ -380,6 +380,25 @@ def test_an_arrival_that_is_missing_is_put_in(text: str, words: str) -> None:
     assert ptxmm.check(ptxmm.parse(found.found[0].text), checks=["no_deadlock", "terminates"]).verdict == "ok"
 
 
+@pytest.mark.parametrize(
+    ("name", "gone"),
+    [
+        ("model/cp.async+arrive-publishes-copies", "bar.sync 0, 64;\n    .reg"),
+        ("model/mbarrier+every-arrival", "bar.sync 0, 96;\n    mb"),
+    ],
+)
+def test_that_nobody_comes_to_an_end_is_seen_where_the_text_has_no_meaning_too(name: str, gone: str) -> None:
+    """A barrier is missing behind which an mbarrier may be used. It has one edit, and no order with any barrier is tried."""
+    whole = of_library(name)
+    assert gone in whole.text
+    test = ptxmm.parse(whole.text.replace(gone, gone.split("\n    ")[1]))
+    assert isinstance(test, Test)
+    found = answer(test, every=False)
+    assert found.base.failed == ("undefined",) and found.base.wrong and found.base.endless
+    (change,) = found.found[0].changes
+    assert change.words.startswith(gone.split(";")[0]) and found.found[0].cheapest and found.asked < 40
+
+
 #: Two arrivals are missing.
 TWICE = UNMET["barrier"][0].replace("1, 64", "1, 128")
 

@@ -176,7 +176,17 @@ def alone_site(
         edit = TextEdit(offset, offset, put(name))
         cost_there = price + costs.EDIT + loops * costs.IN_A_LOOP
         wanted = Wanted("put", *between, "", name)
-        there = Option((edit,), cost_there, (1,), _before(name), _said(source, line, name), meets, alters, wanted)
+        there = Option(
+            (edit,),
+            cost_there,
+            (1,),
+            _before(name),
+            _said(source, line, name),
+            meets,
+            alters,
+            meets and not alters,
+            wanted,
+        )
         found.append(Site(where, line, (Option((), 0, (0,)), there), (frozenset({0}), frozenset({0, 1}))))
     return found
 

@@ -265,27 +265,28 @@ def met(
     every: bool = True,
     patience: float | None = None,
 ) -> list[Site]:
-    """The sites without those barriers that, put in alone, leave threads waiting or have no meaning, or, where not all threads
-    may come by, in a text that is right but for them. `known` is a solution without barriers. Unless `every` one is wanted,
-    those that cost as much as it, or as one that holds by itself, are not looked at. `patience`: so many seconds for the
-    question whether threads wait in a text that is wrong."""
+    """The sites without those barriers that, put in alone, leave threads waiting, have no meaning or let no execution end; or,
+    where not all threads may come by, in a text that is right but for them. Those where all surely come are not asked. `known`
+    is a solution without barriers. Unless `every` one is wanted, those that cost as much as it, or as one that holds by itself,
+    are not looked at. `patience`: so many seconds for the question whether threads wait in a text that is wrong."""
     kept, lost, vain = [], 0, 0
     least = None if known is None or every else known.cost
     for number, site in enumerate(sites):
         good = [0]
         for option in range(1, len(site.options)):
-            if site.options[option].meets and (least is None or site.options[option].cost < least):
+            there = site.options[option]
+            if there.meets and not there.sure and (least is None or there.cost < least):
                 alone = tuple(option if s == number else 0 for s in range(len(sites)))
                 judged = judging(subject, sites, alone)
                 waits: bool | None = False
-                if judged.wrong and site.options[option].alters and vain < _VAIN:
+                if judged.wrong and there.alters and vain < _VAIN:
                     waits = _spoils(subject, sites, alone, known, patience)
                     vain += waits is None
-                if waits or (judged.holds is False and not judged.wrong):
+                if waits or judged.endless or (judged.holds is False and not judged.wrong):
                     lost += 1
                     continue
                 if judged.holds and not every:
-                    least = site.options[option].cost
+                    least = there.cost
             good.append(option)
         left = site if len(good) == len(site.options) else site.kept(good)
         kept += [left] if left is not None else []

@@ -17,7 +17,7 @@ from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site,
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.layout import Layout
-from ptxmm.repair.order import alters, gaps, loops_around, matters, start_of
+from ptxmm.repair.order import alters, gaps, is_init, loops_around, matters, start_of
 from ptxmm.repair.sites import Option, Site, TextEdit, Wanted, edited
 from ptxmm.repair.source_words import SourceWords
 
@@ -131,7 +131,8 @@ def _put_in(
     made = fence_site(place.who, start[0], offset, place.scopes, put, loops, source, between)
     if made is not None:
         yield made
-    yield from alone_site(place.who, start[0], offset, _alone(body), put, loops, source, between=between)
+    last = next((s for s in reversed(body[:i]) if isinstance(s, Instruction) and matters(s)), None)
+    yield from alone_site(place.who, start[0], offset, _alone(body, last), put, loops, source, between=between)
     for name, price, level, kind in _MEETINGS:
         if level in place.scopes:
             there = ((name, price),)
@@ -139,12 +140,12 @@ def _put_in(
             yield from alone_site(place.who, start[0], offset, there, put, loops, source, True, altered, between)
 
 
-def _alone(body: Sequence[AnyStatement]) -> Iterator[tuple[str, int]]:
-    """What else may be put in, by what the kernel does."""
+def _alone(body: Sequence[AnyStatement], last: Instruction | None) -> Iterator[tuple[str, int]]:
+    """What else may be put in behind the access or barrier that comes `last`, by what the kernel does."""
     done = [s for s in body if isinstance(s, Instruction)]
     if any({"bulk", "tensor"} & set(s.modifiers) or s.opcode == "tensormap" for s in done):
         yield "fence.proxy.async", costs.PROXY_FENCE
-    if any(s.opcode == "mbarrier" and "init" in s.modifiers for s in done):
+    if is_init(last):  # it orders nothing else that came before, and nothing that comes later gains by a later one
         yield "fence.mbarrier_init.release.cluster", costs.INIT_FENCE
     if any(s.opcode == "cp" and "async" in s.modifiers and "bulk" not in s.modifiers for s in done):
         yield "cp.async.wait_all", _WAIT

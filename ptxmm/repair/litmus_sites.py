@@ -14,7 +14,7 @@ from ptxmm.repair import costs
 from ptxmm.repair.arrivals import Spot, arrival_site, arrivals, written_before
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.layout import Layout
-from ptxmm.repair.order import BARRIERS, alters, gaps, loops_around, matters, start_of
+from ptxmm.repair.order import BARRIERS, alters, gaps, is_init, loops_around, matters, start_of
 from ptxmm.repair.sites import Option, Site, TextEdit, edited
 
 #: So many ways to put a barrier into the threads of a CTA are tried; more would be a search of their own.
@@ -85,6 +85,9 @@ def _put_in(test: Test, thread: LitmusThread, i: int, place: Place, layout: Layo
         isinstance(s, Instruction) and {"async", "bulk"} & set(s.modifiers) for t in test.threads for s in t.statements
     ):
         proxies.append(("fence.proxy.async", costs.PROXY_FENCE))
+    last = next((s for s in reversed(thread.statements[:i]) if isinstance(s, Instruction) and matters(s)), None)
+    if is_init(last):
+        proxies.append(("fence.mbarrier_init.release.cluster", costs.INIT_FENCE))
     yield from alone_site(place.who, line, offset, proxies, put, loops)
 
 

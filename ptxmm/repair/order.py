@@ -46,6 +46,11 @@ def matters(statement: AnyStatement) -> bool:
     return isinstance(statement, Label)
 
 
+def is_init(statement: AnyStatement | None) -> bool:
+    """Whether it makes an mbarrier."""
+    return isinstance(statement, Instruction) and statement.opcode == "mbarrier" and "init" in statement.modifiers
+
+
 def loops_around(statements: Sequence[AnyStatement], i: int) -> int:
     """How many backward branches lead over the place before a statement."""
     labels = {s.name: k for k, s in enumerate(statements) if isinstance(s, Label)}

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import z3
 
 from ptxmm.repair.pace import Pace
-from ptxmm.repair.sites import Site, Vector
+from ptxmm.repair.sites import Option, Site, Vector
 
 #: So many times a vector that fails is tried to be made stronger. Small groups of sites that take too long are left alone.
 _TRIES, _FEW = 24, 4
@@ -66,6 +66,19 @@ class Solution:
     bounded: bool = False
     #: Whether each step weaker is known to fail.
     minimal: bool = True
+
+
+#: The last of the kinds.
+_BARRIER = 3
+
+
+def _kind(option: Option) -> tuple[int, str]:
+    """What an option is: there already, a fence of memory that is put in, another statement, a barrier."""
+    if option.meets:
+        return _BARRIER, ""
+    if any(edit.start < edit.end for edit in option.edits):
+        return 0, ""
+    return (1, "") if option.level[0] == "fence" else (2, option.words)
 
 
 @dataclass
@@ -186,11 +199,27 @@ class Search:
         """Vectors in which ever more is as strong as can be: of each kind alone, which is decided soonest, then with those
         before it. Of what is put in, first what is second to the strongest: many `fence.sc` take long, and few need them."""
         nothing = current = [0] * len(self.sites)
-        for number, group in enumerate(self._groups(range(len(self.sites)))):
-            for before in [nothing, current][: 1 + bool(number)]:
+        groups = self._groups(range(len(self.sites)))
+        for number, group in enumerate(groups):
+            befores = [nothing]
+            if self._meets(group[0], -1):
+                group = self._widest(group)  # with one other kind: many of several take long
+                every = range(len(self.sites))
+                befores += [[self._highest(s, 0) if s in few else 0 for s in every] for few in groups[2:number]]
+            for before in [*befores, *([current] if number else [])]:
                 yield [self._second(s) if s in group else o for s, o in enumerate(before)]
             current = [self._highest(s, 0) if s in group else o for s, o in enumerate(current)]
             yield current
+
+    def _widest(self, barriers: Sequence[int]) -> list[int]:
+        """Of barriers that may be put in at one place the dearest: there it does what the others do."""
+        best: dict[object, int] = {}
+        for s in barriers:
+            last = self.sites[s].options[-1]
+            place = tuple(edit.start for edit in last.edits)
+            if place not in best or self.sites[best[place]].options[-1].cost < last.cost:
+                best[place] = s
+        return sorted(best.values())
 
     def _second(self, s: int) -> int:
         """The strongest option of a site but one, the costlier of two."""
@@ -335,12 +364,13 @@ class Search:
         return tuple(current)
 
     def _groups(self, sites: Sequence[int]) -> list[list[int]]:
-        """Sites by kind: what is there already, what is put in, barriers."""
-        kinds: list[list[int]] = [[], [], []]
+        """Sites by kind: what is there already, fences of memory, each other statement that is put in, barriers. Fences of
+        memory are apart, since texts with many of them take longest, and what is wrong with a proxy, a copy or an mbarrier is
+        wrong with each."""
+        kinds: dict[tuple[int, str], list[int]] = {}
         for s in sites:
-            last = self.sites[s].options[-1]
-            kinds[2 if last.meets else all(e.start == e.end for e in last.edits)].append(s)
-        return [kind for kind in kinds if kind]
+            kinds.setdefault(_kind(self.sites[s].options[-1]), []).append(s)
+        return [kinds[kind] for kind in sorted(kinds)]
 
     def _highest(self, s: int, now: int) -> int:
         """The strongest option of a site that is as strong as one, of those that a solution may have."""

@@ -62,13 +62,3 @@ def write(path: str | PathLike[str], text: str) -> None:
     from ptxmm.writing import write_whole
 
     write_whole(os.fspath(path), text)
-
-
-def unified_diff(path: str, old: str, new: str) -> str:
-    """What changes in a file, as a unified diff."""
-    import difflib
-    from io import StringIO
-
-    before, after = (StringIO(text, newline="\n").readlines() for text in (old, new))
-    lines = difflib.unified_diff(before, after, path, path, n=2)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

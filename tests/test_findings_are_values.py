@@ -70,6 +70,7 @@ READERS = {
     "modules of scripts, which become one": "ptxmm/report/pictures.py",
     "arguments of a command": "ptxmm/cli/run.py ptxmm/kernels/written.py",
     "names of files": "ptxmm/report/drawings.py",
+    "lines of files, by their ends": "ptxmm/diffs.py",
     "XML, in which no line may be a command": "ptxmm/report/junit.py",
     "conditions, as herd7 writes them, and its logs": """
         ptxmm/herd_names.py ptxmm/report/herd.py ptxmm/comparing/logs.py

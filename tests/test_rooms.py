@@ -44,9 +44,10 @@ ORDERS = {
         search build generator suite strategies lists recognise
     """,
     "ptxmm": """
-        available endings harmless writing events undefined herd_names graphs result words addresses answers multimem images
-        pipeline races judging listing litmus_check kernels tensors api kernel findings defects checker linting running workers
-        alone baseline comparing report exercises topics weakened minimal repair learning campaigns gpu web cli pytest_plugin
+        available endings harmless writing diffs events undefined herd_names graphs result words addresses answers multimem
+        images pipeline races judging listing litmus_check kernels tensors api kernel findings defects checker linting running
+        workers alone baseline comparing report exercises topics weakened minimal repair learning campaigns gpu web cli
+        pytest_plugin
         __main__
     """,
     "ptxmm.words": "checks whole refusals threads brief claims linearisation notes why waits",

@@ -68,8 +68,9 @@ def lint(options: Namespace) -> int:
 
 def _file(path: str, options: Namespace, report: LintReport) -> int:
     """Checks a file, mends it where that was asked for, and reports it; gives its status."""
+    from ptxmm.diffs import unified, write_exactly
     from ptxmm.kernels.modules import is_source
-    from ptxmm.linting import read, unified_diff, write
+    from ptxmm.linting import read, write
 
     if is_source(path):
         return _source(path, options, report)
@@ -83,7 +84,7 @@ def _file(path: str, options: Namespace, report: LintReport) -> int:
         return told
     found, fixes = told
     if fixes and options.diff:
-        sys.stdout.write(unified_diff(path, text, fixes.text))
+        write_exactly(sys.stdout, unified(path, text, fixes.text))
     elif fixes:
         try:
             write(path, fixes.text)

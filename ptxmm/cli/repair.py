@@ -178,33 +178,33 @@ def _written(options: argparse.Namespace, subject: Subject, answer: Answer) -> i
 def _write(subject: Subject, found: Found) -> None:
     """Writes a changed text where the old one stands, and the source that it was compiled from, where an edit of that is
     proven. Raises OSError; ValueError where there is nothing to write."""
+    from ptxmm.diffs import filed
+
     source = found.source
     proven = source is not None and source.text
     if not subject.applies and not proven:
         why = source.why if source is not None else "what would change is in no file of its own"
         raise ValueError(f"--apply writes nothing: {why}")
-    written = [(subject.path, found.text)] if subject.applies else []
+    written = [(subject.path, subject.text, found.text)] if subject.applies else []
     if source is not None and proven:
-        written.append((source.path, source.text))
-    for path, text in written:
-        _write_text(path, text)
-    subject.notes.append(f"the first one was written to {' and '.join(path for path, _ in written)}")
-
-
-def _write_text(path: str, text: str) -> None:
-    """Writes a text, with the ends of lines that were there. Raises OSError."""
-    with open(path, "rb") as file:
-        ends = "\r\n" if b"\r\n" in file.read() and "\r" not in text else ""
-    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline=ends) as file:
-        file.write(text)
+        written.append((source.path, source.old, source.text))
+    for path, old, new in written:
+        _, changed = filed(path, old, new)
+        with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(changed)
+    subject.notes.append(f"the first one was written to {' and '.join(path for path, _, _ in written)}")
 
 
 def _report(options: argparse.Namespace, answer: Answer) -> None:
     """What is printed of each test as soon as it is known."""
+    from ptxmm.diffs import write_exactly
     from ptxmm.repair.words import text
 
     if options.format in ("text", "github"):
-        sys.stdout.write(text(answer))
+        if options.format == "text":
+            write_exactly(sys.stdout, text(answer))
+        else:
+            sys.stdout.write(text(answer))
         sys.stdout.flush()
     if options.format == "github":
         from ptxmm.harmless import command

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ptxmm import __version__
+from ptxmm.diffs import filed, lines_of
 from ptxmm.findings import Finding
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.finding import Answer, Found
@@ -34,15 +35,20 @@ class Hunk(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """What becomes of a file."""
+    """What becomes of a file, whose lines are `old`."""
 
     path: str
+    old: list[str]
     hunks: tuple[Hunk, ...]
+
+    def line(self, hunk: Hunk) -> int:
+        """The line at which a hunk is told, which is there: the last one for what is put in behind it."""
+        return min(hunk.first, max(1, len(self.old)))
 
 
 def hunks(old: str, new: str) -> tuple[Hunk, ...]:
     """The lines that differ between two texts."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    before, after = lines_of(old), lines_of(new)
     codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return tuple(Hunk(a + 1, b - a, "".join(after[c:d])) for kind, a, b, c, d in codes if kind != "equal")
 
@@ -52,10 +58,15 @@ def changes(answer: Answer, found: Found) -> list[FileChange]:
     changed = []
     source = found.source
     if source is not None and source.text:
-        changed.append(FileChange(source.path, hunks(source.old, source.text)))
+        changed.append(_changed(source.path, source.old, source.text))
     if answer.subject.applies:
-        changed.append(FileChange(answer.subject.path, hunks(answer.subject.text, found.text)))
+        changed.append(_changed(answer.subject.path, answer.subject.text, found.text))
     return changed
+
+
+def _changed(path: str, old: str, new: str) -> FileChange:
+    before, after = filed(path, old, new)
+    return FileChange(path, lines_of(before), hunks(before, after))
 
 
 def sarif(answers: Sequence[Answer]) -> dict[str, Any]:
@@ -107,9 +118,9 @@ def _place(answer: Answer) -> tuple[str, int]:
     """File and line to look at, which are there: where the first fix begins, else the source of the first change, else the
     file of the test."""
     for found in answer.found[:1]:
-        for path, several in changes(answer, found):
-            if several:
-                return path, several[0].first
+        for change in changes(answer, found):
+            if change.hunks:
+                return change.path, change.line(change.hunks[0])
         spots = (answer.subject.spot(change.line) for change in found.changes)
         if (spot := next((spot for spot in spots if spot), None)) is not None:
             return spot
@@ -123,15 +134,25 @@ def _location(path: str, line: int) -> dict[str, Any]:
 def _fix(answer: Answer, number: int, found: Found) -> dict[str, Any]:
     told = [title(answer, number, found), *(f"{c.who} line {c.line}: {c.words}" for c in found.changes)]
     changed = [
-        {"artifactLocation": {"uri": uri(path)}, "replacements": [_replacement(hunk) for hunk in several]}
-        for path, several in changes(answer, found)
+        {"artifactLocation": {"uri": uri(c.path)}, "replacements": [_replacement(c.old, hunk) for hunk in c.hunks]}
+        for c in changes(answer, found)
     ]
     return {"description": {"text": "\n".join(told)}, "artifactChanges": changed}
 
 
-def _replacement(hunk: Hunk) -> dict[str, Any]:
-    region = {"startLine": hunk.first, "startColumn": 1, "endLine": hunk.first + hunk.lines, "endColumn": 1}
+def _replacement(old: list[str], hunk: Hunk) -> dict[str, Any]:
+    """A region that is there: one that goes on to the end of the file ends in its last line."""
+    first, begin = _point(old, hunk.first)
+    last, end = _point(old, hunk.first + hunk.lines)
+    region = {"startLine": first, "startColumn": begin, "endLine": last, "endColumn": end}
     return {"deletedRegion": region} | ({"insertedContent": {"text": hunk.new}} if hunk.new else {})
+
+
+def _point(old: list[str], line: int) -> tuple[int, int]:
+    """Line and column of the beginning of a line; for the one behind a last line that has no end, where that ends."""
+    if line > len(old) > 0 and not old[-1].endswith("\n"):
+        return len(old), len(old[-1]) + 1
+    return line, 1
 
 
 def told(answer: Answer) -> Iterator[str]:
@@ -140,13 +161,19 @@ def told(answer: Answer) -> Iterator[str]:
     if not _tells(answer):
         return
     path, line = _place(answer)
-    places = [(p, hunk) for found in answer.found[:1] for p, several in changes(answer, found) for hunk in several]
+    places = [
+        (change, hunk) for found in answer.found[:1] for change in changes(answer, found) for hunk in change.hunks
+    ]
     if not places:
         yield annotation(level, _finding(answer, path, line, _said(answer), ()))
-    for where, hunk in places:
-        verb = "put in before this line" if not hunk.lines else "write" if hunk.new else "take away"
+    for change, hunk in places:
+        behind = change.line(hunk) < hunk.first
+        put = f"put in {'behind' if behind else 'before'} this line"
+        verb = put if not hunk.lines else "write" if hunk.new else "take away"
         typed = hunk.new.splitlines() if hunk.new else [f"lines {hunk.first} to {hunk.first + hunk.lines - 1}"]
-        yield annotation(level, _finding(answer, where, hunk.first, f"{_said(answer)}; {verb}:", tuple(typed)))
+        yield annotation(
+            level, _finding(answer, change.path, change.line(hunk), f"{_said(answer)}; {verb}:", tuple(typed))
+        )
 
 
 def _finding(answer: Answer, path: str, line: int, message: str, details: tuple[str, ...]) -> Finding:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from typing import Any
 
+from ptxmm.diffs import filed, hunks_of, unified
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.finding import Answer, Change, Found, Need
 
 
 def diff(answer: Answer, found: Found) -> str:
-    """What changes in the file, as a unified diff."""
-    return _diff(answer.subject.path, answer.subject.text, found.text)
+    """What changes in the file, as a unified diff; of a text that is in no file of the user's, without a file's name."""
+    subject = answer.subject
+    if subject.applies:
+        return unified(subject.path, *filed(subject.path, subject.text, found.text))
+    return hunks_of(subject.text, found.text)
 
 
 def source_diff(found: Found) -> str:
     """What changes in the source, where an edit of it is proven; else nothing."""
     source = found.source
-    return _diff(source.path, source.old, source.text) if source is not None and source.text else ""
-
-
-def _diff(path: str, before: str, after: str) -> str:
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    lines = difflib.unified_diff(old, new, path, path, n=2)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    if source is None or not source.text:
+        return ""
+    return unified(source.path, *filed(source.path, source.old, source.text))
 
 
 def text(answer: Answer) -> str:
@@ -57,7 +56,7 @@ def _lines(answer: Answer) -> Iterator[str]:
         if found.larger.words:
             yield f"    {found.larger.words}{_for_its_launch(answer, found)}"
         yield from _in_source(found)
-        yield diff(answer, found).rstrip("\n")
+        yield from _in_text(answer, found)
     if answer.found:
         yield ""
     yield from _end(answer)
@@ -84,6 +83,15 @@ def _told(change: Change, found: Found) -> Iterator[str]:
     else:
         yield f"    {first}"
         yield f"        {statement}"
+
+
+def _in_text(answer: Answer, found: Found) -> Iterator[str]:
+    """What changes in the text that was searched. Where that is in no file of the user's, the edits above say it all beside a
+    diff of the source; else it is shown as what no program applies."""
+    if answer.subject.applies:
+        yield diff(answer, found).rstrip("\n")
+    elif not source_diff(found):
+        yield from (f"    | {line}".rstrip() for line in diff(answer, found).rstrip("\n").split("\n"))
 
 
 def _in_source(found: Found) -> Iterator[str]:
@@ -204,6 +212,7 @@ def _found(answer: Answer, found: Found) -> dict[str, Any]:
         "edits": [{"in": c.who, "line": c.line, "what": c.words, "source": c.source} for c in found.changes],
         "needs": _listed(found.needs),
         "diff": diff(answer, found),
+        "applies": answer.subject.applies,
         "source": _source(found),
     }
 

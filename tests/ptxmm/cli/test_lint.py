@@ -283,7 +283,7 @@ def test_fixes_are_shown_applied_and_told(folder: Path, capsys: pytest.CaptureFi
     shown = [line for line in capsys.readouterr().out.replace("\r", "").split("\n") if line[:1] in "+-"]
     assert (folder / "spin.ptx").read_bytes() == before
     assert [line for line in shown if line] == [
-        "--- spin.ptx", "+++ spin.ptx", "-W: atom.global.cas.b32 r, [flag], 0, 1;",
+        "--- a/spin.ptx", "+++ b/spin.ptx", "-W: atom.global.cas.b32 r, [flag], 0, 1;",
         "+W: atom.acquire.gpu.global.cas.b32 r, [flag], 0, 1;", "-\tatom.global.exch.b32 r, [flag], 0;",
         "+\tatom.release.gpu.global.exch.b32 r, [flag], 0;",
     ]  # fmt: skip

@@ -95,7 +95,9 @@ def test_where_no_file_is_changed_the_place_is_the_line_of_the_source(tmp_path: 
     subject = KernelSubject(test, How())
     subject.in_source = lambda changes: None  # type: ignore[method-assign]
     answer = answered(subject, "repair", every=False, most=None)
-    assert answer.found and NOT_ASKED in text(answer)
+    shown = text(answer)
+    assert answer.found and NOT_ASKED in shown
+    assert "\n    | @@ -" in shown and "+++" not in shown and "\n@@" not in shown  # no program takes it for a patch
     (result,) = sarif([answer])["runs"][0]["results"]
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"].endswith("k.cu") and place["region"] == {"startLine": 3}

@@ -1,8 +1,8 @@
 """What changes in files, as `git apply` and `patch -p1` take it from the folder where the user stands.
 
 Names are those of git: `a/` and `b/` before the path from here. What lies outside of this folder is named from the root, for
-both programs refuse `..`; a line before the diff says so. Tests are read with newlines alone: the diff of a file whose lines end
-otherwise has what the file has.
+both programs refuse `..`; a line before the diff says so. Tests are read with newlines alone: the diff of a file whose lines
+end otherwise has what the file has.
 """
 
 from __future__ import annotations

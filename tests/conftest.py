@@ -29,6 +29,8 @@ settings.register_profile("always", _PATIENT, derandomize=True, database=None, m
 settings.register_profile("campaign", _PATIENT)
 #: What a compiler made is made again by each run: a test is about what stands in the repository.
 os.environ["PTXMM_CACHE"] = "none"
+#: Sentences are looked for as they are, and not as they are wrapped; test_widths.py looks at that.
+os.environ["COLUMNS"] = "0"
 #: After so many new objects the collector looks for circles, as in the command: tests make many, of which few are in circles.
 _OBJECTS = 100000
 #: Where a report keeps what its test compared: how much, of how much.

@@ -81,7 +81,7 @@ class Session:
             **os.environ,
             "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
-            "COLUMNS": "100",
+            "COLUMNS": "0",  # lines of a page are as long as they are
             "PYTHONIOENCODING": "utf-8",
         }
         # Documents speak of the checkout as the folder they are in.

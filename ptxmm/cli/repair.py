@@ -199,10 +199,11 @@ def _report(options: argparse.Namespace, answer: Answer) -> None:
     """What is printed of each test as soon as it is known."""
     from ptxmm.diffs import write_exactly
     from ptxmm.repair.words import text
+    from ptxmm.report import columns
 
     if options.format in ("text", "github"):
         if options.format == "text":
-            write_exactly(sys.stdout, text(answer))
+            write_exactly(sys.stdout, text(answer, columns()))
         else:
             sys.stdout.write(text(answer))
         sys.stdout.flush()

@@ -9,6 +9,9 @@ from ptxmm.diffs import filed, hunks_of, unified
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.finding import Answer, Change, Found, Need
 
+#: What stands before the lines of a diff that is only to be looked at.
+_QUOTE = "    |"
+
 
 def diff(answer: Answer, found: Found) -> str:
     """What changes in the file, as a unified diff; of a text that is in no file of the user's, without a file's name."""
@@ -26,9 +29,19 @@ def source_diff(found: Found) -> str:
     return unified(source.path, *filed(source.path, source.old, source.text))
 
 
-def text(answer: Answer) -> str:
-    """The report of one test, for people."""
-    return "\n".join(_lines(answer)) + "\n"
+def text(answer: Answer, width: int = 0) -> str:
+    """The report of one test, for people; prose is wrapped to a `width`, where one is given, and diffs are not."""
+    from ptxmm.words.brief import wrapped
+
+    fitted = (
+        part for line in _lines(answer) for part in (wrapped(line, width) if width and _is_prose(line) else [line])
+    )
+    return "\n".join(fitted) + "\n"
+
+
+def _is_prose(line: str) -> bool:
+    """A diff is one item of several lines; its lines in quotes are marked."""
+    return "\n" not in line and not line.startswith(_QUOTE)
 
 
 def _lines(answer: Answer) -> Iterator[str]:
@@ -91,7 +104,7 @@ def _in_text(answer: Answer, found: Found) -> Iterator[str]:
     if answer.subject.applies:
         yield diff(answer, found).rstrip("\n")
     elif not source_diff(found):
-        yield from (f"    | {line}".rstrip() for line in diff(answer, found).rstrip("\n").split("\n"))
+        yield from (f"{_QUOTE} {line}".rstrip() for line in diff(answer, found).rstrip("\n").split("\n"))
 
 
 def _in_source(found: Found) -> Iterator[str]:

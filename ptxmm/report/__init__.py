@@ -22,6 +22,8 @@ _TELLING = ("junit", "sarif", "github")
 #: Options that name a file, each with its format; and one that names a folder.
 FILES = ("junit", "sarif")
 FOLDER = "html"
+#: Columns of prose where nobody knows who reads it: that is how pages are measured.
+_PIPED = 100
 
 
 def tells(options: Namespace) -> bool:
@@ -84,8 +86,16 @@ def _printed(options: Namespace) -> Report:
     from ptxmm.report.text import TextReport
 
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    width = shutil.get_terminal_size((0, 0)).columns if sys.stdout.isatty() else 0
-    return TextReport(options.model, colour=colour, unroll=options.unroll, everything=options.all, width=width)
+    return TextReport(options.model, colour=colour, unroll=options.unroll, everything=options.all, width=columns())
+
+
+def columns() -> int:
+    """How wide prose is, for people: as `COLUMNS` says, as the terminal is, else 100 columns. 0, which `COLUMNS` may be, is for
+    lines that are not wrapped."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal():
+        return int(said)
+    return shutil.get_terminal_size((_PIPED, 0)).columns if sys.stdout.isatty() else _PIPED
 
 
 def _document(kind: str, options: Namespace) -> Document:

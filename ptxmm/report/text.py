@@ -41,7 +41,7 @@ _IN_ROW = ("condition", "undecided", "bounded", "undefined", "expectation", "err
 
 class TextReport:
     """`single`: one test was asked for, by itself. `colour`: the output is a terminal that shows colours. `everything`: pages
-    leave out nothing. `width`: columns of the terminal, to which pages are wrapped; 0: they are not."""
+    leave out nothing. `width`: columns to which pages, and what stands below rows, are wrapped; 0: they are not."""
 
     def __init__(self, model: str, *, colour: bool, unroll: int, everything: bool = False, width: int = 0) -> None:
         self._model, self._colour, self._unroll = model, colour, unroll
@@ -69,8 +69,8 @@ class TextReport:
             if result.verdict != "error":  # that is on standard error already
                 sys.stdout.write("\n".join(self._fitted([*self._page(result), *_partly_known(outcome)])) + "\n")
         else:
-            lines = [self._row(result), *self._brief(outcome), *self._warned(result), *self._kept(result)]
-            sys.stdout.write("\n".join(lines) + "\n")
+            below = [*self._brief(outcome), *self._warned(result), *self._kept(result)]
+            sys.stdout.write("\n".join([self._row(result), *self._fitted(below)]) + "\n")
 
     def end(self, seconds: float, left: Sequence[Outcome] = ()) -> None:
         if self._single:
@@ -94,7 +94,7 @@ class TextReport:
     # Pieces.
 
     def _fitted(self, page: list[str]) -> list[str]:
-        """A page as wide as the terminal."""
+        """A page of the width that is wanted."""
         return [part for line in page for part in wrapped(line, self._columns)] if self._columns else page
 
     def _paint(self, style: str, text: str) -> str:

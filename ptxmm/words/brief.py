@@ -26,6 +26,7 @@ _LINES_OF_A_PAIR = 2
 _MOST_CAUSES, _FEWEST_CAUSES = 4, 2
 #: Characters of a line that names a cause and its instruction, too.
 _LONGEST_HEAD = WIDTH - 4
+_LONGEST_TEXT = WIDTH - 6
 _LONGEST = 16 << 20  # bytes of a source file
 
 
@@ -211,7 +212,12 @@ def _cause(cause: Cause) -> list[str]:
     if not text or _squeezed(text).startswith(_squeezed(cause.text)):  # the PTX itself
         return [plain(head), f"  {plain(cause.text)}"]
     named = f"{head} ({cause.text.split()[0]})"
-    return [plain(named if len(named) <= _LONGEST_HEAD else head), f"  {plain(text)}"]
+    return [plain(named if len(named) <= _LONGEST_HEAD else head), f"  {shortened(plain(text))}"]
+
+
+def shortened(text: str) -> str:
+    """A line of a source, of which one that a program wrote may be endless."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 4]} ..."
 
 
 def _squeezed(text: str) -> str:

@@ -94,14 +94,14 @@ def _plan(shape: str, matrices: int, turned: bool, source: str) -> FragmentPlan:
     return FragmentPlan(tuple(pieces), each, bits, held, split, shifts)
 
 
-def _plan_of(how: Use) -> FragmentPlan:
+def _key(how: Use) -> tuple[str, int, bool, str]:
+    """What the plan of an instruction hangs on."""
     words = how.words
-    return _plan(
-        words["shape"] or "m8n16",
-        int(words["num"][1:]),
-        bool(words["trans"]),
-        words["src_fmt"] or how.type,
-    )
+    return words["shape"] or "m8n16", int(words["num"][1:]), bool(words["trans"]), words["src_fmt"] or how.type
+
+
+def _plan_of(how: Use) -> FragmentPlan:
+    return _plan(*_key(how))
 
 
 def rows(how: Use, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, tuple[Value, ...]]:
@@ -129,12 +129,24 @@ def rows_of_warps(how: Use, columns: Sequence[Any]) -> list[Any]:
     """`rows` of many warps."""
     import numpy as np
 
-    plan = _plan_of(how)
+    pieces, row, shifts = _arrays(*_key(how))
     (addresses,) = columns
-    found = [addresses.take(np.array(p.givers), axis=1) + np.array(p.offsets, np.uint64) for p in plan.pieces]
-    found.append(addresses.take(np.array([_row(plan, lane) for lane in range(_WARP)]), axis=1))
-    found.append(np.broadcast_to(np.array(plan.shifts, np.uint32), addresses.shape))
+    found = [addresses.take(givers, axis=1) + offsets for givers, offsets in pieces]
+    found.append(addresses.take(row, axis=1))
+    found.append(np.broadcast_to(shifts, addresses.shape))
     return found
+
+
+@cache
+def _arrays(shape: str, matrices: int, turned: bool, source: str) -> tuple[list[tuple[Any, Any]], Any, Any]:
+    """Of a plan the givers and offsets of each piece, by lane; whose address each lane checks; and its shifts."""
+    import numpy as np
+
+    plan = _plan(shape, matrices, turned, source)
+    return (
+        [(np.array(p.givers), np.array(p.offsets, np.uint64)) for p in plan.pieces],
+        np.array([_row(plan, lane) for lane in range(_WARP)]), np.array(plan.shifts, np.uint32),
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)

@@ -192,11 +192,16 @@ def numbers(kind: str, raw: Any) -> Any:
     return _table(kind)[raw]
 
 
-def _grain(x: Any) -> float:
-    """A power of two of which all numbers are multiples; 0.0 where they are too far apart for that to matter, or infinite."""
+def _most(x: Any) -> float:
+    """The size of the largest number; NaN where one of them is none."""
+    return max(float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
+
+
+def _grain(x: Any, most: float) -> float:
+    """A power of two of which all numbers are multiples, the largest of which has a size of `most`; 0.0 where they are too
+    far apart for that to matter, or infinite."""
     import numpy as np
 
-    most = float(np.abs(x).max(initial=0.0))
     if not most:
         return math.inf
     if not math.isfinite(most):
@@ -212,6 +217,18 @@ def _grain(x: Any) -> float:
     return math.ldexp(low & -low, -exponent)
 
 
+def _bound(a: Any, b: Any, c: Any) -> tuple[float, float]:
+    """A power of two of which all products and C are multiples, 0.0 where that is none; and what no sum of their sizes is above,
+    NaN or infinite where something is."""
+    of_a, of_b, of_c = _most(a), _most(b), _most(c)
+    total = of_a * of_b * a.shape[-1] + of_c
+    if not math.isfinite(total):
+        return 0.0, total
+    grain = _grain(a, of_a)
+    grain *= _grain(b, of_b) if grain else 0.0
+    return min(grain, _grain(c, of_c)) if grain else 0.0, total
+
+
 def summed(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
     """The bits of the exact sums A B + C, rounded once; arrays of doubles, of many matrices each."""
     import numpy as np
@@ -225,15 +242,20 @@ def summed(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
     else:
         narrow = np.dtype(f"f{form.width // 8}")
         result = found.astype(narrow).view(held)
-        most = np.abs(a) @ np.abs(b) + np.abs(c)
-        error = most * ((a.shape[-1] + 2) * 2.0**-53)
-        doubt = (found - error).astype(narrow) != (found + error).astype(narrow)
-        if doubt.any():
-            result[np.isnan(found)] = form.nan
-            finite = np.isfinite(most)
-            doubt &= finite
-            if finite.all() and most.max() <= 2.0**53 * min(_grain(a) * _grain(b), _grain(c)):
-                doubt[:] = False
+        # Doubles hold each sum of multiples of one number, also those in between, if there are so few of it.
+        grain, total = _bound(a, b, c)
+        if total <= 2.0**52 * grain:
+            doubt = np.zeros(found.shape, np.bool_)
+        else:
+            most = np.abs(a) @ np.abs(b) + np.abs(c)
+            error = most * ((a.shape[-1] + 2) * 2.0**-53)
+            doubt = (found - error).astype(narrow) != (found + error).astype(narrow)
+            if doubt.any():
+                result[np.isnan(found)] = form.nan
+                finite = np.isfinite(most)
+                doubt &= finite
+                if finite.all() and most.max() <= 2.0**52 * grain:
+                    doubt[:] = False
         zero = found == 0
         if zero.any():
             doubt |= zero & np.signbit(c)
@@ -284,7 +306,7 @@ def all_settled(a: Any, b: Any, c: Any, kinds: tuple[str, str]) -> bool:
     with np.errstate(all="ignore"):
         most = (np.abs(a) @ np.abs(b) + np.abs(c)).max()
     accumulator = max(kinds, key=lambda kind: FORMATS[kind].width)
-    grain = min(_grain(a) * _grain(b), _grain(c))
+    grain, _ = _bound(a, b, c)
     if not np.isfinite(most) or grain < math.ldexp(1.0, FORMATS[accumulator].lowest):
         return False
     form = FORMATS[min(kinds, key=lambda kind: FORMATS[kind].width)]

@@ -77,7 +77,7 @@ def test_reductions_in_columns_are_those_of_numpy() -> None:
 @pytest.mark.campaign
 @pytest.mark.parametrize(("operation", "kind"), TAKEN)
 def test_many_reductions_are_those_of_numpy(operation: str, kind: str) -> None:
-    for number in range(share(50)):
+    for number in range(share(1000)):
         compared(reduces(10 + number, operation, kind))
 
 

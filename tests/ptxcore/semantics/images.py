@@ -253,6 +253,8 @@ class Case:
     references: dict[str, Any]
     after: list[Any] = field(default_factory=list)
     wanted_after: list[Any] = field(default_factory=list)
+    #: How many threads do something with inputs of their own.
+    inputs: int = 1
 
     def arguments(self, out: Any) -> list[Any]:
         return [self.given.reshape(-1), out.reshape(-1), *([] if self.references else [self.image])]
@@ -295,7 +297,7 @@ def lookup_case(random: Random, geometry: str = "", **wanted: Any) -> Case:
     if wanted.get("cuda"):
         _as_cuda_has_it(p)
     whole = "ms" in geometry or ("cube" not in geometry and not gathers and wanted.get("whole", random.random() < 0.3))
-    mode = "" if "ms" in geometry or gathers else wanted.get("mode", random.choice(("", "base", "level", "grad")))
+    mode = "" if "ms" in geometry or gathers else wanted.get("mode", random.choice(wanted.get("modes", ("", "base", "level", "grad"))))
     offset = wanted.get("offset", random.random() < 0.4) and "cube" not in geometry
     named = wanted.get("named", random.random() < 0.4)
     independent = named and wanted.get("independent", random.random() < 0.5)
@@ -303,14 +305,14 @@ def lookup_case(random: Random, geometry: str = "", **wanted: Any) -> Case:
     dtype = {"u": "u32", "s": "s32", "f": "f32"}["f" if p.floats else p.kind]
     if p.floats and not gathers and random.random() < 0.3:
         dtype = random.choice(("f16", "f16x2"))
-    component = random.choice("rgba")
+    component, threads = random.choice("rgba"), wanted.get("threads", THREADS)
     if independent:  # what the sampler does not say stays the texture's
         p.options.pop("level_filter", None)
         p.options["address"] = [m if m != "border" else "clamp" for m in p.options["address"]]
     dims = 3 if "cube" in geometry else DIMENSIONS[geometry]
-    given = np.zeros((THREADS, WORDS_IN), np.uint32)
+    given = np.zeros((threads, WORDS_IN), np.uint32)
     expected: list[list[int | None]] = []
-    for t in range(THREADS):
+    for t in range(threads):
         layer = random.randrange(p.layers) if p.layers else 0
         sample = random.randrange(p.samples) if p.samples else 0
         offsets = [random.randint(-8, 7) for _ in range(3)] if offset else []
@@ -354,7 +356,7 @@ def lookup_case(random: Random, geometry: str = "", **wanted: Any) -> Case:
         other = {**p.keywords(), "filter": "nearest", "address": "clamp"}
         image = Texture(p.arrays() if len(p.levels) > 1 else p.arrays()[0], **other)
     text = _module(body, count, named="texref" if named else "", sampler=sampler)
-    return Case(text, image, given, expected, {"T": image} if named else {})
+    return Case(text, image, given, expected, {"T": image} if named else {}, inputs=threads)
 
 
 def _gradient_level(p: Picture, gradients: list[list[float]], place: list[float]) -> float:
@@ -587,7 +589,7 @@ def surface_case(random: Random, opcode: str = "") -> Case:
     text = _module(body, WORDS_OUT if opcode == "suld.b" else 0, named="surfref" if named else "")
     return Case(
         text, kept_image, given, expected, {"T": kept_image} if named else {}, [array],
-        [after.reshape(-1).view(array.dtype).reshape(array.shape)],
+        [after.reshape(-1).view(array.dtype).reshape(array.shape)], threads,
     )  # fmt: skip
 
 

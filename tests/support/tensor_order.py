@@ -1,9 +1,10 @@
-"""A second way to what `wgmma` and `tcgen05` order: sections 8.9.5, 9.7.15 and 9.7.16.6 as relations over everything that the
-threads of one run did, looked at when it is over.
+"""A second way to what `wgmma` and `tcgen05` order: sections 8.9.5, 9.7.15 and 9.7.16.6 as a model in cat (`tensor_order.cat`)
+over everything that the threads of a run did, looked at when it is over; of many schedules of a launch.
 
-`axioms.dynamic` decides while a run goes on, by tables of what each thread knows. Here is a graph of what threads do, in
-program order and with an edge for each synchronization, and what orders two accesses is written as the manual has it. Shared
-with the other way are what instructions do and that the machine tells it.
+`axioms.dynamic` decides while a run goes on, by tables of what each thread knows, and one run stands for all. Here is a graph of
+what threads do, in program order and with an edge for each synchronization; what orders two accesses is written as the manual has
+it, and the evaluator of models, which brute force decides with, says what of it holds. Shared with the other way are what
+instructions do and that the machine tells it.
 What is left out: who may initialise what, a fence between proxies where a thread writes what tcgen05 has read, and clusters but
 one. Registers of products in flight are the machine's own errors in both ways.
 """
@@ -11,11 +12,17 @@ one. Registers of products in flight are the machine's own errors in both ways.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import cache
+from itertools import chain, combinations
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from axioms.cat.compiled import Axiom, Model
+from axioms.cat.evaluate import Evaluation, Rows
+from axioms.cat.model import compile_model
+from axioms.cat.names import BASE, BaseName
 from ptxcore.isa.mbarrier import contents
 from ptxcore.machine.run.faults import KernelError
 from ptxmm.kernels.runs import Runs, Watchers
@@ -24,8 +31,39 @@ from ptxmm.kernels.test import KernelTest
 WARP, LANES, COLUMNS = 32, 128, 512
 #: Errors of the machine that say that a launch has no meaning.
 _MEANINGLESS = ("tensor-", "bad-", "unfenced-", "unfinished-")
-#: "The specific pairings are as follows" (9.7.16.6.2), but for products, which have to be of one shape and accumulator, too.
-_PIPELINES = {("cp", "mma"), ("cp.4x256b", "mma"), ("shift", "mma"), ("shift", "cp.4x256b"), ("mma", "shift")}
+#: The model, and what of a launch breaks its axioms where that is not a launch without a meaning.
+TEXT = Path(__file__).with_suffix(".cat").read_text(encoding="utf-8")
+VERDICTS = {"race": "no"}
+#: The sets of operations whose names are not theirs.
+_SETS = {"cp.4x256b": "CP4", "mma": "MMA"}
+#: What is given to the model: a set or a relation, and what it is. Nodes are what threads do, and what becomes of asynchronous
+#: operations; of an operation that several threads execute together the first one stands for all.
+GIVEN = {
+    "po": ("relation", "program order"),
+    "step": ("relation", "what comes right before a node: in program order, by any execution ordering operation"),
+    "strong": ("relation", "the same by what acquires and releases"),
+    "as-one": ("relation", "from each node of what several threads do together to the first one"),
+    "TENSOR": ("set", "operations on Tensor Memory, but for `dealloc`"),
+    **{name: ("set", f"operations of this kind: {what}") for name, what in (
+        ("LD", "loads"), ("ST", "stores"), ("CP", "copies"), ("CP4", "those of the shape 4x256b"), ("SHIFT", "shifts"),
+        ("MMA", "products"), ("DEALLOC", "the nodes of `dealloc`"))},
+    "FB": ("set", "`fence::before_thread_sync`"),
+    "FA": ("set", "`fence::after_thread_sync`"),
+    "PF": ("set", "fences between the generic and the async proxy"),
+    "COMMIT": ("set", "`tcgen05.commit`"),
+    "ALLOC": ("set", "stores of `tcgen05.alloc`"),
+    "WRITES": ("set", "what threads write to shared memory"),
+    "conflict": ("relation", "operations on the same cells of Tensor Memory, one of which writes them, both ways"),
+    "accumulator": ("relation", "products of the same shape and accumulator"),
+    "tells": ("relation", "from a commit to its arrivals"),
+    "waited": ("relation", "from a load or store to the waits of its warp for it"),
+    "clash": ("relation", "accesses of threads to the same bytes of shared memory, one of which writes, not both strong"),
+    "read-by": ("relation", "from what a thread writes to what reads it through the async proxy"),
+    "since": ("relation", "from what reads so to what it may read from on: `wgmma.fence`, or itself"),
+    "awaited": ("relation", "from a product of a warpgroup to the waits that it is complete at"),
+    "copied-for": ("relation", "from a copy to what reads through the async proxy what it writes"),
+    "told": ("relation", "from a copy to what tells of its bytes"),
+}  # fmt: skip
 
 
 class Span(NamedTuple):
@@ -56,10 +94,11 @@ class Operation:
 
 @dataclass(eq=False)
 class Product:
-    """A product of a warpgroup: the last `wgmma.fence` of each thread before it, and the waits that it is complete at."""
+    """A product of a warpgroup: where its threads issue it, the last `wgmma.fence` of each of them before that, and the waits that
+    it is complete at."""
 
-    issued: int
-    fences: list[int]
+    issued: list[int]
+    fences: list[int | None]
     reads: list[Span] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
 
@@ -68,6 +107,7 @@ class Product:
 class Copy:
     """A bulk copy: what it writes, and where it tells so."""
 
+    issued: int
     writes: list[Span] = field(default_factory=list)
     told: list[int] = field(default_factory=list)
 
@@ -90,6 +130,7 @@ class Definition:
         #: What comes right before each node: by any execution ordering operation, and by what acquires and releases.
         self.edges: list[tuple[list[int], list[int]]] = []
         self.last: dict[int, int] = {}
+        self.of_threads: dict[int, list[int]] = defaultdict(list)
         self.threads = 0
         self.coming: dict[Any, list[tuple[int, int, bool]]] = defaultdict(list)
         #: Of each mbarrier object the arrivals in each phase, and whether they release.
@@ -120,6 +161,7 @@ class Definition:
         number = len(self.edges) - 1
         if thread is not None:
             self.last[thread] = number
+            self.of_threads[thread].append(number)
         return number
 
     def meet(self, come: Sequence[tuple[int, int, bool]]) -> None:
@@ -209,7 +251,7 @@ class Definition:
             told: list[int] = []
             self.commits[thread.number].append((node, told))
             return lambda: self._tells(told, [node])
-        made = Copy()
+        made = Copy(node)
         self.copies.append(made)
         self.of_copies[id(copy)] = made
         return lambda: self._tells(made.told, ())
@@ -235,7 +277,7 @@ class Definition:
 
     def multiplies(self, threads: Sequence[Any], how: Any, product: Any) -> Product:
         issued = [self.node(t.number) for t in threads]
-        made = Product(max(issued), [self.fenced[t.number] for t in threads if t.number in self.fenced])
+        made = Product(issued, [self.fenced.get(t.number) for t in threads])
         self.products.append(made)
         return made
 
@@ -258,137 +300,94 @@ class Definition:
 
     # The relations.
 
-    def _closed(self, which: int) -> list[int]:
-        """Of each node the set of those before it, as bits; edges lead forward."""
-        found: list[int] = []
-        for edges in self.edges:
-            before = 0
-            for other in edges[which]:
-                before |= found[other] | 1 << other
-            found.append(before)
+    def violated(self, of: Model) -> list[Axiom]:
+        """The axioms that do not hold."""
+        return Evaluation(of, len(self.edges), self.base()).violated()
+
+    def base(self) -> dict[str, int | Rows]:
+        """What `GIVEN` names."""
+        size = len(self.edges)
+        found: dict[str, Any] = {"_": (1 << size) - 1, "id": [1 << i for i in range(size)]}
+        for name, (kind, _) in GIVEN.items():
+            found[name] = 0 if kind == "set" else [0] * size
+        for number, edges in enumerate(self.edges):
+            for name, before in zip(("step", "strong"), edges, strict=True):
+                for other in before:
+                    found[name][other] |= 1 << number
+        for nodes in self.of_threads.values():
+            later = 0
+            for node in reversed(nodes):
+                found["po"][node] = later
+                later |= 1 << node
+        for name, nodes in (
+            ("FB", chain(*self.before.values())), ("FA", chain(*self.behind.values())), ("PF", self.proxy_fences)
+        ):  # fmt: skip
+            found[name] = _set(nodes)
+        for node, told in chain(*self.commits.values()):
+            found["COMMIT"] |= 1 << node
+            found["tells"][node] |= _set(told)
+        self._of_operations(found)
+        self._of_accesses(found)
         return found
 
-    def judged(self) -> set[str]:
-        """What is not ordered, as the verdicts that follow: `undefined`, or `no` for a race of weak accesses."""
-        self.any_before, self.strong_before = self._closed(0), self._closed(1)
-        found = set(self._races())
-        if not self._all_ordered():
-            found.add("undefined")
-        if not all(self._seen(read, own) for read, own in self._asynchronous_reads()):
-            found.add("undefined")
-        return found
+    def _of_operations(self, found: dict[str, Any]) -> None:
+        for one in self.operations:
+            first = one.nodes[0]
+            found[_SETS.get(one.kind, one.kind.upper())] |= _set(one.nodes)
+            if one.kind != "dealloc":
+                found["TENSOR"] |= 1 << first
+            for node in one.nodes:
+                found["as-one"][node] |= 1 << first
+            if one.kind in ("ld", "st"):
+                for lane in range(one.thread // WARP * WARP, one.thread // WARP * WARP + WARP):
+                    waits = self.waits_for[lane, one.kind]
+                    found["waited"][first] |= _set(wait for wait, count in waits if count >= one.number)
+            found["since"][first] |= 1 << first
+        for one, two in self._conflicts():
+            for i, j in ((one, two), (two, one)):
+                found["conflict"][i.nodes[0]] |= 1 << j.nodes[0]
+                if i.kind == j.kind == "mma" and i.place == j.place:
+                    found["accumulator"][i.nodes[0]] |= 1 << j.nodes[0]
 
-    def _x(self, one: int, two: int) -> bool:
-        """Whether a node comes before another one by execution ordering operations."""
-        return bool(self.any_before[two] >> one & 1)
-
-    def _s(self, one: int, two: int) -> bool:
-        """Whether it does in base causality order, or is the same."""
-        return one == two or bool(self.strong_before[two] >> one & 1)
-
-    def _conflicts(self) -> Iterator[tuple[Operation, Operation]]:
+    def _conflicts(self) -> set[tuple[Operation, Operation]]:
         cells: dict[tuple[int, int], list[tuple[Operation, bool]]] = defaultdict(list)
         for operation in self.operations:
             for (memory, writes), places in operation.cells.items():
                 for place in places.tolist():
                     cells[memory, place].append((operation, writes))
-        pairs = {
+        return {
             (one, two)
             for found in map(tuple, {tuple(found) for found in cells.values()})
             for (one, w1), (two, w2) in combinations(found, 2)
             if (w1 or w2) and one is not two
         }
-        return ((one, two) if one.nodes[0] < two.nodes[0] else (two, one) for one, two in pairs)
 
-    def _all_ordered(self) -> bool:
-        """Whether each two operations on the same cells are ordered, by operations on these between them or directly."""
-        pairs = list(self._conflicts())
-        places = {id(o): i for i, o in enumerate(sorted(self.operations, key=lambda o: o.nodes[0]))}
-        before = [0] * len(places)
-        for one, two in sorted(pairs, key=lambda pair: places[id(pair[1])]):
-            if self._ordered(one, two):
-                before[places[id(two)]] |= before[places[id(one)]] | 1 << places[id(one)]
-        return all(before[places[id(two)]] >> places[id(one)] & 1 for one, two in pairs)
-
-    def _ordered(self, one: Operation, two: Operation) -> bool:
-        if _pipelined(one, two) and self._in_a_pipeline(one, two):
-            return True
-        return any(self._complete(one, self._ready(two, node), two, node) for node in two.nodes)
-
-    def _ready(self, two: Operation, node: int) -> int | None:
-        """What comes before this comes before the operation: the last fence::after_thread_sync of its thread; of a synchronous
-        operation itself (9.7.16.6.1, 9.7.16.6.3)."""
-        if two.kind == "dealloc":
-            return node
-        return max((fence for fence in self.behind[two.thread] if fence < node), default=None)
-
-    def _in_a_pipeline(self, one: Operation, two: Operation) -> bool:
-        """In one thread in any case, of two threads with fences around what orders their execution (9.7.16.6.4.1, .3)."""
-        if one.thread == two.thread:
-            return True
-        released, ready = _next(self.before[one.thread], one.nodes[0]), self._ready(two, two.nodes[0])
-        return released is not None and ready is not None and self._x(released, ready)
-
-    def _complete(self, one: Operation, ready: int | None, two: Operation, node: int) -> bool:
-        """Whether one is complete, and the other one comes behind that (9.7.16.6.2.2, 9.7.16.6.2.3, 9.7.16.6.4.2, .4)."""
-        if one.kind in ("ld", "st"):
-            if one.thread // WARP == two.thread // WARP:  # the wait is the warp's, so that each thread of it has waited
-                waits = self.waits_for[two.thread, one.kind]
-                return any(count >= one.number and wait < node for wait, count in waits)
-            return ready is not None and any(self._x(fence, ready) for fence in self._released(one))
-        told = (arrival for commit, told in self.commits[one.thread] if commit > one.nodes[0] for arrival in told)
-        return ready is not None and any(self._x(arrival, ready) for arrival in told)
-
-    def _lanes(self, thread: int) -> range:
-        return range(thread // WARP * WARP, thread // WARP * WARP + WARP)
-
-    def _released(self, one: Operation) -> Iterator[int]:
-        """Where threads of its warp have waited for a load or store and then released it."""
-        for lane in self._lanes(one.thread):
-            wait = next((node for node, count in self.waits_for[lane, one.kind] if count >= one.number), None)
-            fence = None if wait is None else _next(self.before[lane], wait)
-            if fence is not None:
-                yield fence
-
-    # Shared memory (8.9.5, 9.7.15.4, 9.7.16.6.5).
-
-    def _races(self) -> Iterator[str]:
-        """Accesses of threads themselves that base causality order does not relate."""
+    def _of_accesses(self, found: dict[str, Any]) -> None:
+        """Shared memory."""
+        for one in self.accesses:
+            for node in one.nodes:
+                found["as-one"][node] |= 1 << one.nodes[0]
+            if one.of_allocation:
+                found["ALLOC"] |= 1 << one.nodes[0]
+            if one.writes:
+                found["WRITES"] |= 1 << one.nodes[0]
         for one, two in combinations(self.accesses, 2):
-            if not (one.writes or two.writes) or (one.strong and two.strong) or not one.span.meets(two.span):
-                continue
-            if not any(self._s(a, b) or self._s(b, a) for a in one.nodes for b in two.nodes):
-                yield "undefined" if one.of_allocation or two.of_allocation else "no"
-
-    def _asynchronous_reads(self) -> Iterator[tuple[Operation | Product, list[Span]]]:
-        for operation in self.operations:
-            yield operation, operation.reads
+            if (one.writes or two.writes) and not (one.strong and two.strong) and one.span.meets(two.span):
+                found["clash"][one.nodes[0]] |= 1 << two.nodes[0]
         for product in self.products:
-            yield product, product.reads
-
-    def _seen(self, read: Operation | Product, spans: list[Span]) -> bool:
-        """Whether all that is written where the async proxy reads comes before that, or behind it."""
-        issued = read.issued if isinstance(read, Product) else read.nodes[0]
-        points = read.fences if isinstance(read, Product) else read.nodes
-        for access in self.accesses:
-            if access.writes and any(map(access.span.meets, spans)):
-                write = access.nodes[0]
-                if not (self._fenced(write, points) if write < issued else self._over(read, write)):
-                    return False
-        written = (copy for copy in self.copies if any(s.meets(o) for s in copy.writes for o in spans))
-        return all(any(all(self._s(told, p) for p in points) for told in copy.told) for copy in written)
-
-    def _fenced(self, write: int, points: list[int]) -> bool:
-        """Whether a fence between the proxies stands on the way from a write to each of some nodes."""
-        fences = [fence for fence in self.proxy_fences if self._s(write, fence)]
-        return all(any(self._s(fence, point) for fence in fences) for point in points)
-
-    def _over(self, read: Operation | Product, write: int) -> bool:
-        """Whether a read is complete before a write."""
-        if isinstance(read, Product):
-            return any(self._s(wait, write) for wait in read.waits)
-        told = (arrival for commit, told in self.commits[read.thread] if commit > read.nodes[0] for arrival in told)
-        return any(self._x(arrival, write) for arrival in told)
+            for node, fence in zip(product.issued, product.fences, strict=True):
+                found["since"][node] |= 0 if fence is None else 1 << fence
+                found["awaited"][node] |= _set(product.waits)
+        readers: list[tuple[list[int], list[Span]]] = [(p.issued, p.reads) for p in self.products]
+        readers += [(o.nodes, o.reads) for o in self.operations]
+        for nodes, spans in readers:
+            for access in self.accesses:
+                if access.writes and any(map(access.span.meets, spans)):
+                    found["read-by"][access.nodes[0]] |= _set(nodes)
+            for copy in self.copies:
+                if any(s.meets(o) for s in copy.writes for o in spans):
+                    found["copied-for"][copy.issued] |= _set(nodes)
+                    found["told"][copy.issued] |= _set(copy.told)
 
 
 class _Tensors:
@@ -445,23 +444,37 @@ class _Tensors:
         (self.to.before if which.endswith("before_thread_sync") else self.to.behind)[thread.number].append(node)
 
 
-def _pipelined(one: Operation, two: Operation) -> bool:
-    if one.kind == two.kind == "mma":
-        return bool(one.place == two.place)
-    return (one.kind, two.kind) in _PIPELINES
+def _set(nodes: Iterable[int]) -> int:
+    found = 0
+    for node in nodes:
+        found |= 1 << node
+    return found
 
 
-def _next(nodes: list[int], behind: int) -> int | None:
-    return next((node for node in nodes if node > behind), None)
+@cache
+def model(text: str) -> Model:
+    """The model, with what is given to it."""
+    added = {name: BaseName(kind, meaning) for name, (kind, meaning) in GIVEN.items() if name not in BASE}
+    BASE.update(added)
+    try:
+        return compile_model("tensor_order.cat", text)
+    finally:
+        for name in added:
+            del BASE[name]
 
 
-def by_definition(test: KernelTest) -> set[str]:
-    """What one run of a test shows not to be ordered, as the verdicts that follow; nothing where all is."""
+def by_definition(test: KernelTest, schedules: Iterable[int | None] = (None,), text: str = TEXT) -> set[str]:
+    """What some of these schedules of a test shows not to be ordered, as the verdicts that follow; nothing where all is in all."""
+    return {verdict for seed in schedules for verdict in in_schedule(test, seed, text)}
+
+
+def in_schedule(test: KernelTest, seed: int | None, text: str = TEXT) -> set[str]:
+    """What one run shows not to be ordered."""
     definition = Definition()
     try:
-        Runs(test, watched=True).run(watch=lambda launch, program: Watchers(None, lambda: definition))
+        Runs(test, watched=True).run(seed, watch=lambda launch, program: Watchers(None, lambda: definition))
     except KernelError as error:
         if error.kind.startswith(_MEANINGLESS):
             return {"undefined"}
         raise
-    return definition.judged()
+    return {VERDICTS.get(axiom.name, "undefined") for axiom in definition.violated(model(text))}

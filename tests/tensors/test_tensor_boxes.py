@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tensor_reference import load as load_reference
 from tensor_reference import store as store_reference
 
 import ptxmm
-from ptxcore.machine.run.launch import load
+from ptxcore.machine.run.launch import Device, load
 from ptxmm.running import launch
 
 LOADS = ("tile", "tile::gather4", "im2col", "im2col::w", "im2col::w::128")
@@ -27,11 +28,18 @@ def bytes_of(seed: str, count: int) -> np.ndarray:
     return np.frombuffer(random.Random(seed).randbytes(count), np.uint8).copy()
 
 
-def launched(text: str, one: Case, tensor: np.ndarray, shared: np.ndarray, seed: int | None) -> None:
+@lru_cache(maxsize=64)
+def _device(text: str) -> Device:
+    return load(text, "k.ptx")
+
+
+def launched(
+    text: str, one: Case, tensor: np.ndarray, shared: np.ndarray, seed: int | None, threads: int = THREADS
+) -> None:
     map_ = ptxmm.TensorMap(tensor, **one.map)
     coordinates = [c & 0xFFFFFFFF for c in [*one.at, *[0] * 5][:5]]
-    given: list[Any] = [map_, shared, *coordinates, *[*one.offsets, 0, 0, 0][:3]]
-    launch(load(text, "k.ptx"), "k", (1,), (THREADS,), given, seed=seed)
+    given: list[Any] = [map_, shared, *coordinates, *([*one.offsets, 0, 0, 0][:3] if threads > 1 else (0, 0, one.start))]
+    launch(_device(text), "k", (1,), (threads,), given, seed=seed)
 
 
 def loads(number: int, mode: str) -> Case:

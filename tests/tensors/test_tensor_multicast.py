@@ -52,7 +52,8 @@ def module(form: str) -> str:
 mov.b64 %map, map; cvta.param.u64 %map, %map; ld.param.u64 %table, [table]; ld.param.u64 %out, [out];
 mov.u32 %r0, %cluster_ctarank; mul.wide.u32 %q, %r0, {ROOM}; add.u64 %out, %out, %q;
 mov.u32 %r1, 0;
-F: mov.u32 %r2, s; add.u32 %r2, %r2, %r1; st.shared.u32 [%r2], %r0; add.u32 %r1, %r1, 4; setp.lt.u32 %p, %r1, {ROOM}; @%p bra F;
+F: mov.u32 %r2, s; add.u32 %r2, %r2, %r1; st.shared.v4.u32 [%r2], {{%r0, %r0, %r0, %r0}}; add.u32 %r1, %r1, 16;
+setp.lt.u32 %p, %r1, {ROOM}; @%p bra F;
 mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;
 mul.wide.u32 %q, %r0, 4; add.u64 %q, %q, %table; ld.global.u32 %r3, [%q]; setp.ne.u32 %waits, %r3, 0;
 @%waits mbarrier.arrive.expect_tx.shared.b64 _, [bar], %r3;
@@ -70,8 +71,8 @@ N: add.u64 %q, %q, {4 * _OF_COPY}; add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, {CO
 @!%waits bra D;
 L: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p, [bar], 0; @!%p bra L;
 D: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; mov.u32 %r1, 0;
-G: mov.u32 %r2, s; add.u32 %r2, %r2, %r1; ld.shared.u32 %r3, [%r2]; cvt.u64.u32 %q, %r1; add.u64 %q, %q, %out;
-st.global.u32 [%q], %r3; add.u32 %r1, %r1, 4; setp.lt.u32 %p, %r1, {ROOM}; @%p bra G;
+G: mov.u32 %r2, s; add.u32 %r2, %r2, %r1; ld.shared.v4.u32 {{%r3, %r4, %r5, %r6}}, [%r2]; cvt.u64.u32 %q, %r1; add.u64 %q, %q, %out;
+st.global.v4.u32 [%q], {{%r3, %r4, %r5, %r6}}; add.u32 %r1, %r1, 16; setp.lt.u32 %p, %r1, {ROOM}; @%p bra G;
 barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
 ret;
 }}

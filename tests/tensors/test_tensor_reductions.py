@@ -60,7 +60,7 @@ def reduces(number: int, operation: str, kind: str, mode: str = "tile") -> Any:
             store_reference(one.map, expected, mode, one.at, shared, one.start, combined)
         if not np.array_equal(tensor, expected):
             break
-    launched(storing(one.mode, len(one.map["dims"]), one.start, operation), one, tensor, shared, None)
+    launched(storing(one.mode, len(one.map["dims"]), 0, operation), one, tensor, shared, None, 1)
     assert np.array_equal(tensor, expected), one
     return one
 

@@ -6,6 +6,7 @@ fractions do.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
@@ -154,11 +155,45 @@ def sums(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
         bits[special] = plain[special].astype(number).view(word)
         bits[np.isnan(plain)] = _NONE[kind]
         sure |= exactly_0 | special
+    if kind == "f64" and not sure.any():
+        _doubles(a, b, c, mode, bits, sure)
     for at in np.argwhere(~sure):
         w, i, j = at.tolist()
         row, column = ([_element(x) for x in line.tolist()] for line in (a[w, i], b[w, :, j]))
         bits[w, i, j] = summed(row, column, _element(float(c[w, i, j])), kind, mode)
     return bits
+
+
+def _doubles(a: Any, b: Any, c: Any, mode: str, bits: Any, sure: Any) -> None:
+    """Sums of doubles as integers of any length, for those that are neither 0 nor subnormal nor infinite."""
+    finite = np.isfinite(a).all((1, 2)) & np.isfinite(b).all((1, 2)) & np.isfinite(c).all((1, 2))
+    a, b, c = (np.where(finite[:, None, None], x, 0.0) for x in (a, b, c))
+    (am, ae), (bm, be), (cm, ce) = (_whole(x) for x in (a, b.swapaxes(1, 2), c))
+    for w in np.flatnonzero(finite).tolist():
+        for i in range(a.shape[1]):
+            for j in range(b.shape[2]):
+                terms = [(x * y, e + f) for x, y, e, f in zip(am[w][i], bm[w][j], ae[w][i], be[w][j], strict=True) if x and y]
+                terms.append((cm[w][i][j], ce[w][i][j]))
+                least = min(e for _, e in terms)
+                exact = sum(m << (e - least) for m, e in terms)
+                if not exact or not abs(exact.bit_length() + least) < 1000 or exact.bit_length() > 1000:
+                    continue
+                nearest = float(exact)  # to even, as `int` has it
+                found = math.ldexp(nearest, least)
+                off = exact - int(nearest)
+                towards_0 = off and (off > 0) != (exact > 0)
+                if (mode == "rz" and towards_0) or (mode == "rm" and off < 0):
+                    found = float(np.nextafter(found, -np.inf if mode == "rm" else 0.0))
+                if mode == "rp" and off > 0:
+                    found = float(np.nextafter(found, np.inf))
+                bits[w, i, j] = np.float64(found).view(np.uint64)
+                sure[w, i, j] = True
+
+
+def _whole(x: Any) -> tuple[Any, Any]:
+    """Doubles as integers times powers of two: both as lists."""
+    fractions, exponents = np.frexp(x)
+    return np.ldexp(fractions, 53).astype(np.int64).tolist(), (exponents.astype(np.int64) - 53).tolist()
 
 
 def _element(number: float) -> Element:

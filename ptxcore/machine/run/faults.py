@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from ptxcore.isa.mbarrier import contents
 from ptxcore.syntax.tree import Instruction
 
 
@@ -120,3 +121,16 @@ class UndefinedValue:
 
 
 UNDEFINED = UndefinedValue()
+
+
+def lacking(state: int) -> str:
+    """What the current phase of an mbarrier object waits for, in words."""
+    now = contents(state)
+    assert isinstance(now.pending, int) and isinstance(now.transactions, int)
+    signed = now.transactions - (1 << 21 if now.transactions >> 20 else 0)
+    parts = []
+    if now.pending:
+        parts.append(f"lacks {now.pending:,} {'arrival' if now.pending == 1 else 'arrivals'}")
+    if signed:
+        parts.append(f"{'lacks' if signed > 0 else 'has'} {abs(signed):,} bytes{'' if signed > 0 else ' too many'}")
+    return " and ".join(parts).replace(" and lacks", " and")

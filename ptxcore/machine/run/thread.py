@@ -13,11 +13,11 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.layout import DYNAMIC
-from ptxcore.machine.lower.ops import CallTarget, Code, Passed, Source
+from ptxcore.machine.lower.ops import CallTarget, Code, Op, Passed, Source
 from ptxcore.machine.run import short, warpgroups
 from ptxcore.machine.run.asynchronous import AsyncOperation, Boxed, Copy, CopyGroups
 from ptxcore.machine.run.codegen import DONE
-from ptxcore.machine.run.faults import UNDEFINED, Fault, ThreadName, fault
+from ptxcore.machine.run.faults import UNDEFINED, Fault, ThreadName, fault, lacking
 from ptxcore.machine.run.images import Images
 from ptxcore.machine.run.memory import WRITTEN, MultimemAddresses, Segment, nowhere
 from ptxcore.machine.run.runtime import call_extern
@@ -348,9 +348,17 @@ class RunningThread(Images):
         if ready or self.insists:
             self.insists = False
             return ready
-        op = self.op
-        self.waiting = lambda: f"waits at '{self.launch.compiled.ops[op].name}'"
+        op = self.launch.compiled.ops[self.op]
+        self.waiting = lambda: f"waits at '{op.name}' for a phase that {self._lacking(op)}"
         raise Asleep
+
+    def _lacking(self, op: Op) -> str:
+        """What the phase lacks that a thread waits for at an mbarrier object."""
+        source = op.sources[0]
+        assert source is not None
+        address = self.value(source) + (source.offset if source.kind == "register" else 0)
+        segment, first = self.segment(address)
+        return lacking(segment.read(first, 8))
 
     def copy(
         self,

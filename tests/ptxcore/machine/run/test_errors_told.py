@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import Device, UsageError, load
+from ptxmm.running import launch
 
 REGISTERS = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .reg .b16 %h<9>;"
 
@@ -124,3 +126,37 @@ def test_the_grid_counts_clusters_where_the_kernel_says_so() -> None:
     out = machine.memory.allocate(4, "o")
     machine.launch("k", (5, 1, 1), (3, 1, 1), [out])
     assert machine.memory.at(out).read(0, 4) == 5 * 2 * 3
+
+
+_WAITS_FOR_A_PHASE = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 g)
+{
+.reg .b32 %a; .reg .b64 %g; .reg .pred %p;
+.shared .align 16 .b8 s[256]; .shared .align 8 .b64 bar[2];
+ld.param.u64 %g, [g]; mov.u32 %a, bar;
+mbarrier.init.shared.b64 [bar+8], ARRIVALS; fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;
+mbarrier.arrive.expect_tx.shared.b64 _, [bar+8], BYTES;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%g], 64, [bar+8];
+L: mbarrier.try_wait.parity.shared.b64 %p, [%a+8], 0; @!%p bra L;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "bytes_", "words"),
+    [
+        (1, 80, "lacks 16 bytes"),
+        (1, 48, "has 16 bytes too many"),
+        (3, 64, "lacks 2 arrivals"),
+        (2, 80, "lacks 1 arrival and 16 bytes"),
+    ],
+)
+def test_a_deadlock_at_an_mbarrier_object_says_what_its_phase_lacks(arrivals: int, bytes_: int, words: str) -> None:
+    text = _WAITS_FOR_A_PHASE.replace("ARRIVALS", str(arrivals)).replace("BYTES", str(bytes_))
+    with pytest.raises(KernelError) as caught:
+        launch(load(text, "k.ptx"), "k", (1,), (1,), [np.zeros(64, np.uint32)])
+    assert caught.value.kind == "deadlock"
+    assert f"waits at 'mbarrier.try_wait.parity.shared.b64' for a phase that {words} (line 12)" in str(caught.value)

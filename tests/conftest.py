@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import shutil
@@ -25,14 +26,15 @@ from ptxcore import sources
 #: What hypothesis draws is the same in every run, so that a failure is the last change's; in campaigns it is new each time.
 #: How long that takes is no failure.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("always", _PATIENT, derandomize=True, database=None, max_examples=50)
-settings.register_profile("campaign", _PATIENT)
+#: So many examples are drawn for a test that does not say how many (`campaigns.drawn`).
+_DRAWN = 50
 #: What a compiler made is made again by each run: a test is about what stands in the repository.
 os.environ["PTXMM_CACHE"] = "none"
 #: Sentences are looked for as they are, and not as they are wrapped; test_widths.py looks at that.
 os.environ["COLUMNS"] = "0"
-#: After so many new objects the collector looks for circles, as in the command: tests make many, of which few are in circles.
-_OBJECTS = 100000
+#: After so many new objects the collector looks for circles, more rarely than in the command: tests make many, of which few are
+#: in circles, and to look at them took a tenth of the time of all tests.
+_OBJECTS = 500000
 #: Where a report keeps what its test compared: how much, of how much.
 _COMPARED = "compared"
 
@@ -65,6 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
     patience.alone()
     sources.PATIENCE = 1.0  # of pipes that nobody writes to there are many
     campaign, campaigns.whole = _asked("campaign", config), _asked("campaign", config) or _asked("long", config)
+    settings.register_profile("always", _PATIENT, derandomize=True, database=None, max_examples=campaigns.drawn(_DRAWN))
+    settings.register_profile("campaign", _PATIENT)
     settings.load_profile("campaign" if campaign and campaigns.SHARE == 1 else "always")
 
 
@@ -83,6 +87,20 @@ def _keep_byte_code(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder
     sys.dont_write_bytecode = False
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Each worker needs all modules of tests, which pytest compiles with its own sense of `assert`: where there is no byte code
+    yet, each compiles a share of them first, and reads what the others have made of theirs."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if not worker or not _is_long(session.config):
+        return
+    number, count = int(worker.removeprefix("gw")), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    files = sorted(path for argument in session.config.args for path in Path(argument).rglob("test_*.py"))
+    for path in files[number::count]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # to collect it tells what is wrong with it
+            _ = pytest.Module.from_parent(session, path=path).obj
 
 
 def pytest_collection_finish() -> None:

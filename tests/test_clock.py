@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from campaigns import some
+from campaigns import lengths, some
 
 import ptxmm
 from axioms.sat import relations
@@ -205,11 +205,14 @@ QUESTIONS: dict[str, Callable[[int], Result]] = {
 }
 
 
+@pytest.mark.parametrize("largest", lengths(24, 40))
 @pytest.mark.parametrize("name", some(2, QUESTIONS))
-def test_no_phase_goes_on_for_long_without_a_look_at_the_clock(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_phase_goes_on_for_long_without_a_look_at_the_clock(
+    name: str, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(whole, "FEWEST", 1000)  # the phases of the formula
     QUESTIONS[name](2)  # what is imported and read once
-    for size in (8, 24, 40):
+    for size in range(8, largest + 1, 16):
         found = watched(functools.partial(QUESTIONS[name], size), monkeypatch)
         assert found.ticks > 100 and found.most < MOST_CALLS, found.longest
 

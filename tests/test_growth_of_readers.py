@@ -183,7 +183,7 @@ CASES = [(name, number) for name, (_, frames, _) in READERS.items() for number i
 SHARES = [8, pytest.param(1, marks=pytest.mark.mutation)]
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(13)
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize(("name", "frame"), CASES, ids=[f"{name}-{number}" for name, number in CASES])
 def test_twice_the_input_is_twice_the_work(name: str, frame: int, share: int, tmp_path: Path) -> None:

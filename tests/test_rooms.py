@@ -137,7 +137,7 @@ def loaded(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from (found for other in node.orelse for found in loaded(other))
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield node
-        else:
+        elif not isinstance(node, ast.expr):  # no import is in one, and most nodes are
             yield from loaded(node)
 
 

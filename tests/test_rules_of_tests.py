@@ -222,7 +222,7 @@ def said(project: Path, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "arguments", some(3, [["-n", "2", "test_some.py"], ["-q", "test_some.py"], ["-p", "no:xdist", "test_some.py"]])
+    "arguments", some(3, [["-q", "test_some.py"], ["-n", "2", "test_some.py"], ["-p", "no:xdist", "test_some.py"]])
 )
 def test_a_run_says_what_it_skipped_and_compared_in_its_last_lines(project: Path, arguments: list[str]) -> None:
     text = said(project, *arguments)

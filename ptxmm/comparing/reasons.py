@@ -85,7 +85,7 @@ def _of_undefined(test: Test, found: ModelDifference, pictures: bool, limit: flo
     reason = DifferenceReason(without.of, with_one.of, text=without.message)
     if pictures and not _is_log(without.of):
         result = _checked(test, without.of, limit, witnesses=True)
-        drawn = result.race_witnesses[:1] if result else []
+        drawn = result.race_witnesses[:1] if result is not None else []
         reason = replace(reason, allowed=drawn[0].svg() if drawn else "")
     return reason
 

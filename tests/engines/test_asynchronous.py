@@ -23,7 +23,7 @@ from ptxcore.machine.ir.effects import Effect
 from ptxmm.pipeline import build
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_the_model_says_of_each_case_what_it_should(case: Case, engine: str) -> None:

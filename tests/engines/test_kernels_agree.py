@@ -21,7 +21,7 @@ def assert_agreement(results: list[Compared]) -> None:
 
 
 @pytest.mark.compares(0.8)
-@pytest.mark.parametrize("count", lengths(10, 25))
+@pytest.mark.parametrize("count", lengths(7, 25))
 def test_of_some_generated_kernels(count: int) -> None:
     results = [compare(seed, runs=5, steps=STEPS) for seed in range(100_000, 100_000 + count)]
     assert_agreement(results)

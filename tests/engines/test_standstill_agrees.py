@@ -30,7 +30,7 @@ def compare(question: KernelQuestion, kinds: Sequence[str], steps: int = STEPS) 
     return stalled
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.compares(1)
 @pytest.mark.parametrize("kinds", [DEADLOCK, FOR_EVER, TRAP], ids=["deadlock", "for ever", "trap"])
 def test_of_random_kernels(kinds: Sequence[str]) -> None:

@@ -45,7 +45,7 @@ def _is_read(name: str, text: str) -> bool:
 @pytest.mark.parametrize(
     ("name", "suffix", "least"), [("ptx", "ptx", 200), ("cat", "cat", 2), ("litmus", "litmus", 100)]
 )
-@pytest.mark.parametrize("every", lengths(15, 1))
+@pytest.mark.parametrize("every", lengths(30, 1))
 def test_every_file_that_is_read_is_in_the_grammar(name: str, suffix: str, least: int, where: str, every: int) -> None:
     folder = ROOT if where == "here" else SHARED
     if not folder.is_dir():
@@ -91,7 +91,7 @@ def _compare(language: Language, rule: str, choose: random.Random, examples: int
                 _agree(language, frame.format(spoilt(text, choose)))
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(5)
 @pytest.mark.parametrize(("name", "rule"), _RULES)
 def test_texts_made_of_a_grammar_are_read_and_spoilt_ones_refused_by_both(name: str, rule: str) -> None:
     _compare(LANGUAGES[name], rule, random.Random(rule), 15)

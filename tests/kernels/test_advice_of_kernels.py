@@ -37,7 +37,7 @@ MENDED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("every", lengths(3, 1))
+@pytest.mark.parametrize("every", lengths(6, 1))
 def test_nothing_is_advised_about_what_is_right(every: int) -> None:
     found = {
         str(path): [(d.span.line, d.code) for d in lint_text(read(path)) if d.code != "later-version"]

@@ -50,7 +50,7 @@ GET = (
 )
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("one", "other", "devices"), [*itertools.product(SCOPES, SCOPES, ((0, 0), (2, 2), (0, 1)))])
 def test_a_scope_reaches_as_far_as_in_a_litmus_test_with_the_same_places(
     tmp_path: Path, one: str, other: str, devices: tuple[int, int]

@@ -35,7 +35,7 @@ def left_out(number: int, name: str) -> bool:
     return name in SLOW or (name.startswith(TENSOR_CORES) and number % _EVERY > 0)
 
 
-@pytest.mark.part(18)
+@pytest.mark.part(30)
 @pytest.mark.parametrize(
     ("path", "variant"),
     [

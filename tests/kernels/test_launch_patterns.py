@@ -20,7 +20,7 @@ TESTS = variants(FILES)
 SLOW = {"last_block:right", "splitk:right", "grid_sync_cg:right", "last_block:wrong2", "mbar_ring:right"}
 
 
-@pytest.mark.part(12)
+@pytest.mark.part(20)
 @pytest.mark.parametrize(
     ("path", "variant"),
     [

@@ -26,6 +26,7 @@ def cells(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", LOCKS)
 def test_nine_threads_are_right(name: str) -> None:
     found = row(name, "correct", (3, 3))

@@ -121,6 +121,7 @@ ROWS: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("row", ROWS)
 def test_rows_of_the_memory_model(row: str, engine: str) -> None:

@@ -98,7 +98,7 @@ def counts(atomic: str, blocks: int = 2) -> ptxmm.Kernel:
     return ptxmm.Kernel(ptx=COUNTS.replace("ATOMIC", atomic), entry="k", grid=blocks, block=1, params=buffers, **checks)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("operation", ["add.u32 %r2, [%rd1], 0;", "or.b32 %r2, [%rd1], 0;", "and.b32 %r2, [%rd1], -1;"])
 @pytest.mark.parametrize("semantics", ["relaxed", "acq_rel"])
 def test_an_atomic_that_changes_nothing_is_a_look(

@@ -35,6 +35,7 @@ def test_what_can_be_taken_from_message_passing() -> None:
     assert len(whats) == len(set(whats)) == 10
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("path", LIBRARY[::7], ids=lambda p: p.stem)
 def test_each_is_a_test_with_less_in_it(path: Path) -> None:
     test = load(path)
@@ -76,6 +77,7 @@ exists (1:%r0 = 0)
     assert "bar.sync 1" not in write(less) and write(less).count("bar.sync 0") == 2
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "path", [p for p in LIBRARY if p.stem.startswith(("MP+", "SB+", "ISA2"))][::6], ids=lambda p: p.stem
 )

@@ -264,6 +264,7 @@ def test_a_kernel_without_time_is_undecided(engine: str) -> None:
 # What is expected, and accepted.
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("column", "expect", "bounded_ok", "status"),
     [
@@ -281,6 +282,7 @@ def test_what_is_accepted(column: str, expect: str, bounded_ok: bool, status: in
     assert main(["check", str(file), "--unroll", "2", *(["--bounded-ok"] if bounded_ok else [])]) == status
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("expect", ["ok", "bounded", "no", "undefined", "hangs", "ok|bounded", "no|hangs"])
 @pytest.mark.parametrize("column", LOOPS)
 def test_what_is_asked_besides_makes_no_test_pass(column: str, expect: str) -> None:

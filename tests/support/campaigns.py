@@ -25,7 +25,7 @@ _LEFT_OUT = ("long", "campaign", "mutation")
 #: Whether long tests or campaigns are asked for; set before tests are collected.
 whole = False
 #: Of what hypothesis draws where they are: so many times as much as in other runs, which draw so many at least.
-_TIMES, _LEAST = 5, 12
+_TIMES, _LEAST = 10, 12
 #: One in so many of what a campaign looks at.
 SHARE = max(1, int(os.environ.get("PTXMM_SHARE", "1")))
 #: One in so many of the long tests.
@@ -45,7 +45,7 @@ def lengths(short: Any, whole: Any) -> list[Any]:
 
 
 def drawn(count: int) -> int:
-    """How many examples of a test hypothesis draws: so many where long tests are asked for, a fifth of them in every run."""
+    """How many examples of a test hypothesis draws: so many where long tests are asked for, a tenth of them in every run."""
     return count if whole else max(min(count, _LEAST), count // _TIMES)
 
 

@@ -77,7 +77,7 @@ def cells_of(shape: str, num: int, half: int) -> tuple[Any, Any]:
     )
 
 
-@pytest.mark.part(16)
+@pytest.mark.part(32)
 @pytest.mark.parametrize(("shape", "num", "packed"), CASES)
 def test_loads(shape: str, num: int, packed: bool, draw: int = 0) -> None:
     count, vector, told = registers(shape, num, "st.global")
@@ -170,7 +170,7 @@ MMA = [
 ]  # fmt: skip
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(10)
 @pytest.mark.parametrize(("name", "m", "n", "mode", "k_major"), MMA)
 @pytest.mark.parametrize("enabled", [0, 1])
 def test_products(name: str, m: int, n: int, mode: int, k_major: bool, enabled: int, draw: int = 0) -> None:

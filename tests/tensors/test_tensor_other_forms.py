@@ -230,6 +230,7 @@ def test_zero_columns_are_told_in_two_ways() -> None:
 # A beside each part of D.
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("m", [32, 64])
 @pytest.mark.parametrize("same", [True, False])
 def test_stationary_with_a_in_tensor_memory(m: int, same: bool, draw: int = 0) -> None:

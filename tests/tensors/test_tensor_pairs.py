@@ -42,7 +42,7 @@ def where(m: int, n: int) -> Any:
 KINDS = [("f16", 256, 32), ("f16", 128, 48), ("tf32", 256, 16), ("tf32", 128, 32), ("i8", 256, 64), ("i8", 128, 32)]
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @pytest.mark.parametrize(("kind", "m", "n"), KINDS)
 @pytest.mark.parametrize("inside", ["shared", "tensor"])
 def test_products_of_pairs(kind: str, m: int, n: int, inside: str, draw: int = 0) -> None:
@@ -126,6 +126,7 @@ def test_scales_of_pairs(kind: str, type_: str, chunks: int, draw: int = 0) -> N
     assert (got == (cells[:, :n].astype(np.float64) + left @ right.T).astype(np.float32)).all()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("shape", "multicast", "parts"), COPIES)
 def test_copies_of_pairs(shape: str, multicast: str, parts: list[int], draw: int = 0) -> None:
     rng = np.random.default_rng([len(shape), draw])

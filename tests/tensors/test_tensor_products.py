@@ -131,6 +131,7 @@ def test_saturated_and_disabled_lanes(draw: int = 0) -> None:
     assert (expected == (1 << 31) - 1).any()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("where", ["shared", "tensor"])
 @pytest.mark.parametrize("lanes", [False, True])
 @pytest.mark.parametrize("scaled", [False, True])
@@ -161,7 +162,7 @@ SCALED = [
 ]  # fmt: skip
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize(("kind", "vector", "type_", "chunks", "scale", "first"), SCALED)
 @pytest.mark.parametrize("where", ["shared", "tensor"])
 def test_scaled(

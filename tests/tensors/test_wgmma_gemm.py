@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from campaigns import some
 
 import ptxmm
 from ptxcore.machine.run.faults import KernelError
@@ -83,7 +84,7 @@ def small(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:
 
 
 @needs_triton
-@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("seed", some(2, [None, 1]))
 def test_tritons_matmul(seed: int | None) -> None:
     """With copies in stages, and a product that is waited for a round later."""
     rng, spare = np.random.default_rng(1), np.zeros(16, np.uint32)

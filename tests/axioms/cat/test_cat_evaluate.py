@@ -101,7 +101,7 @@ def bits(s: frozenset[int]) -> int:
     return sum(1 << i for i in s)
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("text", MEANINGS)
 @settings(max_examples=drawn(25), deadline=None)
 @given(a=pairs, b=pairs, r=some, w=some)

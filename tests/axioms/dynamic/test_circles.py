@@ -119,6 +119,7 @@ _OTHERS = {
 _UP_TO_ORDER = ("S, red and add", "2+2W", "2+2W, released")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", _ALLOWED)
 def test_a_circle_that_the_model_allows_is_not_passed_over(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     test = _kernel(*_ALLOWED[name])

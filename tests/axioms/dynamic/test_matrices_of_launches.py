@@ -182,7 +182,7 @@ _SET = (
 )
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("way", _WAYS)
 @pytest.mark.parametrize("alone", [False, True])
 def test_what_an_open_sum_decides_is_left_open(way: str, alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ _ACQUIRES = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("acquire", _ACQUIRES)
 @pytest.mark.parametrize("release", _RELEASES)
 @pytest.mark.compares(1)

@@ -348,7 +348,7 @@ def test_a_launch_with_open_operations_is_decided_at_its_size(name: str) -> None
     assert found.notes[0].startswith(f"{runs} runs of all" if runs > 1 else "one run of all")
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @pytest.mark.parametrize(
     ("name", "changed"),
     [

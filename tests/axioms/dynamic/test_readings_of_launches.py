@@ -34,7 +34,7 @@ _BY_SYNC = {
 }
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("body", some(3, list(_BY_SYNC)))
 def test_synchronization_that_acquires_orders_cells_under_one_reading(body: str) -> None:
     """9.7.16.6.3: "The standard memory consistency model synchronization mechanisms also apply"."""

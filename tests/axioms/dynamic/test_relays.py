@@ -26,7 +26,7 @@ def test_runs_say_of_relays_what_the_formula_says(shape: str, seeds: range, monk
 
 
 @pytest.mark.compares(0.3)
-@pytest.mark.parametrize("seeds", lengths(range(8), range(12)))
+@pytest.mark.parametrize("seeds", lengths(range(4), range(12)))
 def test_runs_say_of_peeks_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = compare(generated_peeks.kernel, seeds, monkeypatch, may_be_undefined=True)
     assert verdicts["ok"] and verdicts["no"]

@@ -97,6 +97,7 @@ def test_a_weak_store_races_with_whom_the_last_one_did_not_observe(
     assert open_ or found.verdict == verdict
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "changed",
     [{"before": ""}, {"behind": ""}, {"met": ""}, {"back": f"{_BACK} {_TURN}"}, {"back": _TURN, "rounds": "3"},

@@ -197,9 +197,9 @@ OUT: """
         launch(
             body,
             4,
-            16,
-            ONES[:64],
-            ALL + SUM.replace("m[0]", "o[0]").replace(str(bits_of(384.0, "f32")), str(bits_of(96.0, "f32"))),
+            4,
+            ONES[:16],
+            ALL + SUM.replace("m[0]", "o[0]").replace(str(bits_of(384.0, "f32")), str(bits_of(24.0, "f32"))),
         )
     )
     assert not open_ and found.verdict == "ok"

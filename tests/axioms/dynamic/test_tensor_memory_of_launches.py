@@ -29,9 +29,9 @@ _RELINQUISH = "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"
 _MULTIPLY = "MULTIPLY:\n setp.ne.u32 %p0, %t, 160; @%p0 bra END;\n"
 _DONE = "DONE: mbarrier.try_wait.parity.shared.b64 %p1, [done], 0; @!%p1 bra DONE;"
 MISTAKES = {
+    "no wait for the products": Mistake(((_DONE, ""),), "undefined", _OPEN, LOAD),
     "no commit of a stage": Mistake(((f" {COMMIT} [%r8];\n", ""),), "no", "deadlock", "DONE:"),
     "no commit at the end": Mistake(((f" {COMMIT} [done];\n", ""),), "no", "deadlock", "DONE:"),
-    "no wait for the products": Mistake(((_DONE, ""),), "undefined", _OPEN, LOAD),
     "a wait for the phase before": Mistake((("[done], 0; @!", "[done], 1; @!"),), "undefined", _OPEN, LOAD),
     "a commit before the products": Mistake(((f"{COMMIT} [done];", ""), (_MULTIPLY, f"{_MULTIPLY} {COMMIT} [done];\n")),
                                             "undefined", "the first one need not be complete", LOAD),

@@ -121,7 +121,7 @@ def decided(body: str) -> Result:
 UNORDERED = "an access that nothing orders with that of an asynchronous operation"
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(5)
 @pytest.mark.parametrize(("name", "left_out", "verdict"), some(8, CASES))
 def test_patterns(name: str, left_out: str, verdict: str) -> None:
     body = PATTERNS[name][0]
@@ -144,7 +144,7 @@ _GLOBAL = "fence.proxy.async.global;"
 _READ = f"@%px {MMA} @%px {COMMIT} {WAIT} {AFTER}"
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     ("body", "verdict"),
     [

@@ -35,7 +35,7 @@ def agrees(verdict: str, found: set[str]) -> bool:
     return verdict in found if found else verdict == "ok"
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", some(8, TESTS))
 def test_the_model_says_of_the_library_what_it_says(name: str) -> None:
     assert agrees(VERDICTS[name], by_definition(loaded(name)))
@@ -132,7 +132,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_the_relations_is_found(mistake: str) -> None:
     old, new, name = MISTAKES[mistake]

@@ -136,7 +136,7 @@ def _kernel(seed: int) -> KernelTest:
 
 
 @pytest.mark.compares(0.1)
-@pytest.mark.parametrize("count", lengths(20, 100))
+@pytest.mark.parametrize("count", lengths(8, 100))
 def test_one_run_says_of_threads_that_wait_what_the_formula_says(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert compare(_kernel, range(count), monkeypatch)["ok"] > count / 20
 

@@ -77,7 +77,7 @@ def _kernel(seed: int) -> KernelTest:
 
 
 @pytest.mark.compares(0.5)
-@pytest.mark.parametrize("count", lengths(12, 60))
+@pytest.mark.parametrize("count", lengths(5, 60))
 def test_one_run_says_of_generated_kernels_what_the_formula_says(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = compare(_kernel, range(count), monkeypatch)
     assert verdicts["ok"] > count / 12 and verdicts["no"] > count / 12
@@ -189,6 +189,7 @@ _MEETING = """.version 8.0
 .visible .entry k(.param .u64 x) { bar.sync 0; ret; }"""
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("threads", [4, 40])
 @pytest.mark.parametrize(
     ("scheduled", "verdict"),

@@ -110,7 +110,7 @@ def _of_sizes(seed: int) -> KernelTest:
 
 
 @pytest.mark.compares(0.5)
-@pytest.mark.parametrize("count", lengths(24, 80))
+@pytest.mark.parametrize("count", lengths(10, 80))
 def test_one_run_says_of_accesses_of_all_sizes_what_the_formula_says(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -210,7 +210,7 @@ def _warps(kind: str, negated: str, mask: int, first: str = "atom.relaxed.gpu.ad
     return f"PTX lanes\n{{ x = 0; y = 0; }}\nP0@warp 0,cta 0 {body}\nP1@warp 0,cta 0 {body}\n"
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(5)
 @pytest.mark.parametrize("kind", LANES)
 def test_lanes_that_a_warp_tells_apart_are_not_exchanged(kind: str) -> None:
     """A ticket that says who comes to a member mask that names one lane only: whoever it is, and not the first one always."""

@@ -22,6 +22,7 @@ def verdict(threads: list[str], asked: str, engine: str, init: str = "x = 0; y =
     return ptxmm.check(ptxmm.parse(f"PTX t\n{{ {init} }}\n{blocks}\n{asked}\n"), engine=engine).verdict
 
 
+@pytest.mark.part(2)
 @ENGINES
 @pytest.mark.parametrize(
     ("condition", "exists", "never", "always"),

@@ -172,7 +172,7 @@ def test_every_sentence_about_the_library_is_true(folder: str, every: int) -> No
     assert compared.outcomes >= compared.tests and sum(compared.kinds.values()) >= compared.tests, vars(compared)
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("share", [*lengths(27, 9), pytest.param(1, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("model", ["ptx-6.0", "ptx-7.5", "ptx-9.0", "users"])
 def test_every_axiom_that_forbids_is_explained(model: str, share: int, users: str) -> None:
@@ -208,7 +208,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, compared: Compared, text: str, shi
     monkeypatch.setattr(ClaimWords, "told", told)
 
 
-@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("share", [*lengths(6, 4), pytest.param(1, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("model", ["ptx-7.5", "ptx-9.0"])
 def test_the_reasons_of_races_are_true(model: str, share: int, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = Compared()

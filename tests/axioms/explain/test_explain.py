@@ -59,6 +59,7 @@ def test_the_right_axiom_is_named(name: str) -> None:
     assert axiom in result.forbidding
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("model", ["ptx-6.0", "ptx-7.5", "ptx-9.0"])
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_without_the_named_axioms_the_outcome_is_there(name: str, model: str) -> None:

@@ -36,7 +36,7 @@ def outcome(result: ptxmm.Result) -> str:
     return "allow" if result.positive > 0 else "forbid"
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("pin", [pytest.param(pin, id=pin.name, marks=LONG.get(pin.name, ())) for pin in PINS])
 def test_a_pin_of_the_whole_model(pin: ModelPin, engine: str) -> None:
@@ -49,6 +49,7 @@ def test_a_pin_of_the_whole_model(pin: ModelPin, engine: str) -> None:
     assert (plain.verdict == "undefined") == (pin.races not in ("-", "race")), "decided without being asked too"
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_races_of_asynchronous_operations(case: Case) -> None:
     result = ptxmm.check(ptxmm.parse(case.litmus()), races=True)
@@ -67,6 +68,7 @@ COLUMN = race_column()
 MEANT = {"-": "-", "race": "race", "ASYNCRACE": "async", "MIXEDRACE": "mixed-size"}
 
 
+@pytest.mark.part(2)
 @pytest.mark.skipif(not COLUMN, reason=f"the table of pins is not at {TABLE}")
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("pin", [p for p in GENERIC_PINS if p.ptx_9_0 != "n/a"], ids=lambda pin: pin.name)

@@ -54,6 +54,7 @@ def test_a_name_that_says_nothing(name: str, message: str, hint: str) -> None:
     assert message in str(error.value) and hint in str(error.value)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("option", OPTIONS)
 def test_a_reading_in_the_name_is_the_option(option: str) -> None:
     test = ptxmm.load(next(p for p in LIBRARY if p.stem == "MP+fence.sc+acq"))

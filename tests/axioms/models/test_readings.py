@@ -40,7 +40,7 @@ def answer(result: ptxmm.Result) -> tuple[object, ...]:
     return result.verdict, result.positive > 0, sorted({race.kind for race in result.races})
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("option", OF_LITMUS_TESTS)
 def test_a_test_of_its_clause_answers_otherwise(option: str, engine: str) -> None:
@@ -51,7 +51,7 @@ def test_a_test_of_its_clause_answers_otherwise(option: str, engine: str) -> Non
     assert any(differ)
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(12)
 @pytest.mark.parametrize("option", OF_LITMUS_TESTS)
 def test_it_is_an_option_of_the_command_line(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--" + option).split("=")

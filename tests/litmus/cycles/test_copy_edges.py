@@ -43,7 +43,7 @@ EDGES = (
 )
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     ("cycle", "expected"),
     [

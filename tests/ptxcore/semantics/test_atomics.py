@@ -177,7 +177,7 @@ def run(use: Use, shared: bool, old: Any, sources: list[Any]) -> tuple[Any, Reco
     return result, thread
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @pytest.mark.parametrize("form", FORMS, ids=name)
 def test_atomics_equal_their_reference(form: Form) -> None:
     for use, shared, old, sources in steps(form, "numbers"):

@@ -76,7 +76,7 @@ def cases(random: Random, count: int) -> list[Case]:
     return [makers[n % len(makers)](random) for n in range(count)]
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_images_are_as_numpy_has_them(seed: int) -> None:
     for case in cases(Random(seed), 35):

@@ -54,7 +54,7 @@ def shown(value: Any) -> str:
     return hex(value) if isinstance(value, int) else str(value)
 
 
-@pytest.mark.part(12)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("form", REFERRED, ids=name)
 def test_meanings_equal_their_references(form: Form) -> None:
     compare(form, COMPARED, "always")

@@ -333,7 +333,7 @@ def is_for_calls(use: Use) -> bool:
     return use.words["space"].startswith("param::") or (use.words["space"] == "param" and use.form.mnemonic == "st")
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @pytest.mark.parametrize("form", [*memory_forms()], ids=lambda form: form.syntax)
 def test_memory_is_read_and_written_as_bytes_are(form: Form) -> None:
     chance = random.Random(form.syntax)

@@ -190,7 +190,7 @@ def test_ptxas_takes_every_instruction(module: str) -> None:
     assert ptxas.check_module(Path(module).read_text()) == []
 
 
-@pytest.mark.part(30)
+@pytest.mark.part(50)
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[case.name for case in CASES])
 def test_every_instruction_as_numpy(module: str, number: int) -> None:
     case = CASES[number]

@@ -49,7 +49,7 @@ def undecidable(self: Checker, item: object) -> Outcome:
     raise AssertionError(f"{item} is decided")
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_reports_are_the_same(
     options: list[str], tests: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -38,7 +38,7 @@ def listed(model: str) -> list[ptxmm.result.Witness]:
     return found
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("model", ["ptx-6.0", "ptx-9.0", "ptx-9.0 --dep data"])
 def test_what_is_listed_is_what_expressions_give(model: str) -> None:
     """Base relations as JSON lists them; definitions of the model as explanations see them; and operators on both."""

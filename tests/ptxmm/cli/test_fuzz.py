@@ -341,7 +341,7 @@ def model_trouble(text: str, deciding: bool) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("count", [*lengths(100, 300), pytest.param(share(30_000), marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("count", [*lengths(50, 300), pytest.param(share(30_000), marks=pytest.mark.campaign)])
 def test_mutated_models_are_taken_or_refused_with_a_place(count: int) -> None:
     found = [(seed, model_trouble(mutated_model(seed), seed % 4 == 0)) for seed in range(count)]
     assert [f for f in found if f[1] is not None] == []

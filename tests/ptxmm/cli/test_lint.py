@@ -385,6 +385,7 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
     process.stderr.close()
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopping_a_run_prints_what_was_finished(folder: Path, number: int, form: str) -> None:

@@ -29,7 +29,7 @@ def names(report: str) -> list[str]:
     return [Path(test["path"]).stem for test in json.loads(report)["tests"]]
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(5)
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 7])
 def test_every_test_is_in_one_shard(folder: Path, count: int, capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[str] = []

@@ -23,6 +23,7 @@ BLOCK = re.compile(r"^```(litmus|ptx) ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.D
 BLOCKS = [(name, *found) for name in names() for found in BLOCK.findall(text_of(name))]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("name", "words", "text"), [(n, w, t) for n, kind, w, t in BLOCKS if kind == "litmus"])
 def test_a_litmus_test_is_decided_as_its_page_says(name: str, words: str, text: str) -> None:
     verdict, *axiom = words.split()

@@ -37,7 +37,7 @@ TARGETS = ("sm_75", "sm_80", "sm_90", "sm_100a", "sm_120")
 
 
 @pytest.mark.compares(0.7)
-@pytest.mark.parametrize("paths", some(16, [LIBRARY[i::16] for i in range(16)]), ids=lambda ps: f"{ps[0].stem}, ...")
+@pytest.mark.parametrize("paths", some(24, [LIBRARY[i::24] for i in range(24)]), ids=lambda ps: f"{ps[0].stem}, ...")
 def test_nothing_forbidden_is_shown_by_the_library(paths: list[Path]) -> None:
     for path in paths:
         of = made(loaded(path))
@@ -81,9 +81,9 @@ def test_the_documentation_counts_the_tests_that_are_refused() -> None:
 
 
 @pytest.mark.compares(0.9)
-@pytest.mark.parametrize("part", some(40, range(40)))
+@pytest.mark.parametrize("part", some(80, range(80)))
 def test_nothing_forbidden_is_shown_by_generated_tests(part: int) -> None:
-    for test in generated(part, 40):
+    for test in generated(part, 80):
         of = made(test)
         if of is None:
             pass_over("cannot be placed")
@@ -164,9 +164,9 @@ def test_modules_are_equal_in_bytes_whoever_makes_them(part: int) -> None:
 
 @pytest.mark.skipif(ptxas.executable() is None, reason=f"no ptxas {ptxas.RELEASE} here")
 @pytest.mark.compares(0.2)
-@pytest.mark.parametrize("part", some(40, range(40)))
+@pytest.mark.parametrize("part", some(80, range(80)))
 def test_ptxas_accepts_the_modules(part: int, tmp_path: Path) -> None:
-    for path in LIBRARY[part::40]:
+    for path in LIBRARY[part::80]:
         test = loaded(path)
         for name in TARGETS:
             of = made(test, name)

@@ -38,7 +38,7 @@ def page(test: Failing, *, everything: bool = False) -> list[str]:
     return report.page(test.outcome(checker())).splitlines()
 
 
-@pytest.mark.part(40)
+@pytest.mark.part(80)
 @pytest.mark.compares(1.0)
 @pytest.mark.parametrize("test", failing(), ids=lambda test: test.name)
 def test_it_is_told_on_a_page_and_at_places_that_are_there(
@@ -61,7 +61,7 @@ def test_it_is_told_on_a_page_and_at_places_that_are_there(
         assert form != "sarif" or wrong(json.loads(text)) == []
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", _HIGHEST)
 def test_the_highest_pages_fit_and_say_that_there_is_more(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

@@ -156,7 +156,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_line_is_a_command_that_we_do_not_mean(

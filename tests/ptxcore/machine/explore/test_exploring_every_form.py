@@ -114,7 +114,7 @@ def written(form: Form, random: Random) -> tuple[str, dict[str, int]] | None:
     return f"{' '.join(writer.declarations)} {carry} {name} {', '.join(operands)}; L:", writer.initial
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(10)
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_form_is_explored(section: str) -> None:
     random = Random(section)

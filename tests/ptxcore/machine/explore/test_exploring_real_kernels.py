@@ -55,6 +55,7 @@ def addresses(executions: list[ThreadExecution]) -> set[Any]:
     }
 
 
+@pytest.mark.part(2)
 @pytest.mark.skipif(not REAL, reason="the files are not here")
 @pytest.mark.parametrize("path", [p for p in REAL if "cub_sort" not in p.name], ids=lambda p: p.name)
 def test_every_kernel_is_explored(path: Path) -> None:

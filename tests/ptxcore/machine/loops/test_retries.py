@@ -172,7 +172,7 @@ def random_kernel(seed: int) -> ptxmm.Kernel:
     )  # fmt: skip
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(12)
 @pytest.mark.parametrize("seed", range(18))
 def test_the_answers_are_those_of_loops_that_are_followed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     looking = random_kernel(seed).check()

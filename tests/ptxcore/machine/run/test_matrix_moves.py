@@ -135,6 +135,7 @@ def compare_move(count: int) -> None:
         assert (d.copy().view(np.uint16).reshape(8, 8) == a.copy().view(np.uint16).reshape(8, 8).T).all()
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", LOADS)
 def test_loads_are_those_of_the_figures(name: str) -> None:
     compare_load(name, 4)

@@ -365,6 +365,7 @@ def scale(case: Case, k: int, matrices: dict[str, Any], given: dict[str, Any]) -
 FORMS = [form for form in mma.FORMS if form.run is not None]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("number", range(len(FORMS)))
 def test_products_are_those_of_the_manual(number: int) -> None:
     chance = random.Random(number)

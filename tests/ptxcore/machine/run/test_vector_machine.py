@@ -69,7 +69,7 @@ def both(
     return why, None if why else made
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("part", range(4))
 def test_generated_kernels(part: int) -> None:
     compared = instructions = 0

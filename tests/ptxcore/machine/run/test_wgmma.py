@@ -268,6 +268,7 @@ def thinned(rng: Any, case: Case, stored: Any) -> tuple[Any, Any]:
     return full, metadata
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", CASES)
 def test_products_are_what_numpy_computes(name: str) -> None:
     products(name, INPUTS, 0)

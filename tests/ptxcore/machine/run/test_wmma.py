@@ -231,6 +231,7 @@ def compare(case: Case, count: int, seed: int, early: bool = False) -> None:
     assert all((from_memory(case, out) == one).all() for out, one in zip(found, wanted, strict=True)), case
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.shape}-{case.multiplied}-{case.d}-{case.layouts}-{case.words}"
 )

@@ -30,7 +30,7 @@ def overlapping(chance: random.Random) -> str:
     return "\n".join(["PTX t", "{ .align 16 .u32 x[4]; }", *threads, f"exists (x[{asked}] != {sums[asked]})"])
 
 
-@pytest.mark.parametrize("count", lengths(20, 60))
+@pytest.mark.parametrize("count", lengths(30, 60))
 def test_atomics_that_overlap_in_part_can_be_asked_why(count: int) -> None:
     chance = random.Random(21)
     results = [ptxmm.check(ptxmm.parse(overlapping(chance)), why=True) for _ in range(count)]

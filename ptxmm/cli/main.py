@@ -22,6 +22,8 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # that end a command
 _SOON = 0.25  # seconds, in which who asked for it has long returned
 #: Commands that tell by themselves what an interrupt leaves.
 _SAY_SO = ("check", "compare", "campaign", "repair", "weaken")
+#: Options whose value may be an option of somebody else's, or `-NAME`.
+_TAKE_OPTIONS = ("--nvcc", "--passes")
 _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 
@@ -186,13 +188,25 @@ def _settled(arguments: list[str]) -> list[str] | None:
     return None
 
 
+def _with_values(arguments: list[str]) -> list[str]:
+    """`--nvcc -DX` as `--nvcc=-DX`: the parser takes a single word that begins with `-` for an option, and these options take
+    such words."""
+    found: list[str] = []
+    for word in arguments:
+        if found and found[-1] in _TAKE_OPTIONS and word[:1] == "-" != word[1:2] and "--" not in found:
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
+
+
 def _command(arguments: list[str]) -> int:
     from ptxmm.cli.options import parser
 
     told = _settled(arguments)
     if told is None:
         return _DEFECT
-    arguments = told
+    arguments = _with_values(told)
     top = parser(arguments[0] if arguments else "")
     options, unknown = top.parse_known_args(arguments)
     if unknown:

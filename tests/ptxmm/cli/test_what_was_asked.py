@@ -79,6 +79,7 @@ def test_readings_stand_in_every_report(capsys: pytest.CaptureFixture[str]) -> N
         assert main(["check", ".", "--jobs", "1", "--war-ok", *model]) == 0
         assert "2 tests under ptx-9.0 --war-ok: 2 ok" in capsys.readouterr().out
     assert main(["check", "one.litmus", "--passes=none"]) == 0
+    assert main(["check", "one.litmus", "--passes", "-slicing"]) == 0
     assert "under ptx-9.0," in capsys.readouterr().out
 
 

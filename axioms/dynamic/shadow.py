@@ -220,8 +220,8 @@ class Shadow:
     def _apart(self, a: Access, b: Access) -> bool:
         """Whether coherence order alone says which of two accesses comes first, here as `b` comes behind `a`."""
         closes = (a.commutes, b.commutes) == (COUNTED, CLOSES)
-        if closes and not b.strong:
-            return True  # the last of them observed all others (`axioms.dynamic.open_operations`)
+        if closes and not b.strong:  # the last of them has observed all others (`axioms.dynamic.open_operations`)
+            return (a.first, a.size) == (b.first, b.size)
         return (self.settled or closes or a.commutes == b.commutes == ORDERED) and self._contend(a, b)
 
     def beside(self, access: Access, ordered: Callable[[Access], bool], *, over: bool = False) -> Access | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from ptxcore.syntax.spans import operand_span
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name, Operand
 from ptxmm.repair import costs
-from ptxmm.repair.building import Lines, Place
+from ptxmm.repair.building import Lines, Place, head_of
 from ptxmm.repair.sites import Option, Site, TextEdit, Wanted
 from ptxmm.repair.source_words import SourceWords
 
@@ -28,6 +28,7 @@ def count_sites(
     source: SourceWords | None = None,
 ) -> Iterator[Site]:
     """The number of a statement, where it has such a one, and others that may be meant. `threads`: of a CTA."""
+    yield from _told_bytes(statement, body, lines, place, source)
     at = _operand(statement)
     if at is None or at >= len(statement.operands):
         return
@@ -48,6 +49,44 @@ def count_sites(
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
         yield Site(place.who, statement.span.line, tuple(options), below)
+
+
+def _told_bytes(
+    statement: Instruction, body: Sequence[AnyStatement], lines: Lines, place: Place, source: SourceWords | None
+) -> Iterator[Site]:
+    """An arrival that tells an mbarrier of no bytes, and those of copies that may be meant."""
+    head = head_of(statement, lines)
+    plain = statement.opcode == "mbarrier" and "arrive" in statement.modifiers and len(statement.operands) == 2
+    if head is None or not plain or {"expect_tx", "noComplete", "shared::cluster"} & set(statement.modifiers):
+        return
+    if not any(modifier.startswith("shared") for modifier in statement.modifiers):
+        return  # bytes are told of in shared memory alone
+    line, _, end = operand_span(statement, 1)
+    at = lines.offset(line, end)
+    named = "mbarrier.arrive.expect_tx" + statement.name.removeprefix("mbarrier.arrive")
+    options = [Option((), 0, (0,))]
+    for size in _sizes(body):
+        words = f"{statement.name} becomes {named} of {size} bytes"
+        edits = (TextEdit(*head, named), TextEdit(at, at, f", {size}"))
+        line = statement.span.line
+        said = source.of_line(line, words) if source is not None else ""
+        wanted = Wanted("bytes", line, 0, statement.name, named)
+        options.append(Option(edits, costs.NUMBER + costs.EDIT, (size,), words, said, alters=True, wanted=wanted))
+    if len(options) > 1:
+        below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
+        yield Site(place.who, statement.span.line, tuple(options), below)
+
+
+def _sizes(body: Sequence[AnyStatement]) -> list[int]:
+    """The bytes of copies: of each, of all together, and those that something is told of."""
+    done = [s for s in body if isinstance(s, Instruction)]
+    sizes = [size for s in done if (size := copied(s, body)) is not None]
+    told = [
+        size for s in done if s.opcode == "mbarrier" and "expect_tx" in s.modifiers
+        and (at := _operand(s)) is not None and at < len(s.operands)
+        and (size := value_of(s.operands[at], body)) is not None
+    ]  # fmt: skip
+    return list(dict.fromkeys((*sizes, *([sum(sizes)] if sizes else []), *told)))[:_MOST]
 
 
 def value_of(operand: Operand, body: Sequence[AnyStatement]) -> int | None:

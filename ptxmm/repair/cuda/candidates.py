@@ -51,7 +51,7 @@ Places = Sequence[tuple[int, int]]
 def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> list[Candidate]:
     """The candidates for a change at a statement that comes from `here`; what is put in may also stand behind the statement
     that comes `before`."""
-    makers = {"order": (_orders, _far), "gone": (_gone,), "number": (_numbers,)}
+    makers = {"order": (_orders, _far), "gone": (_gone,), "number": (_numbers,), "bytes": ()}
     if wanted.kind == "put":
         forms = statements(wanted.new, wanted.order, wanted.scope, "cuda::" in code.bare)
         made = _put(code, forms, here, before)

@@ -59,6 +59,8 @@ WAIT:
 	ret;
 }
 """
+#: The arrival tells of no bytes: the phase ends before they are there.
+UNTOLD = COPY.replace(".expect_tx.shared.b64 %rd2, [bar], BYTES", ".shared.b64 %rd2, [bar]")
 TEST = """ptx = "k.ptx"
 entry = "k"
 grid = 1
@@ -90,6 +92,11 @@ def answer(folder: Path, code: str, claims: str = "", **numbers: int) -> Answer:
             (ARRIVE, {"COUNT": 1, "PARITY": 0}, "%r7 of mbarrier.init.shared.b64, which is 1, becomes 2"),
             (ARRIVE, {"COUNT": 2, "PARITY": 1}, "1 of mbarrier.try_wait.parity.shared.b64 becomes 0"),
             (COPY, {"COUNT": 1, "BYTES": 32}, "32 of mbarrier.arrive.expect_tx.shared.b64 becomes 16"),
+            (
+                UNTOLD,
+                {"COUNT": 1},
+                "mbarrier.arrive.shared.b64 becomes mbarrier.arrive.expect_tx.shared.b64 of 16 bytes",
+            ),
         ],
     ),
 )

@@ -83,7 +83,7 @@ class Alike:
         self.mixed: set[int] = set()
         self.own: list[tuple[int, int]] = []
         for op in code.ops:
-            _refuse(op)
+            refuse(op)
 
     def others(self, address: int, size: int) -> list[int] | None:
         """Where the bytes stand with which some change places where CTAs do, none if they do not; None where nothing is known
@@ -278,7 +278,7 @@ class Alike:
             raise NotAlike
 
 
-def _refuse(op: Op) -> None:
+def refuse(op: Op) -> None:
     """Raises NotAlike for an instruction of which this does not know what it does."""
     form = op.use.form
     known = form.kind in ("value", "branch", "exit", "nothing") or form.mnemonic in (*_ACCESSES, *_MEET, *_QUIET)
@@ -352,4 +352,4 @@ class InAnyPlace(OneOfSeveral):
         return any(event.spot.name.cta >= 0 for event in self.events)
 
 
-__all__ = ["ANYTHING", "SAME", "Alike", "InAnyPlace", "NotAlike", "Value"]
+__all__ = ["ANYTHING", "SAME", "Alike", "InAnyPlace", "NotAlike", "Value", "refuse"]

@@ -39,7 +39,7 @@ def known_relations(collector: Collector) -> dict[str, list[int]]:
             po[i] = ordered[e.thread] & -(bit << 1)
             if e.effect is not None:
                 made = collector.by_effect[e.thread][e.effect.index]
-                for other in made if len(made) > 1 else ():
+                for other in paced(made) if len(made) > 1 else ():
                     if terms.conj(e.guard, other.guard) == 0:
                         po[i] &= ~(1 << other.index)  # the same access at another address
         if e.kind is READ and e.partner is not None:

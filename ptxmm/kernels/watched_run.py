@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from axioms.dynamic.depends import Ran
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.emulated import Emulating, emulating
 from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
+from axioms.dynamic.numbered import Numbered, interchangeable
 from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.together import Together
 from ptxcore.machine.lower.ops import ExecutableModule
@@ -54,6 +56,7 @@ class WatchedRun(NamedTuple):
     searched: frozenset[int] = frozenset()  # the instructions that were taken for look-backs
     zeroed: bool = False  # whether shared memory held zeros at first, of which nobody knows what it holds
     emulated: frozenset[int] = frozenset()  # and those of emulations
+    numbered: frozenset[int] = frozenset()  # and those by which CTAs take their numbers
 
 
 def watched_run(
@@ -66,13 +69,15 @@ def watched_run(
     clusters: Any = None,
     searched: frozenset[int] = frozenset(),
     emulated: frozenset[int] = frozenset(),
+    numbered: frozenset[int] = frozenset(),
     mixes: bool = False,
     zeroed: bool = False,
 ) -> WatchedRun:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
     hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
     instructions by which threads look back, by their identity; `emulated`: those by which they emulate atomic operations;
-    `mixes`: what strong writes leave may hang on their order; `zeroed`: shared memory holds zeros at first."""
+    `numbered`: those by which CTAs that are alike take their numbers; `mixes`: what strong writes leave may hang on their
+    order; `zeroed`: shared memory holds zeros at first."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -82,9 +87,10 @@ def watched_run(
 
         def single() -> Recording:
             watcher = Confluent(size, searched) if searched else Determinate(size)
+            watcher = Numbered(size, searched, numbered) if numbered else watcher
             watcher = Emulating(size, emulated) if emulated else watcher
-            watcher.readings, watcher.mixes = readings, mixes and not emulated
-            watcher.open_values.allowed = not (searched or emulated)
+            watcher.readings, watcher.mixes = readings, mixes and not (emulated or numbered)
+            watcher.open_values.allowed = not (searched or emulated or numbered)
             watchers[number:] = [watcher]
             recording = Recording(watcher)
             watcher.sums.noted = recording.products
@@ -92,7 +98,7 @@ def watched_run(
             recorded[number] = recorded[number]._replace(recording=recording)
             return recording
 
-        if alone or searched or emulated or mixes or launch.entry not in program.functions:
+        if alone or searched or emulated or numbered or mixes or launch.entry not in program.functions:
             return Watchers(None, single)
         together = Together(program, launch.entry, size)
         watchers.append(together)
@@ -129,6 +135,25 @@ def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
         if not more:
             return ran
         again = run(None, searched=again.searched | more)._replace(searched=again.searched | more)
+    return ran if isinstance(again.why, Open) else again
+
+
+def numbers(runs: Runs, run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
+    """The run again, with tickets for the numbers of CTAs that are alike; as it is where that decides nothing."""
+    again, found = ran, frozenset[int]()
+    one_by_one = len({launch.queue for launch in runs.test.launches}) == 1 and not any(
+        l.after for l in runs.test.launches
+    )
+    while one_by_one and isinstance(again.why, Open) and again.why.what == "order" and again.why.party is not None:
+        launch = runs.test.launches[len(again.watchers) - 1]
+        code = again.recorded[-1].program.functions.get(launch.entry)
+        op = again.why.party.op
+        more = {id(op.instruction)} - found if op.use.form.mnemonic == "atom" else set()
+        if not more or code is None or launch.cluster is not None or not interchangeable(code):
+            return ran
+        found |= more
+        numbered = partial(run, numbered=found)
+        again = looking_back(numbered, numbered(None))._replace(numbered=found)
     return ran if isinstance(again.why, Open) else again
 
 

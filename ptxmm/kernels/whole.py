@@ -17,6 +17,7 @@ from axioms.dynamic.confluent import Confluent
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.emulated import Emulating
 from axioms.dynamic.findings import Misuse, Open, Race
+from axioms.dynamic.numbered import Numbered
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES
@@ -40,6 +41,7 @@ from ptxmm.kernels.watched_run import (
     by_runs_alone,
     emulates,
     looking_back,
+    numbers,
     open_buffers,
     shows,
     watched_run,
@@ -129,8 +131,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         with limited(None if deadline is None else max(0.0, deadline - time.monotonic())):
             return decide_by_choices(runs, result, places, run, racing=racing)
     with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-        ran = emulates(run, looking_back(run, run(None)))
-        run = partial(run, searched=ran.searched, emulated=ran.emulated)
+        ran = numbers(runs, run, emulates(run, looking_back(run, run(None))))
+        run = partial(run, searched=ran.searched, emulated=ran.emulated, numbered=ran.numbered)
         if racing:
             ran = next((other for other in _again(run, ran) if isinstance(other.why, Race)), ran)
         certain = isinstance(ran.why, Race | Misuse)
@@ -206,6 +208,10 @@ def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRu
     looking = [w for w in ran.watchers if isinstance(w, Confluent) and w.found]
     if looking:
         result.notes.append(told.looked_back(sum(len(w.found) for w in looking), sum(w.ways for w in looking)))
+    for number, watcher in enumerate(ran.watchers):
+        if isinstance(watcher, Numbered) and watcher.takers:
+            place = places.of(number, watcher.takers[0].op, ran.recorded[number].program)
+            result.notes.append(told.numbered(len(watcher.takers), str(place)))
     emulations = [w for w in ran.watchers if isinstance(w, Emulating) and w.groups]
     if emulations:
         number, asks = sum(w.emulations for w in emulations), emulations[0].groups[0].asks

@@ -85,6 +85,14 @@ def emulated(number: int, place: str) -> str:
     )
 
 
+def numbered(ctas: int, place: str) -> str:
+    """The note of a test in which CTAs that are alike take tickets."""
+    return (
+        f"nothing tells the {ctas:,} CTAs apart but the ticket that each takes ({place}): other executions are the same with "
+        "CTAs in other places"
+    )
+
+
 def looked_back(number: int, ways: int) -> str:
     """The note of a test in which threads look back."""
     backs = "the look-back" if number == 1 else f"each of {number:,} look-backs"

@@ -27,7 +27,7 @@ SOME = [
 COPIES = [pair for pair in PAIRS if any("copies" in f.name or "bulk" in f.name or "async" in f.name for f in pair)]
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(8)
 @pytest.mark.compares(0.6)
 @pytest.mark.parametrize("some", [SOME[i::8] for i in range(8)], ids=lambda some: f"{PAIRS[some[0]][0].name}, ...")
 def test_the_engines_agree_on_pairs_of_features(some: list[int]) -> None:

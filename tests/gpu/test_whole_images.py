@@ -56,7 +56,7 @@ def gpu(library: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterat
 
 
 #: So many of them in every run: textures, by handles and by names; surfaces come behind them.
-_SOME = 24
+_SOME = 10
 
 
 @pytest.mark.compares(1.0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from campaigns import lengths
 from files import PTX
 
 import ptxmm
@@ -445,13 +446,16 @@ CODE = sorted(
 )
 
 
-def test_what_is_missing_is_said_as_one_command_that_is_taken(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("every", lengths(24, 8))
+def test_what_is_missing_is_said_as_one_command_that_is_taken(
+    here: Path, every: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each kernel of each file: what is printed can be typed, and asks for a launch of all its parameters."""
     from ptxmm.cli.kernel_options import asked
     from ptxmm.cli.options import parser
 
     lines = 0
-    for path in CODE[::8]:
+    for path in CODE[::every]:
         assert main(["check", "--no-defaults", str(path)]) == 2
         for command in proposed(capsys):
             found = asked(parser("check").parse_args(command[1:]))
@@ -461,7 +465,7 @@ def test_what_is_missing_is_said_as_one_command_that_is_taken(here: Path, capsys
                 c.kind for c in test.checks
             ] == list(UNCLAIMED)
             lines += 1
-    assert lines > 20
+    assert lines > 160 / every
 
 
 @pytest.mark.parametrize(

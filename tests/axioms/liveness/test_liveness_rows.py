@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from agreement import compared, pass_over
+from campaigns import lengths
 from liveness_oracle import Oracle
 
 import ptxmm
@@ -49,9 +50,10 @@ def test_rows_have_their_published_answers(model: str, progress: str) -> None:
 
 @needs_rows
 @pytest.mark.compares(0.95)
-def test_brute_force_has_the_published_answers() -> None:
+@pytest.mark.parametrize("every", lengths(4, 1))
+def test_brute_force_has_the_published_answers(every: int) -> None:
     known: dict[str, Oracle | None] = {}
-    for name, _, progress, terminates in ROWS:
+    for name, _, progress, terminates in ROWS[::every]:
         if name not in known:
             try:
                 known[name] = Oracle(ptxmm.load(ROWS_AT / name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from campaigns import LONG
 from growth import calls
 
 import ptxmm
@@ -288,9 +289,14 @@ def test_an_object_may_expect_as_many_as_memory_says(engine: str) -> None:
     assert [(s["0:r0"], s["0:r1"]) for s in checked(text, engine).states] == [(1, 1), (2, 0)]
 
 
-@ENGINES
 @pytest.mark.parametrize(
-    "other, counts", [("", [(1, 1)]), ("red.relaxed.cta.shared.add.u32 [n], 1;", [(1, 1), (2, 0)])]
+    ("engine", "other", "counts"),
+    [
+        ("solve", "", [(1, 1)]),
+        ("enumerate", "", [(1, 1)]),
+        ("solve", "red.relaxed.cta.shared.add.u32 [n], 1;", [(1, 1), (2, 0)]),
+        pytest.param("enumerate", "red.relaxed.cta.shared.add.u32 [n], 1;", [(1, 1), (2, 0)], marks=LONG),
+    ],
 )
 def test_an_object_may_expect_as_many_as_counted_themselves_in(
     other: str, counts: list[tuple[int, int]], engine: str

@@ -9,7 +9,7 @@ import differential
 import generate
 import ptxas
 import pytest
-from campaigns import SHARE, share
+from campaigns import SHARE, lengths, share
 
 #: How often both must agree (docs list the classes in which they do not).
 AGREEMENT = 0.995
@@ -46,8 +46,9 @@ def test_all_recorded_verdicts_and_gates_are_ours():
 
 
 @needs_ptxas
-def test_ptxas_agrees_on_statements_made_from_the_declarations():
-    assert_agreement(differential.compare(generate.statements(600, seed=1)))
+@pytest.mark.parametrize("count", lengths(150, 600))
+def test_ptxas_agrees_on_statements_made_from_the_declarations(count):
+    assert_agreement(differential.compare(generate.statements(count, seed=1)))
 
 
 @needs_ptxas

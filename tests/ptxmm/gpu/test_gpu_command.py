@@ -57,17 +57,17 @@ def loaded(name: str) -> Test:
 
 def test_the_histogram_is_read_as_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ["SB", "MP+rel+acq", "ISA2+cta+cluster", "IRIW+fence.sc.gpu"]
-    assert main(["gpu", *(f"library:{name}" for name in names), "--simulate", "--launches", "20"]) == 0
+    assert main(["gpu", *(f"library:{name}" for name in names), "--simulate", "--launches", "5"]) == 0
     log = tmp_path / "seen.log"
     log.write_text(capsys.readouterr().out)
     read = read_log(str(log))
     where = Where(SIMULATED)
-    for name, found in zip(names, histograms(map(loaded, names), where, launches=20), strict=True):
+    for name, found in zip(names, histograms(map(loaded, names), where, launches=5), strict=True):
         answer = read.of(name)
         assert list(answer.states) == [row.state for row in found.judged.rows] and len(answer.states) > 1
         assert answer.runs and not answer.exact and answer.verdict == ("ok" if found.judged.held else "no")
         (own,) = [b for b in log.read_text().split("\n\n") if b.startswith(f"Test {name} ")]
-        assert sum(map(int, re.findall(r"^(\d+) +[:*]>", own, re.MULTILINE))) == 160
+        assert sum(map(int, re.findall(r"^(\d+) +[:*]>", own, re.MULTILINE))) == 40
 
 
 def test_compare_puts_what_was_seen_beside_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

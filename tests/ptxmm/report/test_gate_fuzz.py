@@ -35,7 +35,7 @@ DOORS = ("file", "folder", "list")
 #: The formats that are held to what JSON says.
 SAID = [form for form in FORMATS if form != "json"]
 #: Each run is cut into so many tests, which different processes take.
-PARTS = 4
+PARTS = 8
 MANY_PARTS = 20
 STATUS = {"error": 2, "undecided": 3, "bounded": 3}
 

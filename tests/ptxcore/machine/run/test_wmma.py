@@ -328,6 +328,7 @@ def test_errors_are_told(before: str, kind: str) -> None:
 LAUNCHES = Path(__file__).resolve().parents[5] / "shared" / "launches"
 
 
+@pytest.mark.long  # a smaller one of Triton, of warpgroups, is in every run: test_wgmma_gemm.py
 def test_what_triton_makes_of_a_product_computes_it() -> None:
     source = LAUNCHES / "triton_matmul_sm80.ptx"
     if not source.exists():

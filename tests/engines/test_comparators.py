@@ -92,7 +92,7 @@ def planted(ask: Callable[..., Decision], mistake: Callable[[Decision], None], o
     return decide
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @pytest.mark.parametrize(
     ("name", "mistake"), [(name, mistake) for name, (_, _, all_) in COMPARISONS.items() for mistake in all_]
 )

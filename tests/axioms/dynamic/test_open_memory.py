@@ -123,7 +123,7 @@ def test_a_race_about_padding_is_one() -> None:
     assert result.verdict == "no" and [c.holds for c in result.checks if c.kind == "race_free"] == [False]
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize(
     "mistake",
     [

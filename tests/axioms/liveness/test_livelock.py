@@ -71,9 +71,10 @@ def test_brute_force_agrees_on_random_loops(progress: str, count: int) -> None:
 
 
 @pytest.mark.compares(0.99)
+@pytest.mark.parametrize("count", lengths(20, 60))
 @pytest.mark.parametrize("resident", [1, 2])
-def test_brute_force_agrees_where_few_ctas_run_at_once(resident: int) -> None:
-    for seed in range(60):
+def test_brute_force_agrees_where_few_ctas_run_at_once(resident: int, count: int) -> None:
+    for seed in range(count):
         test = read(loops(seed, ctas=True), "loops")
         answer = find(build(test), model_named("ptx-9.0"), kinds=WAITS, resident=resident)
         if isinstance(answer, Bounded):

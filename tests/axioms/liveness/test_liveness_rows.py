@@ -34,7 +34,7 @@ def test_all_rows_are_read() -> None:
     assert len(ROWS) == 742
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @needs_rows
 @pytest.mark.parametrize(("model", "progress"), GROUPS)
 def test_rows_have_their_published_answers(model: str, progress: str) -> None:

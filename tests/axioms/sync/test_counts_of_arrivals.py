@@ -42,6 +42,7 @@ END:
     )  # fmt: skip
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("warps", "defined"),
     [

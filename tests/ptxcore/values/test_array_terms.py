@@ -49,6 +49,7 @@ def compare(value: Term, symbols: list[Term], rows: list[tuple[int, ...]]) -> in
     return len(rows)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_operation_at_every_width(width: int) -> None:
     rng = np.random.default_rng(width)

@@ -35,6 +35,7 @@ def drawn(chance: random.Random, depth: int) -> Value:
     return chance.choice(choices)()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_known_bits_are_the_same_for_every_value_of_the_others(seed: int) -> None:
     chance = random.Random(seed)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from random import Random
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from harnessed import made, named, nothing_forbidden, shown
@@ -38,6 +38,11 @@ def planted(name: str, old: str, new: str) -> GpuModule:
     of = of_library(name) if "\n" not in name else checked(module(ptxmm.parse(name)))
     assert re.search(old, of.text), old
     return replace(of, text=re.sub(old, new, of.text))
+
+
+def first(mistakes: Iterable[str]) -> list[Any]:
+    """Parameters of a test of mistakes of one kind: the first one is for every run."""
+    return [pytest.param(name, marks=(pytest.mark.mutation,) if i else ()) for i, name in enumerate(mistakes)]
 
 
 #: What is wrong, in which test it is looked for, and how it gets there.
@@ -86,7 +91,7 @@ SHARED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", SHARED)
+@pytest.mark.parametrize("what", first(SHARED))
 def test_memory_that_two_instances_share_is_found(what: str) -> None:
     name, old, new = SHARED[what]
     assert not found_wrong(planted(name, "$", ""), SIMULATED)
@@ -148,7 +153,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("what", TABLES)
+@pytest.mark.parametrize("what", first(TABLES))
 def test_tables_that_are_no_permutations_are_found(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, change = TABLES[what]
     of, own = of_library(name), GpuLaunch.tables
@@ -226,7 +231,7 @@ IMAGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", IMAGES)
+@pytest.mark.parametrize("what", first(IMAGES))
 def test_textures_and_surfaces_of_others_are_found(what: str) -> None:
     assert not found_wrong(planted(SURFACE, "$", ""), SIMULATED)
     assert found_wrong(planted(SURFACE, *IMAGES[what]), SIMULATED)

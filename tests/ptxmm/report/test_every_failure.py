@@ -38,7 +38,7 @@ def page(test: Failing, *, everything: bool = False) -> list[str]:
     return report.page(test.outcome(checker())).splitlines()
 
 
-@pytest.mark.part(80)
+@pytest.mark.part(120)
 @pytest.mark.compares(1.0)
 @pytest.mark.parametrize("test", failing(), ids=lambda test: test.name)
 def test_it_is_told_on_a_page_and_at_places_that_are_there(

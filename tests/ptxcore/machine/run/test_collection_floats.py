@@ -199,6 +199,7 @@ def hello(rng: np.random.Generator) -> list[Any]:
 ALL = (floats, runtime, old_1, old_2, old_3, old_warps)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("case", "seed"), [run for collection in ALL for run in collection.runs()])
 def test_kernels_over_floats_and_older_styles(case: Case, seed: int | None) -> None:
     check(case, seed)

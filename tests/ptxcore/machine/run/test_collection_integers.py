@@ -231,6 +231,7 @@ def odds(rng: np.random.Generator) -> list[Any]:
     return [a, b, Expect(zeros((40, 12), i32), [[signed(v, 32) for v in row] for row in rows])]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("case", "seed"), [*sorting.runs(), *bits.runs()])
 def test_kernels_over_integers(case: Case, seed: int | None) -> None:
     check(case, seed)

@@ -267,7 +267,7 @@ def compiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 LEFT_OUT = {"fast": {"elementary"}}
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize(("case", "seed"), programs.runs())
 def test_programs(compiled: Device, case: Case, seed: int | None, request: pytest.FixtureRequest) -> None:
     way = request.node.callspec.id.partition("-")[0]

@@ -136,6 +136,7 @@ def elected(rng: np.random.Generator) -> list[Any]:
     return [Expect(zeros(6, u64), np.array(row, u64))]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("case", "seed"), [*threads.runs(), *copies.runs()])
 def test_kernels_whose_threads_meet(case: Case, seed: int | None) -> None:
     check(case, seed)

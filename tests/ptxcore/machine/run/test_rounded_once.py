@@ -30,6 +30,7 @@ def near(kind: str, shape: tuple[int, ...], chance: Any) -> Any:
     return np.where(chance.random(shape) < chance.choice([0, 0.3]), any_, chosen | signs)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("kind", "kind_of_sum", "mode"), TYPES)
 def test_many_sums_are_those_of_fractions(kind: str, kind_of_sum: str, mode: str) -> None:
     chance = np.random.default_rng(len(kind) + len(kind_of_sum))

@@ -161,6 +161,15 @@ def test_a_reduction_that_acquires_told_in_all_ways(tmp_path: Path, capsys: pyte
     assert ptxmm.check(again, "ptx-9.0").verdict == "ok" and ptxmm.check(again, "ptx-7.5").verdict == "no"
 
 
+def test_a_test_without_a_meaning_is_told_where_pictures_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    remote = str(next(LIBRARY.rglob("mbarrier+remote.litmus")))
+    words = ["--model", "ptx-9.0", "--model", "ptx-9.0/-mbarrier-order", remote, "--svg", str(tmp_path / "s")]
+    status, out, _ = run(capsys, *words)
+    assert status == 1 and "ptx-9.0/-mbarrier-order gives it no meaning: no valid mbarrier object" in out
+
+
 def test_a_log_of_ours_agrees_with_the_model_and_an_altered_one_does_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

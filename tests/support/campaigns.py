@@ -44,9 +44,10 @@ def lengths(short: Any, whole: Any) -> list[Any]:
     return [short, _long(whole)]
 
 
-def drawn(count: int) -> int:
-    """How many examples of a test hypothesis draws: so many where long tests are asked for, a tenth of them in every run."""
-    return count if whole else max(min(count, _LEAST), count // _TIMES)
+def drawn(count: int, least: int = _LEAST) -> int:
+    """How many examples of a test hypothesis draws: so many where long tests are asked for, a tenth of them in every run, but
+    so many at least."""
+    return count if whole else max(min(count, least), count // _TIMES)
 
 
 def take_drawn(items: Sequence[pytest.Item]) -> None:

@@ -92,27 +92,35 @@ def _shard(text: str) -> tuple[int, int]:
 
 def add_init(commands: Commands) -> None:
     """The command `init`."""
+    from litmus.test import PROPERTIES
+
     init = command(
         commands,
         "init",
         "write a kernel test to begin with",
-        "Writes a kernel test of a kernel in CUDA C++ or PTX: what its signature says, and comments for the rest.",
+        "Writes a kernel test of a kernel in CUDA C++ or PTX: what the options and its signature say, and guesses, marked as "
+        "such, for the rest.",
         "0 it is written; 2 bad input or usage",
         "ptxmm init lock.cu                      writes lock.toml",
         "ptxmm init lock.cu --entry weak -o tests/weak.toml",
+        "ptxmm init lock.cu --grid 2 --block 1 --arg counter=u32[1] --forall 'counter[0] == 2'",
     )
     init.add_argument("path", metavar="FILE.cu|FILE.ptx", help="where the kernel is")
-    init.add_argument("--entry", metavar="NAME", help="the kernel (default: the only one)")
     init.add_argument(
         "-o", "--output", metavar="FILE.toml", help="where the test goes (default: beside the kernel); - prints it"
     )
     init.add_argument("--force", action="store_true", help="write over a file that is there")
+    init.add_argument(
+        "--check", action="append", default=[], choices=PROPERTIES, metavar="NAME",
+        help="claim race_free, no_deadlock, terminates or no_trap",
+    )  # fmt: skip
+    add_kernel(init)
 
 
 def asked(options: argparse.Namespace) -> AskedKernel | None:
     """The kernel that is asked for; None where the paths are those of tests. Raises ValueError with what to say."""
     given = [name for name in _OPTIONS if getattr(options, name) is not None]
-    if not given:
+    if not given and options.command != "init":
         return None
     from ptxmm.kernels.asked import AskedKernel
     from ptxmm.kernels.files import is_code

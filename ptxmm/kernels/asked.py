@@ -60,6 +60,17 @@ class Said(NamedTuple):
         return KeyPosition((self.start, self.end), (self.value_start, self.end))
 
 
+class BegunKernel(NamedTuple):
+    """What is said of a launch of a kernel: `keys` of a kernel test, `params` by the numbers of parameters, each with its
+    name and its table, and `tables` by name: bounds, memory, and claims where there are some."""
+
+    module: PtxText
+    taken: KernelSignature
+    keys: dict[str, Any]
+    params: dict[int, tuple[str, Any]]
+    tables: dict[str, Any]
+
+
 class AskedKernel(NamedTuple):
     """A test of a kernel in the file `path` (CUDA C++ or PTX). `said` are keys of a launch or a test, `checks` claims,
     `arguments` and `memory` buffers and numbers by name: text as `--arg` has it, a table, a number or an array of NumPy. `text`
@@ -94,14 +105,8 @@ class AskedKernel(NamedTuple):
             kernels = self._several(document, keys, module, tree)
         else:
             kernels = [self._kernel(document, keys, module)]
-            tree |= {"entry": kernels[0].entry, "params": self._parameters(document, kernels[0])}
-        _once(document, "bounds", self.bounds)
-        _once(document, "memory", self.memory)
-        if self.bounds:
-            tree["bounds"] = {said.key: said.value for said in self.bounds}
-        memory = {said.key: self._table(document, ("memory", said.key), said.value, None) for said in self.memory}
-        if memory:
-            tree["memory"] = memory
+            tree |= {"entry": kernels[0].entry, "params": dict(self._parameters(document, kernels[0]).values())}
+        tree |= self._tables(document)
         tree["check"] = self._claims()
         document.stop_on_findings()
         if not self.launches:
@@ -110,6 +115,33 @@ class AskedKernel(NamedTuple):
             self._complete(keys, kernels[0], given, plausible(module, kernels[0], keys.get("grid"), keys.get("block")))
         document.tree = tree
         return self._named(KernelFile.within(document, {self.path: module}).test(), kernels)
+
+    def begun(self) -> BegunKernel:
+        """What is said of one launch, which need not be all. Raises InputError for everything that is wrong."""
+        if self.launches:
+            raise InputError([Diagnostic(Span(0, 0, 0), "this is of one launch: leave out --launch")], self.path)
+        document = TomlDocument.of({}, self.where, self.text, self._places() if self.text else None)
+        keys = self._keys(document)
+        module = self._module(keys)
+        taken = self._kernel(document, keys, module)
+        params = self._parameters(document, taken)
+        tables = {**self._tables(document), **({"check": self._claims()} if self.checks else {})}
+        document.stop_on_findings()
+        return BegunKernel(module, taken, {**keys, "entry": taken.entry}, params, tables)
+
+    def begun_as(self, begun: BegunKernel, tree: dict[str, Any]) -> KernelTest:
+        """What was begun, as the test in the tree of a kernel file. Raises InputError, at what was said, for what is wrong."""
+        document = TomlDocument.of({}, self.where, self.text, self._places() if self.text else None)
+        document.tree = {**tree, "cu" if begun.module.source else "ptx": self.path}
+        return KernelFile.within(document, {self.path: begun.module}).test()
+
+    def _tables(self, document: TomlDocument) -> dict[str, Any]:
+        """`[bounds]` and `[memory]`, where they are said."""
+        _once(document, "bounds", self.bounds)
+        _once(document, "memory", self.memory)
+        bounds = {said.key: said.value for said in self.bounds}
+        memory = {said.key: self._table(document, ("memory", said.key), said.value, None) for said in self.memory}
+        return {key: table for key, table in (("bounds", bounds), ("memory", memory)) if table}
 
     def kernel(self, entry: str | None) -> tuple[PtxText, KernelSignature]:
         """A kernel of the file, and the module that it is of. Raises InputError where there is none, or several."""
@@ -178,9 +210,9 @@ class AskedKernel(NamedTuple):
 
     # Arguments.
 
-    def _parameters(self, document: TomlDocument, taken: KernelSignature) -> dict[str, Any]:
-        """`[params]`: the arguments in the order of the parameters, under names of the user's where only a compiler named
-        them."""
+    def _parameters(self, document: TomlDocument, taken: KernelSignature) -> dict[int, tuple[str, Any]]:
+        """`[params]`: the arguments by the numbers of their parameters, in their order, under names of the user's where only a
+        compiler named them."""
         found: dict[int, tuple[str, Said]] = {}
         numbers = places([said.key for said in self.arguments], taken)
         mistyped = self._mistyped(taken) if any(isinstance(number, str) for number in numbers) else None
@@ -197,10 +229,10 @@ class AskedKernel(NamedTuple):
                 formal = taken.parameters[number]
                 name = said.key if not formal.name and not said.key.isdigit() else formal.name
                 found[number] = name or f"arg{number}", said
-        params: dict[str, Any] = {}
+        params: dict[int, tuple[str, Any]] = {}
         for number in sorted(found):
             name, said = found[number]
-            params[name] = self._table(document, ("params", said.key), said.value, taken.parameters[number])
+            params[number] = name, self._table(document, ("params", said.key), said.value, taken.parameters[number])
         return params
 
     def _mistyped(self, taken: KernelSignature) -> tuple[str, str] | None:

@@ -18,7 +18,7 @@ from ptxcore.diagnostics import InputError
 from ptxmm.cli.main import main
 from ptxmm.cli.options import FORMATS
 from ptxmm.kernels.annotations import AnnotatedFile
-from ptxmm.kernels.asked import UNCLAIMED
+from ptxmm.kernels.asked import UNCLAIMED, AskedKernel, Said
 from ptxmm.kernels.cuda_source import element, heads
 from ptxmm.kernels.demangled import demangled
 from ptxmm.kernels.modules import PtxText
@@ -562,13 +562,53 @@ def test_init_of_structures_and_of_nothing(here: Path, capsys: pytest.CaptureFix
         assert main(words) == 2 and message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [words for words, _ in SAME], ids=range(len(SAME)))
+def test_init_writes_what_it_is_told(here: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The very test that `ptxmm check` makes of the same words; nothing is left to guess then."""
+    assert main(["init", "k.ptx", *words, "-o", "-"]) == 0
+    text = capsys.readouterr().out
+    assert "<-" not in text.partition("\n")[2]
+    assert bare(KernelFile(text, "k.toml").test()) == bare(typed(words))
+
+
+def test_init_writes_files_as_the_test_sees_them_and_guesses_the_rest(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numpy = pytest.importorskip("numpy")
+    numpy.save("in.npy", numpy.array([3, 4], numpy.uint32))
+    (here / "tests").mkdir()
+    assert main(["init", "k.ptx", "--block", "3", "--arg", "0=in.npy", "-o", "tests/k.toml"]) == 0
+    text = Path("tests/k.toml").read_text(encoding="utf-8")
+    test = KernelFile(text, "tests/k.toml").test()
+    assert 'init = "../in.npy"' in text and "block = 3\n" in text and test.launches[0].block == (3, 1, 1)
+    assert "grid = 2  # <-" in text and "value = 6}  # .u32 k_param_1; <-" in text
+    assert [c.kind for c in test.checks] == list(UNCLAIMED)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--arg", "7=1"], "ptxmm init:1:"),
+        (["--arg", "0=u33[1]"], "no type .u33"),
+        (["--forall", "q == 1"], "'q'"),
+        (["--grid", "1", "--launch", "k"], "leave out --launch"),
+        (["--arg", "0"], "write NAME=VALUE"),
+    ],
+)
+def test_init_refuses_what_check_would(
+    here: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "k.ptx", *words]) == 2
+    assert message in capsys.readouterr().err and not Path("k.toml").exists()
+
+
 def test_init_of_every_kernel_of_the_examples(here: Path) -> None:
     from ptxmm.kernels.skeleton import skeleton
 
     seen = 0
     for path in sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.ptx")):
         for entry in PtxText(path.read_text(encoding="utf-8"), path.name).entries():
-            text = skeleton(str(path), entry, str(path.parent))
+            text = skeleton(AskedKernel(str(path), said=(Said("entry", entry),)), str(path.parent))
             test = KernelFile(text, str(path.with_suffix(".toml"))).test()
             assert test.launches[0].entry == entry and '"u64", value' not in text
             seen += 1

@@ -78,7 +78,7 @@ def test_a_repair_is_wrapped_and_its_diff_is_not(
 
 
 def test_formats_for_programs_have_no_width(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    unexpected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "40")

@@ -185,7 +185,7 @@ class TextReport:
         page += rests if first else []
         if result.why:
             page += [f"    {line}" for line in limits.outline([plain(line) for line in result.why["text"]], page)]
-        elif result.forbidding:
+        elif result.forbidding and result.verdict != "undefined":  # nothing is promised of outcomes then
             joined = ", by " if result.forbidding_each else " and "
             page.append(f"    {_forbidden(result)} is forbidden by {joined.join(result.forbidding)}{_each(result)}")
         return [*page, *(f"    PTX: {plain(path)}" for path in result.kept)]

@@ -602,6 +602,15 @@ def test_init_refuses_what_check_would(
     assert message in capsys.readouterr().err and not Path("k.toml").exists()
 
 
+@pytest.mark.parametrize("words", [["--nvcc", "-DV=1"], ["--nvcc=-DV=1"], ["--nvcc", "-DV=1 -O2"]])
+def test_options_of_the_compiler_are_no_options_of_ours(
+    here: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["-DV=1", "-O2"] if "-O2" in words[-1] else ["-DV=1"]
+    assert main(["init", "k.ptx", *words, "-o", "-"]) == 0
+    assert f"nvcc = {options}\n".replace("'", '"') in capsys.readouterr().out
+
+
 def test_init_of_every_kernel_of_the_examples(here: Path) -> None:
     from ptxmm.kernels.skeleton import skeleton
 

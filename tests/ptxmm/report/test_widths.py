@@ -95,3 +95,16 @@ def test_an_endless_line_of_a_source_is_cut(tmp_path: Path) -> None:
     source.write_text("f(" + "x, " * 5000 + "y);\n", encoding="utf-8")
     lines = cause_lines([Cause(Spot(str(source), 1), "no release semantics", "st.global.u32 [a], b")], everything=False)
     assert height(lines, WIDTH) <= 4 and lines[1].endswith(" ...")
+
+
+def test_where_a_test_has_no_meaning_nothing_is_said_of_what_cannot_happen() -> None:
+    """Executions that were not looked at for their outcome cannot rest on an axiom."""
+    from dataclasses import replace
+
+    from ptxmm.checker import Checker, Settings
+    from ptxmm.report.text import TextReport
+
+    outcome = Checker(Settings(explain=True))(str(ROOT / "litmus/library/message-passing/MP+rel+acq.litmus"))
+    for verdict, told in (("ok", True), ("undefined", False)):
+        changed = outcome._replace(result=replace(outcome.result, verdict=verdict))
+        assert ("is forbidden by" in TextReport("ptx-9.0", colour=False, unroll=4).page(changed)) == told

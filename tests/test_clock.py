@@ -18,6 +18,7 @@ from axioms.sat.relations import Relation
 from ptxcore import clock
 from ptxcore.clock import Clock, OutOfTime, deadline_after, limited, measured, tick
 from ptxmm.api import model_named
+from ptxmm.kernels import check as checking
 from ptxmm.kernels import whole
 from ptxmm.kernels.question import KernelQuestion
 from ptxmm.result import Checked, Result
@@ -269,3 +270,18 @@ def test_places_of_an_access_are_listed_with_looks_at_the_clock() -> None:
             KernelQuestion(made, model_named("ptx-9.0"))
         counts.append(found.ticks)
     assert counts[2] - counts[1] >= 192 and counts[1] - counts[0] >= 48
+
+
+def test_a_limit_holds_for_who_sets_none_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked of kernels may take no longer than it is told, also where it is not called by those who set a limit."""
+    set_: list[float | None] = []
+    given = clock.limited
+
+    def noted(seconds: float | None) -> object:
+        set_.append(seconds)
+        return given(seconds)
+
+    monkeypatch.setattr(clock, "limited", noted)
+    monkeypatch.setattr(whole, "FEWEST", 1000)
+    checking.check(kernel(threads=1), model_named("ptx-9.0"), timeout=600.0, all_elements=True)  # type: ignore[arg-type]
+    assert set_ and all(seconds is not None and seconds <= 660 for seconds in set_)

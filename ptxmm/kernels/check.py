@@ -113,7 +113,7 @@ def check(
             elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
         until = _earlier(deadline, _SHARE if later is not None else SHARE * smaller)
-        with clock.limited(_at_most(until)) if until != deadline else nullcontext():
+        with clock.limited(_at_most(until)) if until is not None else nullcontext():
             question = KernelQuestion(
                 test, model, engine=engine, backend=backend, deadline=until, all_elements=all_elements, why=why,
                 explain=explain, options=options,

@@ -210,8 +210,8 @@ def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRu
         result.notes.append(told.looked_back(sum(len(w.found) for w in looking), sum(w.ways for w in looking)))
     for number, watcher in enumerate(ran.watchers):
         if isinstance(watcher, Numbered) and watcher.takers:
-            taken = str(places.of(number, watcher.takers[0].op, ran.recorded[number].program))
-            result.notes.append(told.numbered(len(watcher.takers), taken))
+            spot = places.of(number, watcher.takers[0].op, ran.recorded[number].program)
+            result.notes.append(told.numbered(len(watcher.takers), str(spot)))
     emulations = [w for w in ran.watchers if isinstance(w, Emulating) and w.groups]
     if emulations:
         number, asks = sum(w.emulations for w in emulations), emulations[0].groups[0].asks

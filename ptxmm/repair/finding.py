@@ -265,7 +265,7 @@ def met(
     every: bool = True,
     patience: float | None = None,
 ) -> list[Site]:
-    """The sites without those barriers that, put in alone, leave threads waiting, have no meaning or let no execution end; or,
+    """The sites without those barriers that, put in alone, leave threads waiting or have no meaning; or,
     where not all threads may come by, in a text that is right but for them. Those where all surely come are not asked. `known`
     is a solution without barriers. Unless `every` one is wanted, those that cost as much as it, or as one that holds by itself,
     are not looked at. `patience`: so many seconds for the question whether threads wait in a text that is wrong."""
@@ -282,7 +282,7 @@ def met(
                 if judged.wrong and there.alters and vain < _VAIN:
                     waits = _spoils(subject, sites, alone, known, patience)
                     vain += waits is None
-                if waits or judged.endless or (judged.holds is False and not judged.wrong):
+                if waits or (judged.holds is False and not judged.wrong):
                     lost += 1
                     continue
                 if judged.holds and not every:

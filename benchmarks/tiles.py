@@ -3,10 +3,11 @@
     python benchmarks/tiles.py                by 4, 8 and 16 warps
     python benchmarks/tiles.py --repeat 50    more pairs
 
-A CTA copies A and B to shared memory, takes its fragments by `ldmatrix`, multiplies by `mma.m16n8k16` (512 of them) with sums of
-single precision, and stores D. Columns: warps; milliseconds of processor time of a launch, with the module read and compiled
+A CTA copies A and B to shared memory, takes its fragments by `ldmatrix`, multiplies by `mma.m16n8k16` (512 of them) with sums
+of single precision, and stores D. Columns: warps; milliseconds of processor time of a launch, with the module read and compiled
 before, and of `numpy.matmul` of halves, each the median of pairs that are measured one after another; the median of their
-ratios; what it would be beside a product of the same matrices as singles, which is BLAS's; whether D is the exact sum rounded once.
+ratios; what it would be beside a product of the same matrices as singles, which is BLAS's; whether D is the exact sum rounded
+once.
 """
 
 from __future__ import annotations
@@ -48,11 +49,15 @@ def tile(warps: int) -> str:
             )
     lines.append("bar.sync 0;")
     # Where a warp's parts begin: two columns of warps.
-    lines.append(f"shr.u32 %r0, %warp, 1; mul.lo.u32 %row, %r0, {rows}; and.b32 %r1, %warp, 1; mul.lo.u32 %col, %r1, {columns};")
+    lines.append(
+        f"shr.u32 %r0, %warp, 1; mul.lo.u32 %row, %r0, {rows}; and.b32 %r1, %warp, 1; mul.lo.u32 %col, %r1, {columns};"
+    )
     # Rows that `ldmatrix` wants of each lane: 16 rows by two halves of 16 bytes.
     lines.append("and.b32 %r2, %lane, 15; shr.u32 %r3, %lane, 4; shl.b32 %r3, %r3, 4;")
     lines.append(f"add.u32 %r4, %r2, %row; mad.lo.u32 %r5, %r4, {_ROW_A}, %sa; add.u32 %pa, %r5, %r3;")
-    lines.append(f"shl.b32 %r6, %col, 1; mad.lo.u32 %r7, %r2, {_ROW_B}, %sb; add.u32 %r7, %r7, %r6; add.u32 %pb, %r7, %r3;")
+    lines.append(
+        f"shl.b32 %r6, %col, 1; mad.lo.u32 %r7, %r2, {_ROW_B}, %sb; add.u32 %r7, %r7, %r6; add.u32 %pb, %r7, %r3;"
+    )
     across, down = columns // 8, rows // 16
     lines += [f"mov.f32 %c{i}, 0f00000000;" for i in range(4 * across * down)]
     for k in range(0, K, 16):
@@ -127,9 +132,8 @@ def measured(warps: int, repeat: int) -> tuple[float, float, float, float, bool]
         pairs.append((once(ours), once(lambda: a @ b), once(lambda: singles[0] @ singles[1])))
     medians: list[Any] = [statistics.median(p[i] for p in pairs) for i in range(2)]
     right = bool((d == _in_steps(a, b)).all())
-    return (
-        medians[0], medians[1], statistics.median(x / y for x, y, _ in pairs), statistics.median(x / z for x, _, z in pairs), right
-    )  # fmt: skip
+    beside, beside_blas = (statistics.median(p[0] / p[i] for p in pairs) for i in (1, 2))
+    return medians[0], medians[1], beside, beside_blas, right
 
 
 def _in_steps(a: Any, b: Any) -> Any:

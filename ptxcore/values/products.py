@@ -218,8 +218,8 @@ def _grain(x: Any, most: float) -> float:
 
 
 def _bound(a: Any, b: Any, c: Any) -> tuple[float, float]:
-    """A power of two of which all products and C are multiples, 0.0 where that is none; and what no sum of their sizes is above,
-    NaN or infinite where something is."""
+    """A power of two of which all products and C are multiples, 0.0 where that is none; and what no sum of their sizes is
+    above, NaN or infinite where something is."""
     of_a, of_b, of_c = _most(a), _most(b), _most(c)
     total = of_a * of_b * a.shape[-1] + of_c
     if not math.isfinite(total):

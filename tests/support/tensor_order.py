@@ -1,10 +1,10 @@
 """A second way to what `wgmma` and `tcgen05` order: sections 8.9.5, 9.7.15 and 9.7.16.6 as a model in cat (`tensor_order.cat`)
 over everything that the threads of a run did, looked at when it is over; of many schedules of a launch.
 
-`axioms.dynamic` decides while a run goes on, by tables of what each thread knows, and one run stands for all. Here is a graph of
-what threads do, in program order and with an edge for each synchronization; what orders two accesses is written as the manual has
-it, and the evaluator of models, which brute force decides with, says what of it holds. Shared with the other way are what
-instructions do and that the machine tells it.
+`axioms.dynamic` decides while a run goes on, by tables of what each thread knows, and one run stands for all. Here is a graph
+of what threads do, in program order and with an edge for each synchronization; what orders two accesses is written as the
+manual has it, and the evaluator of models, which brute force decides with, says what of it holds. Shared with the other way
+are what instructions do and that the machine tells it.
 What is left out: who may initialise what, a fence between proxies where a thread writes what tcgen05 has read, and clusters but
 one. Registers of products in flight are the machine's own errors in both ways.
 """
@@ -94,8 +94,8 @@ class Operation:
 
 @dataclass(eq=False)
 class Product:
-    """A product of a warpgroup: where its threads issue it, the last `wgmma.fence` of each of them before that, and the waits that
-    it is complete at."""
+    """A product of a warpgroup: where its threads issue it, the last `wgmma.fence` of each of them before that, and the waits
+    that it is complete at."""
 
     issued: list[int]
     fences: list[int | None]
@@ -464,7 +464,7 @@ def model(text: str) -> Model:
 
 
 def by_definition(test: KernelTest, schedules: Iterable[int | None] = (None,), text: str = TEXT) -> set[str]:
-    """What some of these schedules of a test shows not to be ordered, as the verdicts that follow; nothing where all is in all."""
+    """What some of these schedules of a test shows not to be ordered, as the verdicts that follow; nothing where all is."""
     return {verdict for seed in schedules for verdict in in_schedule(test, seed, text)}
 
 

@@ -38,7 +38,12 @@ def launched(
 ) -> None:
     map_ = ptxmm.TensorMap(tensor, **one.map)
     coordinates = [c & 0xFFFFFFFF for c in [*one.at, *[0] * 5][:5]]
-    given: list[Any] = [map_, shared, *coordinates, *([*one.offsets, 0, 0, 0][:3] if threads > 1 else (0, 0, one.start))]
+    given: list[Any] = [
+        map_,
+        shared,
+        *coordinates,
+        *([*one.offsets, 0, 0, 0][:3] if threads > 1 else (0, 0, one.start)),
+    ]
     launch(_device(text), "k", (1,), (threads,), given, seed=seed)
 
 

@@ -71,7 +71,8 @@ N: add.u64 %q, %q, {4 * _OF_COPY}; add.u32 %r1, %r1, 1; setp.lt.u32 %p, %r1, {CO
 @!%waits bra D;
 L: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p, [bar], 0; @!%p bra L;
 D: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; mov.u32 %r1, 0;
-G: mov.u32 %r2, s; add.u32 %r2, %r2, %r1; ld.shared.v4.u32 {{%r3, %r4, %r5, %r6}}, [%r2]; cvt.u64.u32 %q, %r1; add.u64 %q, %q, %out;
+G: mov.u32 %r2, s; add.u32 %r2, %r2, %r1; ld.shared.v4.u32 {{%r3, %r4, %r5, %r6}}, [%r2];
+cvt.u64.u32 %q, %r1; add.u64 %q, %q, %out;
 st.global.v4.u32 [%q], {{%r3, %r4, %r5, %r6}}; add.u32 %r1, %r1, 16; setp.lt.u32 %p, %r1, {ROOM}; @%p bra G;
 barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
 ret;
@@ -90,7 +91,7 @@ def agrees(form: str, number: int) -> int:
     map_: dict[str, Any] = {"type": kind, "dims": dims, "strides": [dims[0] * size], "box": box}
     tensor = np.frombuffer(r.randbytes(max(PLACE, prod(dims) * size)), np.uint8).copy()
     table = np.zeros(_OF_CTAS + COPIES * _OF_COPY, np.uint32)
-    table[_OF_CTAS :: _OF_COPY] = 99  # nobody
+    table[_OF_CTAS::_OF_COPY] = 99  # nobody
     expected = np.repeat(np.arange(ctas, dtype=np.uint32)[:, None], ROOM // 4, 1).view(np.uint8)
     got = 0
     for copy in range(r.randint(1, COPIES)):

@@ -297,7 +297,11 @@ def lookup_case(random: Random, geometry: str = "", **wanted: Any) -> Case:
     if wanted.get("cuda"):
         _as_cuda_has_it(p)
     whole = "ms" in geometry or ("cube" not in geometry and not gathers and wanted.get("whole", random.random() < 0.3))
-    mode = "" if "ms" in geometry or gathers else wanted.get("mode", random.choice(wanted.get("modes", ("", "base", "level", "grad"))))
+    mode = (
+        ""
+        if "ms" in geometry or gathers
+        else wanted.get("mode", random.choice(wanted.get("modes", ("", "base", "level", "grad"))))
+    )
     offset = wanted.get("offset", random.random() < 0.4) and "cube" not in geometry
     named = wanted.get("named", random.random() < 0.4)
     independent = named and wanted.get("independent", random.random() < 0.5)

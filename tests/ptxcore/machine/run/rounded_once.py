@@ -172,7 +172,9 @@ def _doubles(a: Any, b: Any, c: Any, mode: str, bits: Any, sure: Any) -> None:
     for w in np.flatnonzero(finite).tolist():
         for i in range(a.shape[1]):
             for j in range(b.shape[2]):
-                terms = [(x * y, e + f) for x, y, e, f in zip(am[w][i], bm[w][j], ae[w][i], be[w][j], strict=True) if x and y]
+                terms = [
+                    (x * y, e + f) for x, y, e, f in zip(am[w][i], bm[w][j], ae[w][i], be[w][j], strict=True) if x and y
+                ]
                 terms.append((cm[w][i][j], ce[w][i][j]))
                 least = min(e for _, e in terms)
                 exact = sum(m << (e - least) for m, e in terms)

@@ -169,13 +169,13 @@ def asking(way: str) -> str:
 def _stolen(path: Path, way: str, number: int) -> int:
     """A launch of a random shape in a random schedule; gives how many clusters were cancelled."""
     random = Random(f"{way} {number}")
-    cluster = (1, 1, 1) if way in ("cta", "generic") else (random.randint(1, 3), random.randint(1, 2), random.randint(1, 2))
+    cluster = (
+        (1, 1, 1) if way in ("cta", "generic") else (random.randint(1, 3), random.randint(1, 2), random.randint(1, 2))
+    )
     grid = tuple(k * random.randint(1, 3) for k in cluster)
     most = random.choice((0, 1, 2, 99))
     done, answers = (np.zeros(grid[::-1], np.uint32) for _ in range(2))
-    ptxmm.run(
-        str(path), "steal", grid, 1, [done, answers, most], cluster=cluster, seed=number if number % 4 else None
-    )
+    ptxmm.run(str(path), "steal", grid, 1, [done, answers, most], cluster=cluster, seed=number if number % 4 else None)
     # The first CTA of a cluster is told once at most, and no other one; whoever is cancelled or not, all work is done once.
     firsts = np.zeros(grid[::-1], bool)
     firsts[:: cluster[2], :: cluster[1], :: cluster[0]] = True

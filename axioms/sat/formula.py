@@ -56,11 +56,6 @@ class Formula:
         """Some literals never hold together."""
         self.add([-l for l in self._without_implied(frozenset(literals))])
 
-    @property
-    def contradicts(self) -> bool:
-        """Whether an empty clause was added."""
-        return any(not c for c in self.clauses)
-
     def conj(self, a: int, b: int, way: int = UP) -> int:
         if a in (TRUE, b):
             return b

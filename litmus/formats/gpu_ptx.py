@@ -25,7 +25,7 @@ from litmus.formats.placement import Tree, read_tree
 from litmus.formats.program import ReadColumn, read_program
 from litmus.formats.source import LitmusSource, blank_comments
 from litmus.test import Location, RegisterTerm
-from ptxcore.syntax.tree import Address, Instruction, Name, Operand, Pair, Vector
+from ptxcore.syntax.tree import Instruction, Name, names_in
 
 HEAD = "GPU_PTX"
 _SCOPE_TREE = re.compile(r"\s*+(scopeTree|ScopeTree)(?!\w)")
@@ -131,16 +131,4 @@ def _predicates(statement: Instruction) -> Iterator[str]:
 
 
 def _registers(statement: Instruction) -> Iterator[str]:
-    if statement.opcode == "bra":
-        return
-    waiting: list[Operand | None] = list(statement.operands)
-    while waiting:
-        operand = waiting.pop()
-        if isinstance(operand, Name):
-            yield operand.name.removeprefix("%")
-        elif isinstance(operand, Address):
-            waiting.append(operand.base)
-        elif isinstance(operand, Vector):
-            waiting += operand.elements
-        elif isinstance(operand, Pair):
-            waiting += (operand.first, operand.second)
+    return (name.removeprefix("%") for name in names_in(*statement.operands) if statement.opcode != "bra")

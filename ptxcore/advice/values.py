@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ptxcore.clock import tick
-from ptxcore.syntax.tree import Address, Arguments, Bracket, Immediate, Instruction, Name, Operand, Pair, Vector
+from ptxcore.syntax.tree import (
+    Address,
+    Arguments,
+    Immediate,
+    Instruction,
+    Name,
+    Operand,
+    Pair,
+    Vector,
+    names_in,
+)
 
 #: What a value depends on: the thread's place in its CTA, the CTA's place in the grid, what cannot be told (what memory or
 #: other lanes gave, values packed together).
@@ -193,21 +203,4 @@ def written(instruction: Instruction) -> tuple[str, ...]:
 
 def sources(instruction: Instruction) -> tuple[str, ...]:
     """The names in the other operands."""
-    return tuple(name for operand in instruction.operands[1:] for name in names_in(operand))
-
-
-def names_in(operand: Operand) -> Iterator[str]:
-    """The names that stand in an operand."""
-    if isinstance(operand, Name):
-        yield operand.name
-    elif isinstance(operand, Address):
-        if isinstance(operand.base, Name):
-            yield operand.base.name
-        if operand.index is not None:
-            yield operand.index.name
-    elif isinstance(operand, Pair):
-        yield from names_in(operand.first)
-        yield from names_in(operand.second)
-    elif isinstance(operand, Vector | Bracket | Arguments):
-        for element in operand.elements:
-            yield from names_in(element)
+    return tuple(names_in(*instruction.operands[1:]))

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ptxcore.advice.accesses import AdvisedAccess, AdvisedFunction
-from ptxcore.advice.values import names_in, sources, written
+from ptxcore.advice.values import sources, written
 from ptxcore.clock import tick
 from ptxcore.machine.ir.loop_nest import NaturalLoop
-from ptxcore.syntax.tree import Immediate, Instruction
+from ptxcore.syntax.tree import Immediate, Instruction, names_in
 
 #: Instructions of a loop that may only wait, and registers followed in one: bounds on the work.
 _LONGEST_WAIT = 256
@@ -79,7 +79,7 @@ def _repeats(access: AdvisedAccess, writers: dict[str, list[Instruction]]) -> bo
     again with what it has read."""
     names = [*names_in(access.address)]
     if access.instruction.opcode == "atom":
-        names += [name for operand in access.instruction.operands[2:] for name in names_in(operand)]
+        names += names_in(*access.instruction.operands[2:])
     return all(_is_steady(name, writers) for name in names)
 
 

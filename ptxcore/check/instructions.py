@@ -23,7 +23,7 @@ from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates, explain, successor
 from ptxcore.isa.targets import missing
 from ptxcore.syntax.spans import guard_span, modifier_span, operand_span
-from ptxcore.syntax.tree import Address, Instruction, Name, Operand, Pair, Vector
+from ptxcore.syntax.tree import Address, Instruction, Name, Operand, parts_of
 
 #: Judgements that are kept; beyond, all are forgotten.
 _MOST_VERDICTS = 8192
@@ -249,18 +249,10 @@ def _worded(s: Instruction, trouble: OperandTrouble) -> str:
     wanted, _, found = trouble.message.partition(_MIDDLE)
     operand: Operand | None = s.operands[trouble.path[0]]
     for index in trouble.path[1:]:
-        parts = _parts(operand)
+        parts = parts_of(operand) if operand is not None else ()
         operand = parts[index] if index < len(parts) else None
     if isinstance(operand, Address) and isinstance(operand.base, Name) and "address" not in found:
         operand = operand.base
     if not isinstance(operand, Name):
         return trouble.message
     return f"'{_head(s)}' wants {wanted} here, '{operand.name}' is {found}"
-
-
-def _parts(operand: Operand | None) -> tuple[Operand, ...]:
-    if isinstance(operand, Pair):
-        return operand.first, operand.second
-    if isinstance(operand, Address):
-        return (operand.base,)
-    return operand.elements if isinstance(operand, Vector) else getattr(operand, "elements", ())

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from ptxcore.clock import tick
 from ptxcore.collection import collection_paused
-from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
+from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.syntax.lexer import NAME, Bad, Cursor, Positions, blank_comments, open_comment, shown
 from ptxcore.syntax.operands import OperandReader
 from ptxcore.syntax.spans import find_span
@@ -409,19 +409,3 @@ def _bracketed(instruction: Instruction) -> list[Diagnostic]:
                    "write the location without brackets, or give the opcode a type to make the cell typed PTX")
         for operand in instruction.operands if isinstance(operand, Address) and operand.bracketed
     ]  # fmt: skip
-
-
-def read_statement(
-    text: str, line: int = 1, column: int = 1, *, bare_addresses: bool = False
-) -> Label | Instruction | Declaration:
-    """The one statement of a litmus cell: an instruction without its `;`, or `LABEL:`. Raises InputError."""
-    bare = text.rstrip()
-    if not bare:
-        raise fail(Span(line, column, column + max(1, len(text))), "an instruction or a label is missing here")
-    ended = bare.endswith((";", ":"))
-    statements = read_statements(text if ended else bare + ";", line, column, bare_addresses=bare_addresses)
-    if len(statements) != 1:
-        span = Span(line, column, column + max(1, len(text.split("\n", 1)[0])))
-        what = "a second statement in this cell" if statements else "an instruction or a label is missing here"
-        raise InputError([Diagnostic(statements[1].span if statements else span, what, "a cell holds one statement")])
-    return statements[0]

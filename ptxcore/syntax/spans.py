@@ -7,7 +7,7 @@ import re
 
 from ptxcore.diagnostics import Span
 from ptxcore.syntax.lexer import COMPONENT, NAME, Cursor, Positions
-from ptxcore.syntax.tree import Address, Arguments, Bracket, Instruction, Operand, Pair, Vector
+from ptxcore.syntax.tree import Address, Instruction, Operand, Pair, parts_of
 
 _HEAD = re.compile(
     rf"(?:@\s*+(?P<guard>(?:!\s*+)?+{NAME})\s*+)?+(?P<opcode>[A-Za-z_][\w$]*+)(?P<modifiers>(?:\s*+\.[\w:$]++)*+)",
@@ -54,16 +54,6 @@ def find_span(instruction: Instruction, operand: Operand) -> Span:
     return instruction.span
 
 
-def _parts(operand: Operand) -> tuple[Operand, ...]:
-    if isinstance(operand, Vector | Bracket | Arguments):
-        return operand.elements
-    if isinstance(operand, Pair):
-        return operand.first, operand.second
-    if isinstance(operand, Address):
-        return (operand.base,) if operand.index is None else (operand.base, operand.index)
-    return ()
-
-
 def _path(whole: Operand, wanted: Operand) -> tuple[int, ...] | None:
     """Which way leads from an operand to a part of it."""
     waiting: list[tuple[Operand, tuple[int, ...]]] = [(whole, ())]
@@ -71,7 +61,7 @@ def _path(whole: Operand, wanted: Operand) -> tuple[int, ...] | None:
         operand, path = waiting.pop()
         if operand == wanted:
             return path
-        waiting += [(part, (*path, i)) for i, part in reversed(list(enumerate(_parts(operand))))]
+        waiting += [(part, (*path, i)) for i, part in reversed(list(enumerate(parts_of(operand))))]
     return None
 
 
@@ -89,10 +79,10 @@ def _operand_place(instruction: Instruction, index: int, inner: tuple[int, ...])
         return None
     place, operand = places[index], instruction.operands[index]
     for i in inner:
-        found = _part_place(text, place, operand, i) if 0 <= i < len(_parts(operand)) else None
+        found = _part_place(text, place, operand, i) if 0 <= i < len(parts_of(operand)) else None
         if found is None:
             return None
-        place, operand = found, _parts(operand)[i]
+        place, operand = found, parts_of(operand)[i]
     return place
 
 

@@ -8,6 +8,7 @@ after reading; the classes are not `frozen` only because that makes building the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ptxcore.diagnostics import Span
@@ -287,3 +288,24 @@ class Module:
 
     statements: tuple[AnyStatement, ...]
     source: str = field(default="", compare=False, repr=False)
+
+
+def parts_of(operand: Operand) -> tuple[Operand, ...]:
+    """The operands that an operand is made of: elements, both destinations, the base and the index of an address."""
+    if isinstance(operand, Vector | Bracket | Arguments):
+        return operand.elements
+    if isinstance(operand, Pair):
+        return operand.first, operand.second
+    if isinstance(operand, Address):
+        return (operand.base,) if operand.index is None else (operand.base, operand.index)
+    return ()
+
+
+def names_in(*operands: Operand) -> Iterator[str]:
+    """The names that stand in operands, from left to right."""
+    waiting = list(reversed(operands))
+    while waiting:
+        operand = waiting.pop()
+        if isinstance(operand, Name):
+            yield operand.name
+        waiting += reversed(parts_of(operand))

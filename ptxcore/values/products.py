@@ -42,12 +42,6 @@ def number(kind: str, bits: int) -> float:
     return math.nan if found.kind == "nan" else math.copysign(math.inf, -1.0 if found.sign else 1.0)
 
 
-def integer(kind: str, bits: int) -> int:
-    """What the bits of an integer element stand for."""
-    width = {"s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1, "s32": 32}[kind]
-    return bits - (1 << width) if kind[0] == "s" and bits >> (width - 1) else bits
-
-
 # One sum.
 
 

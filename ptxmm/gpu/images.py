@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from litmus.test import TYPE_WIDTHS, AddressOf, LitmusThread, Location, Test
 from ptxcore.diagnostics import Diagnostic, Span
-from ptxcore.syntax.tree import Address, Bracket, Instruction, Name, Operand, Pair, Vector
+from ptxcore.syntax.tree import Instruction, names_in
 
 #: Instructions that take a texture or a surface.
 _TAKING = {"tex": "texture", "tld4": "texture", "suld": "surface", "sust": "surface", "sured": "surface"}
@@ -90,28 +90,11 @@ def _mentioned(test: Test) -> Iterator[tuple[str, Span]]:
                 yield value.location, thread.span
         for s in thread.statements:
             if isinstance(s, Instruction):
-                yield from ((name, s.span) for name in names(s))
+                yield from ((name, s.span) for name in names_in(*s.operands))
     for l in test.locations:
         for first in l.initial:
             if isinstance(first, AddressOf):
                 yield first.location, l.span
-
-
-def names(instruction: Instruction) -> list[str]:
-    """The names in its operands."""
-    found: list[str] = []
-    waiting: list[Operand] = list(reversed(instruction.operands))
-    while waiting:
-        operand = waiting.pop()
-        if isinstance(operand, Name):
-            found.append(operand.name)
-        elif isinstance(operand, Address):
-            waiting.append(operand.base)
-        elif isinstance(operand, Vector | Bracket):
-            waiting += reversed(operand.elements)
-        elif isinstance(operand, Pair):
-            waiting += (operand.second, operand.first)
-    return found
 
 
 def refused_images(test: Test, found: Uses) -> Iterator[Diagnostic]:
@@ -152,7 +135,7 @@ def _refused_uses(thread: LitmusThread, images: Mapping[str, InstanceImage]) -> 
     for s in thread.statements:
         if not isinstance(s, Instruction):
             continue
-        for name in names(s):
+        for name in names_in(*s.operands):
             if name not in images:
                 continue
             image = images[name]

@@ -8,7 +8,7 @@ next to each other the other way round, which any machine may show that takes tu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from litmus.relaxations import restated, terms_of
 from litmus.test import Condition, Test
 from ptxcore.diagnostics import InputError
 from ptxcore.syntax.printer import print_statement
-from ptxcore.syntax.tree import Address, AnyStatement, Bracket, Instruction, Name, Operand, Pair, Vector
+from ptxcore.syntax.tree import AnyStatement, Instruction, Name, Vector, names_in
 from ptxmm.weakened import target_of, weakened
 
 #: What may be swapped: accesses of a thread, and what a thread of the host does to kernels.
@@ -71,26 +71,6 @@ def _may_swap(a: AnyStatement, b: AnyStatement) -> bool:
         return False
     if a.opcode not in _ACCESSES or b.opcode not in _ACCESSES or a.guard is not None or b.guard is not None:
         return False
-    first, second = _registers(a), _registers(b)
-    written = [_names(i.operands[:1]) if isinstance(i.operands[0], Name | Vector) else set() for i in (a, b)]
+    first, second = set(names_in(*a.operands)), set(names_in(*b.operands))
+    written = [set(names_in(*i.operands[:1])) if isinstance(i.operands[0], Name | Vector) else set() for i in (a, b)]
     return not (written[0] & second or written[1] & first)
-
-
-def _registers(instruction: Instruction) -> set[str]:
-    return _names(instruction.operands)
-
-
-def _names(operands: Iterable[Operand]) -> set[str]:
-    found: set[str] = set()
-    waiting = list(operands)
-    while waiting:
-        operand = waiting.pop()
-        if isinstance(operand, Name):
-            found.add(operand.name)
-        elif isinstance(operand, Address):
-            waiting.append(operand.base)
-        elif isinstance(operand, Vector | Bracket):
-            waiting += operand.elements
-        elif isinstance(operand, Pair):
-            waiting += [operand.first, operand.second]
-    return found

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from litmus.test import LaunchedKernel, Test
 from ptxcore.diagnostics import Diagnostic, InputError
-from ptxcore.syntax.tree import Instruction
-from ptxmm.gpu.images import names, root_of
+from ptxcore.syntax.tree import Instruction, names_in
+from ptxmm.gpu.images import root_of
 from ptxmm.gpu.refusals import refusals
 
 #: CTAs that every GPU with clusters can have in one (PTX ISA 9.0, section 11.4.3).
@@ -190,7 +190,7 @@ def _check_sizes(test: Test, placement: GpuPlacement, clusters: list[dict[int, d
     if len({len(ctas) for ctas in clusters}) > 1:
         for t in test.threads:
             for s in t.statements:
-                if isinstance(s, Instruction) and any(n.startswith("%cluster_nctarank") for n in names(s)):
+                if isinstance(s, Instruction) and any(n.startswith("%cluster_nctarank") for n in names_in(*s.operands)):
                     message = (
                         "clusters of a launch have one size, and those of this test, which asks for it, have several"
                     )
@@ -212,4 +212,4 @@ def _takes_the_cta(statement: object) -> bool:
     """Whether an instruction needs that the CTA and its warps have no threads of other instances."""
     if not isinstance(statement, Instruction):
         return False
-    return statement.opcode in _TOGETHER or any(n.startswith(_OF_PLACES) for n in names(statement))
+    return statement.opcode in _TOGETHER or any(n.startswith(_OF_PLACES) for n in names_in(*statement.operands))

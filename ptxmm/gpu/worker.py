@@ -63,7 +63,6 @@ class Worker:
         self.serve, self.ordinal, self.patience = serve, ordinal, patience
         self._process: Any = None
         self._connection: Connection | None = None
-        self.restarts = -1
         self.device = self._start()
 
     def _start(self) -> GpuDevice:
@@ -73,7 +72,6 @@ class Worker:
         self._process.start()
         theirs.close()
         self._connection = ours
-        self.restarts += 1
         found = self._answer()
         if isinstance(found, GpuDevice):
             return found

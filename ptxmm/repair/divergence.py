@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ptxcore.advice.graph import Graph, postdominators
-from ptxcore.advice.values import names_in, space_of, written
+from ptxcore.advice.values import space_of, written
 from ptxcore.clock import tick
-from ptxcore.syntax.tree import AnyStatement, Instruction, Label, Operand
+from ptxcore.syntax.tree import AnyStatement, Instruction, Label, Operand, names_in
 
 #: Opcodes whose result hangs on their sources alone.
 _PURE = frozenset(

@@ -106,9 +106,9 @@ def test_what_a_test_launches_is_recorded_as_it_is() -> None:
     (found,) = [a for a in probe.given if isinstance(a, whole.Map)]
     tensors: list[bytes] = []
 
-    def kept(text: str, one: object, tensor: np.ndarray, shared: np.ndarray, seed: int | None) -> None:
+    def kept(text: str, one: object, tensor: np.ndarray, shared: np.ndarray, *more: object) -> None:
         before = tensor.copy()
-        launched(text, one, tensor, shared, seed)
+        launched(text, one, tensor, shared, *more)
         tensors.extend((before.tobytes(), tensor.tobytes()))
 
     launched = test_tensor_reductions.launched

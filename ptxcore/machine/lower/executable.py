@@ -78,11 +78,6 @@ def with_images(code: ThreadCode, variables: Mapping[str, Variable]) -> ThreadCo
 Bits = Callable[[str], int | None]
 
 
-def lookup(instruction: Instruction, dialect: Dialect = TYPED) -> Use:
-    """The form that an instruction has, see `alternatives` and `chosen`."""
-    return chosen(alternatives(instruction, dialect), instruction, lambda name: None)
-
-
 def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> tuple[Use, ...]:
     """The forms that an instruction may have, with its modifiers.
 

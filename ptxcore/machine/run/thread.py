@@ -10,7 +10,6 @@ from typing import Any
 
 from ptxcore.isa.effect_kinds import GRID, UPDATES, EffectKind
 from ptxcore.isa.form import Use
-from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.layout import DYNAMIC
 from ptxcore.machine.lower.ops import CallTarget, Code, Op, Passed, Source
@@ -653,8 +652,3 @@ def _number(data: bytes, known: bytes) -> Any:
     if not any(known):
         return UNDEFINED
     return unknown(data, known, "an argument or a result was written in part")
-
-
-def size_of(kind: str) -> int:
-    """Bytes of a type."""
-    return max(1, WIDTHS[kind] // 8)

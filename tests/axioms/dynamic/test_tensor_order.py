@@ -125,7 +125,6 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "pipelines take no fences": (
         "in-one-thread | of-two-threads", "TENSOR*TENSOR", "tcgen05+pipelined-threads:no-before"),
     "the async proxy sees what threads write": ("s; [PF]; s; since", "s; since", "wgmma+proxy:unfenced"),
-    "a product is over at once": ("let over = awaited", "let over = awaited?", "wgmma+completion:too-early"),
     "weak accesses do not race": ("empty of-allocation", "empty 0 & of-allocation", "tcgen05+weak-store:no-barrier"),
     "all synchronization is strong": ("(strong+)?", "x?", "tcgen05+proxy:relaxed"),
 }  # fmt: skip

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ptxcore.diagnostics import Span
-from ptxcore.syntax.reader import read_statement
+from ptxcore.syntax.reader import read_statements
 from ptxcore.syntax.spans import find_span, guard_span, modifier_span, operand_span
 from ptxcore.syntax.tree import Immediate, Instruction, Name, Operand
 
 
 def read(text: str, line: int = 1, column: int = 1) -> Instruction:
-    instruction = read_statement(text, line, column)
+    (instruction,) = read_statements(text + ";", line, column)
     assert isinstance(instruction, Instruction)
     return instruction
 

@@ -282,7 +282,7 @@ def test_cycles_become_tests(served: Served) -> None:
 def test_a_repair_is_a_text_that_holds(served: Served) -> None:
     assert asked(served, "check", WEAK)["models"][0]["verdict"] == "no"
     (repair,) = asked(served, "repair", WEAK, model="ptx-9.0")["repairs"]
-    assert repair["text"] == MP and repair["diff"].count("\n+") == 2 and repair["says"].startswith("repair 1: ")
+    assert repair["text"] == MP and repair["diff"].count("\n+") == 1 and repair["says"].startswith("repair 1: ")
     assert asked(served, "check", repair["text"])["models"][0]["verdict"] == "ok"
     assert asked(served, "repair", MP)["repairs"] == []
 

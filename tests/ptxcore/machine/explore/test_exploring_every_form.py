@@ -16,7 +16,7 @@ from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
 from ptxcore.machine.explore.concrete import run
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.lower.code import Variable, prepare
-from ptxcore.machine.lower.executable import explored, lookup
+from ptxcore.machine.lower.executable import alternatives, explored
 from ptxcore.syntax.reader import read_statements
 from ptxcore.syntax.tree import Instruction
 
@@ -154,7 +154,7 @@ def test_what_is_refused_is_named_by_what_nothing_else_has(section: str) -> None
             words = tuple(modifiers(form, random))
             name = ".".join((form.mnemonic, *words))
             try:
-                lookup(Instruction(form.mnemonic, words, (), None, Span(1, 1, 2)))
+                alternatives(Instruction(form.mnemonic, words, (), None, Span(1, 1, 2)))
             except InputError as error:
                 message = error.diagnostics[0].message
                 if "is not supported" not in message or "memory is" in message:

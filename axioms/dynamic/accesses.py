@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from axioms.dynamic.findings import Open, Party, Race
+from axioms.dynamic.findings import ByteRace, Open, Party
 from axioms.dynamic.shadow import CONSTANT, Access
 from axioms.dynamic.sums import is_sum
 from ptxcore.isa.form import Use
@@ -79,7 +79,9 @@ def done(how: Use) -> str:
     return f"{how.op}.{how.type}" if commutative(how) or is_sum(how) else ""
 
 
-def conflict(first: Party, second: Party, before: Access, access: Access, where: str, *, exact: bool) -> Race | Open:
+def conflict(
+    first: Party, second: Party, before: Access, access: Access, where: str, *, exact: bool
+) -> ByteRace | Open:
     """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far (`exact`), one of
     them is weak, and both have bytes in common; a mixed-size one where both are weak and these are no whole element of both
     (section 8.7.2). A strong write that comes first may have been observed, which orders it (section 8.9.6)."""
@@ -92,16 +94,16 @@ def conflict(first: Party, second: Party, before: Access, access: Access, where:
     if not exact:
         return Open("order" if before.strong or access.strong else "unordered", second)
     if maps and same:
-        return Race(first, second, where, access.first, access.first + access.size - 1)
+        return ByteRace(first, second, where, access.first, access.first + access.size - 1)
     mine, others = _elements(second.op, access), _elements(first.op, before)
     if common := mine & others:
         at, size = (access.first, access.size) if same else min(common)
-        return Race(first, second, where, at, at + size - 1)
+        return ByteRace(first, second, where, at, at + size - 1)
     if before.strong or access.strong:
         return Open("order", second)
     parts = ((max(a, b), min(a + m, b + n) - 1) for a, m in mine for b, n in others if a < b + n and b < a + m)
     part = min(parts, default=None)
-    return Open("unordered", second) if part is None else Race(first, second, where, *part, "mixed-size")
+    return Open("unordered", second) if part is None else ByteRace(first, second, where, *part, "mixed-size")
 
 
 def _elements(op: Op, access: Access) -> set[tuple[int, int]]:

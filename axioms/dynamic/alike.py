@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.open_operations import OneOfSeveral
-from axioms.dynamic.plan import Known, Script
+from axioms.dynamic.plan import Script, StrongBytes
 from axioms.dynamic.shadow import CONSTANT
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
@@ -324,7 +324,7 @@ def _times(one: Value, other: Value) -> Value:
 class InAnyPlace(OneOfSeveral):
     """Watches one launch in one of several runs, and notes who accesses what."""
 
-    def __init__(self, size: int, known: Known, script: Script, accessed: dict[int, dict[int, set[int]]]) -> None:
+    def __init__(self, size: int, known: StrongBytes, script: Script, accessed: dict[int, dict[int, set[int]]]) -> None:
         """`accessed`: where it is noted (`Alike.accessed`)."""
         super().__init__(size, 0, known, script)
         self._accessed = accessed

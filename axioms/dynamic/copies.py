@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.dynamic.clocks import Arrival, Several, Table, several
 from axioms.dynamic.fenced import unfenced
-from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
+from axioms.dynamic.findings import ByteRace, Misuse, Open, Party, Stopped
 from axioms.dynamic.maps import FENCED as _FENCED
 from axioms.dynamic.maps import Maps
 from axioms.dynamic.open_values import are_written
@@ -80,7 +80,7 @@ class Copies:
         self.run, self.clocks = run, run.clocks
         self.issued = 0
         #: A write through the asynchronous proxy that follows a read without a fence: it is told where nothing worse is.
-        self.overwriting: Race | None = None
+        self.overwriting: ByteRace | None = None
         self._number = 0
         self.maps = Maps(run)
         #: Of each thread: how many copies by `cp.async` it issued, and how many when it closed each group.
@@ -238,7 +238,7 @@ class Copies:
         beside = shadow.beside(access, lambda other: self._ordered(agent, space, other, access), over=agent.loosely)
         if beside is not None:
             found = self.conflict(beside, access, shadow.name, agent.ops, follows=self._follows(agent, beside, access))
-            if not (isinstance(found, Race) and found.kind == "war"):
+            if not (isinstance(found, ByteRace) and found.kind == "war"):
                 raise Stopped(found)
             how = agent.party.op.use
             if how.form.run is try_cancel and not how.words["multicast"]:
@@ -337,7 +337,7 @@ class Copies:
 
     def conflict(
         self, before: Access, access: Access, where: str, ops: Sequence[Op], *, follows: bool = False
-    ) -> Race | Open:
+    ) -> ByteRace | Open:
         """Two accesses of which nothing orders one before the other."""
         parties = [Party(self.issuer(a.thread), ops[a.op]) for a in (before, access)]
         if not self.run.exact or before.kind == access.kind == "A":
@@ -346,7 +346,7 @@ class Copies:
             return Open("pair", parties[1])
         first = max(before.first, access.first)
         last = min(before.first + before.size, access.first + access.size) - 1
-        return Race(parties[0], parties[1], where, first, last, "war" if follows else "async")
+        return ByteRace(parties[0], parties[1], where, first, last, "war" if follows else "async")
 
     def actor(self, agent: Agent) -> Actor:
         """In whose name an mbarrier object learns of an operation."""

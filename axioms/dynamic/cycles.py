@@ -20,7 +20,7 @@ Node = Bytes | int
 
 
 @dataclass(eq=False, slots=True)
-class Step:
+class FollowingOperation:
     """An operation of a thread that comes behind a write to some bytes, and when its thread acquired that; None: not by any
     fence. `active`: it may; others are such that the order of the run is certain."""
 
@@ -39,25 +39,27 @@ class Cycles:
     """The reads and writes of the threads of a launch, as they come."""
 
     def __init__(self) -> None:
-        self._steps: dict[int, list[Step]] = {}
+        self._steps: dict[int, list[FollowingOperation]] = {}
         self._fenced: dict[int, int] = {}
         self._now = self._meetings = 0
         #: Bytes that are written behind a write that is not found: who reads there need not have found what it comes behind.
         self._loose: set[Node] = set()
         #: By two nodes: the operations that come behind the one, before their threads write the other, and the earliest time
         #: at which such a write releases.
-        self._edges: dict[tuple[Node, Node], dict[Step, int]] = {}
+        self._edges: dict[tuple[Node, Node], dict[FollowingOperation, int]] = {}
 
     def reads(self, thread: int, where: Bytes, *, acquires: bool, depends: Callable[[], bool]) -> None:
         """A thread reads. `depends`: whether all that it does afterwards does so only for some values."""
         self._now += 1
-        self._steps.setdefault(thread, []).append(Step(where, thread, self._now if acquires else _NEVER, depends))
+        self._steps.setdefault(thread, []).append(
+            FollowingOperation(where, thread, self._now if acquires else _NEVER, depends)
+        )
 
-    def overwrites(self, thread: int, where: Bytes) -> Step:
+    def overwrites(self, thread: int, where: Bytes) -> FollowingOperation:
         """A thread writes, and uses nothing that it finds; what it does afterwards may come behind another write to these
         bytes where this becomes active."""
         self._now += 1
-        step = Step(where, thread, None, _nothing, active=False)
+        step = FollowingOperation(where, thread, None, _nothing, active=False)
         self._steps.setdefault(thread, []).append(step)
         return step
 
@@ -96,7 +98,7 @@ class Cycles:
             if having != [thread]:
                 before = [] if synchronizes else self._steps.get(thread, [])
                 acquired = self._now if synchronizes else None
-                self._steps[thread] = [*before, Step(self._meetings, thread, acquired, _nothing)]
+                self._steps[thread] = [*before, FollowingOperation(self._meetings, thread, acquired, _nothing)]
 
     def found(self) -> bool:
         """Whether a circle may not be broken."""
@@ -105,13 +107,13 @@ class Cycles:
             if (steps := [(s, at) for s, at in of.items() if s.active or s.where in self._loose])
         }  # fmt: skip
         component = _components(edges)
-        circles: dict[int, list[tuple[Step, int]]] = {}
+        circles: dict[int, list[tuple[FollowingOperation, int]]] = {}
         for (one, other), steps in edges.items():
             if component[one] == component[other]:
                 circles.setdefault(component[one], []).extend(steps)
         return any(not self._broken(steps) for steps in circles.values())
 
-    def _broken(self, steps: list[tuple[Step, int]]) -> bool:
+    def _broken(self, steps: list[tuple[FollowingOperation, int]]) -> bool:
         if len({step.thread for step, _ in steps}) < 2:
             return True
         meetings = [step for step, _ in steps if isinstance(step.where, int)]
@@ -124,7 +126,7 @@ class Cycles:
         return all(step.depends() for step, _ in steps)
 
     @staticmethod
-    def _of_one(steps: list[tuple[Step, int]]) -> bool:
+    def _of_one(steps: list[tuple[FollowingOperation, int]]) -> bool:
         """Whether a circle is about the same bytes: that contradicts coherence."""
         return len({step.where for step, _ in steps if not isinstance(step.where, int)}) < 2
 

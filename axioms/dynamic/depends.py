@@ -66,7 +66,7 @@ _DECIDE = frozenset(
 _BROUGHT: Mapping[str, str] = {"shfl": "a", "vote": "a", "match": "a", "redux": "a", "bar": "c", "barrier": "c"}
 
 
-class Read(NamedTuple):
+class BufferRead(NamedTuple):
     """An instruction of a launch (by number) that reads contents of a buffer; or (`buffer` is empty) gives something open."""
 
     buffer: str
@@ -119,7 +119,7 @@ class Dependence:
 
     def __init__(self, launches: Sequence[Ran]) -> None:
         self.launches = launches
-        self.reads: list[Read] = []
+        self.reads: list[BufferRead] = []
         self._numbers: dict[tuple[int, str, int], int] = {}  # of registers: launch, function, slot
         self._steps: list[_Step] = []
         self._sinks: dict[int, None] = {}
@@ -141,12 +141,12 @@ class Dependence:
         """The buffers whose contents decide something."""
         return frozenset(read.buffer for read in self.deciding if read.buffer)
 
-    def held(self, buffer: str) -> list[Read]:
+    def held(self, buffer: str) -> list[BufferRead]:
         """The reads and products from which what is stored in a buffer may be computed."""
         bits = self._held.get(_EVERYWHERE if self._blurred else buffer, 0)
         return [read for i, read in enumerate(self.reads) if bits >> i & 1]
 
-    def _reads_in(self, slots: Iterable[int]) -> list[Read]:
+    def _reads_in(self, slots: Iterable[int]) -> list[BufferRead]:
         bits = 0
         for slot in slots:
             bits |= self._of[slot]
@@ -170,7 +170,7 @@ class Dependence:
         slot, name, own = self._register(launch, "", place), ran.buffers.get(-place), 0
         if name is not None:
             own = 1 << len(self.reads)
-            self.reads.append(Read(name, launch, op))
+            self.reads.append(BufferRead(name, launch, op))
         where: Place = _EVERYWHERE if self._blurred else name or (-1, place)
         self._steps.append(_Step((), (), (slot,), (where,), True, False, own))
         self._sinks[slot] = None
@@ -205,7 +205,7 @@ class Dependence:
         loads = bool(places) and (bool(results) or updates)
         if id(op.instruction) in ran.recording.products:
             own, loads = 1 << len(self.reads), True
-            self.reads.append(Read("", launch, op))
+            self.reads.append(BufferRead("", launch, op))
         step = _Step(registers(flows), registers(flows) if stores else (), results, places, loads, updates, own)
         if step.results or step.stored or step.updates:
             self._steps.append(step)
@@ -223,7 +223,7 @@ class Dependence:
         own = 0
         for name in sorted({*ran.buffers.values()} if blurs else names):
             own |= 1 << len(self.reads)
-            self.reads.append(Read(name, launch, op))
+            self.reads.append(BufferRead(name, launch, op))
         if blurs:
             self._seeds[_EVERYWHERE] = self._seeds.get(_EVERYWHERE, 0) | own
         if blurs or (touched and self._blurred):
@@ -394,4 +394,4 @@ def _slots(source: Source | None) -> list[int]:
     return found
 
 
-__all__ = ["Dependence", "Ran", "Read", "computes"]
+__all__ = ["BufferRead", "Dependence", "Ran", "computes"]

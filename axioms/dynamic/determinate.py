@@ -14,14 +14,14 @@ from axioms.dynamic.accesses import LEVELS, ORDERING, Commuting, conflict, done,
 from axioms.dynamic.clocks import Arrival, Clocks, Instance
 from axioms.dynamic.clusters import Clusters
 from axioms.dynamic.copies import Agent, Copies
-from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped, step
+from axioms.dynamic.findings import ByteRace, Misuse, Open, Party, Stopped, step
 from axioms.dynamic.live import Live
 from axioms.dynamic.open_values import OpenValues
 from axioms.dynamic.phases import Phases
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 from axioms.dynamic.sums import Sums, is_sum
 from axioms.dynamic.tensors import Tensors
-from axioms.dynamic.waiting import Hand, Look, Read, Written, WrittenBytes, behind, leading
+from axioms.dynamic.waiting import Hand, Look, StrongRead, Written, WrittenBytes, behind, leading
 from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
@@ -336,7 +336,7 @@ class Determinate:
         if leads(value) is None:
             self.vain[number] = self.looked[number].block
             return
-        read = Read(number, access.time, value, access.strong, leads, thread.instruction)
+        read = StrongRead(number, access.time, value, access.strong, leads, thread.instruction)
         if not place.read(read, self.clocks):
             raise self._undetermined(thread, access, segment)
         fresh = read.certain - read.before
@@ -356,7 +356,7 @@ class Determinate:
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""
 
-    def _handed(self, place: WrittenBytes, n: int, read: Read) -> tuple[Hand, ...]:
+    def _handed(self, place: WrittenBytes, n: int, read: StrongRead) -> tuple[Hand, ...]:
         """What a write hands on to a read that sees it, or an atomic operation behind it, each in the other's scope."""
         within = self.clocks.within
         seen = [w for m, w in enumerate(place.writes) if m not in read.before]
@@ -419,7 +419,7 @@ class Determinate:
         """What is raised where nothing orders two accesses."""
         return Stopped(self._conflict(thread, before, access, where))
 
-    def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
+    def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> ByteRace | Open:
         """What an unordered conflict is (`axioms.dynamic.accesses.conflict`)."""
         if self.copies.is_agent(before.thread):
             follows = self.tensor_memories.follows(thread.number, before)

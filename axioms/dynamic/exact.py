@@ -21,9 +21,9 @@ from typing import Any, Literal
 from axioms.dynamic.accesses import conflict
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.determinate import Determinate
-from axioms.dynamic.findings import Open, Party, Race
+from axioms.dynamic.findings import ByteRace, Open, Party
 from axioms.dynamic.open_operations import OneOfSeveral
-from axioms.dynamic.plan import Known, Script
+from axioms.dynamic.plan import Script, StrongBytes
 from axioms.dynamic.shadow import Access
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.thread import Asleep
@@ -45,7 +45,7 @@ class Exact(OneOfSeveral):
 
     def __init__(self, size: int, launch: int, script: Script | None = None, *, late: Late = "") -> None:
         """`script`: how the run begins; `late`: before what threads wait until nobody else gets on."""
-        super().__init__(size, launch, Known(usual="ordered"), script or Script())
+        super().__init__(size, launch, StrongBytes(usual="ordered"), script or Script())
         self._late = late
         #: Who waits so, the last one last, with how far all were when it looked before; and how many operations whose order is
         #: open a thread had executed when it went on.
@@ -108,7 +108,7 @@ class Exact(OneOfSeveral):
     def _unordered(self, thread: WatchedThread, before: Access, access: Access, where: str) -> BaseException:
         return Determinate._unordered(self, thread, before, access, where)
 
-    def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
+    def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> ByteRace | Open:
         party = Party(thread.number, thread.instruction)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         if not before.strong and not access.strong:
@@ -118,7 +118,7 @@ class Exact(OneOfSeveral):
         alike = {u.form.mnemonic for u in uses} <= _SCALARS and not any(u.words["vec"] for u in uses)
         if not same or not alike or uses[0].width != uses[1].width or self._found(before, access):
             return Open("unordered", party)
-        return Race(other, party, where, access.first, access.first + access.size - 1)
+        return ByteRace(other, party, where, access.first, access.first + access.size - 1)
 
     def _found(self, before: Access, access: Access) -> bool:
         """Whether a thread found what a strong write left, or what came of it, before the other access (causality order,

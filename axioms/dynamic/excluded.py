@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from axioms.dynamic.noted import Event
+from axioms.dynamic.noted import OpenOperation
 from axioms.dynamic.plan import Name, Script
 
 #: Of more fences nothing is said.
@@ -41,12 +41,12 @@ class Total(NamedTuple):
         return (self.wide and other.wide) or self.cta == other.cta
 
 
-def excluded(events: Sequence[Event], fences: Sequence[Total], script: Script) -> bool:
+def excluded(events: Sequence[OpenOperation], fences: Sequence[Total], script: Script) -> bool:
     """Whether no execution begins as a script says that a run with these operations and fences began with."""
     if len(fences) < 2:
         return False
     names = _names(script)
-    kept: dict[int, list[Event]] = {}
+    kept: dict[int, list[OpenOperation]] = {}
     for event in events:
         if event.name in names and event.kind != "taker":
             kept.setdefault(event.name[1], []).append(event)
@@ -70,14 +70,14 @@ def _names(script: Script) -> set[Name]:
     return found.union(*(of.values() for of in script.takers.values()))
 
 
-def _against(a: Total, b: Total, kept: dict[int, list[Event]]) -> bool:
+def _against(a: Total, b: Total, kept: dict[int, list[OpenOperation]]) -> bool:
     """Whether `a` does not come before `b`."""
     before = [event for event in kept.get(a.thread, ()) if event.name[2] < a.number]
     behind = [event for event in kept.get(b.thread, ()) if event.name[2] >= b.number]
     return any(one.spot is other.spot and _impossible(one, other) for one, other in product(before, behind))
 
 
-def _impossible(one: Event, other: Event) -> bool:
+def _impossible(one: OpenOperation, other: OpenOperation) -> bool:
     """Whether an operation does not come before another one on the same bytes in base causality order."""
     written, later, found = _written(one), _written(other), _found(other)
     if written is not None and found is not None and found < written:
@@ -87,12 +87,12 @@ def _impossible(one: Event, other: Event) -> bool:
     return (written is not None and written > later) or _found(one) == later
 
 
-def _written(event: Event) -> int | None:
+def _written(event: OpenOperation) -> int | None:
     """The number of what an operation writes."""
     return event.spot.order.index(event) if event.kind in ("store", "update") else None
 
 
-def _found(event: Event) -> int | None:
+def _found(event: OpenOperation) -> int | None:
     """The number of the write that it finds."""
     if event.kind == "read":
         return event.source

@@ -11,8 +11,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from axioms.dynamic.noted import Again, Event, Spot
-from axioms.dynamic.plan import Bytes, Known, Name, Round, Script
+from axioms.dynamic.noted import Again, OpenBytes, OpenOperation
+from axioms.dynamic.plan import Bytes, Name, Round, Script, StrongBytes
 from axioms.dynamic.symmetry import CtaNames, Symmetry
 
 #: Runs at most.
@@ -28,20 +28,22 @@ class TooMany(Exception):
 class Done(NamedTuple):
     """What a run noted: its operations, and the writes to each of the bytes in order."""
 
-    events: tuple[tuple[Event, ...], ...]  # by launch
+    events: tuple[tuple[OpenOperation, ...], ...]  # by launch
 
-    def all(self) -> Iterator[Event]:
+    def all(self) -> Iterator[OpenOperation]:
         """The operations of all launches."""
         for events in self.events:
             yield from events
 
 
 def explore(
-    run: Callable[[Known, Script], Sequence[Sequence[Event]]], most: int = MOST, same: Symmetry | None = None
+    run: Callable[[StrongBytes, Script], Sequence[Sequence[OpenOperation]]],
+    most: int = MOST,
+    same: Symmetry | None = None,
 ) -> int:
     """Runs until no run shows anything new; gives the number of runs that stand for all executions, at most so many. `run`
     begins as a script says, and raises Again where more is known. `same`: the CTAs that can change places. Raises TooMany."""
-    known = Known()
+    known = StrongBytes()
     for _ in range(_MOST_AGAIN):
         try:
             return _explored(run, known, most, same or CtaNames())
@@ -51,7 +53,10 @@ def explore(
 
 
 def _explored(
-    run: Callable[[Known, Script], Sequence[Sequence[Event]]], known: Known, most: int, same: Symmetry
+    run: Callable[[StrongBytes, Script], Sequence[Sequence[OpenOperation]]],
+    known: StrongBytes,
+    most: int,
+    same: Symmetry,
 ) -> int:
     waiting, met = [Script()], set()
     begun: list[Script] = []
@@ -71,7 +76,7 @@ def _explored(
     return len(begun)
 
 
-def wander(run: Callable[[Script], Sequence[Sequence[Event]]], most: int = MOST) -> None:
+def wander(run: Callable[[Script], Sequence[Sequence[OpenOperation]]], most: int = MOST) -> None:
     """Runs that begin otherwise than those before them, drawn at random from what these show; they stand for nothing, but one
     of them may show something wrong. `run` ends it by raising, `most` runs do."""
     draw = random.Random(0)
@@ -85,7 +90,7 @@ def wander(run: Callable[[Script], Sequence[Sequence[Event]]], most: int = MOST)
         at = draw.randrange(len(pool))
         pool[at], pool[-1] = pool[-1], pool[at]
         done = Done(tuple(tuple(of) for of in run(pool.pop())))
-        for other in _others(done, Known()):
+        for other in _others(done, StrongBytes()):
             latest = Script(other.orders, {}, other.takers, other.awaits)  # reads find what is there
             for fresh, older in ((latest, False), (other, bool(other.sources))):
                 if fresh.key() not in met:
@@ -98,7 +103,7 @@ def _shown(done: Done) -> Script:
     return _script(list(done.all()))
 
 
-def _script(events: Sequence[Event], telling: Callable[[Event], bool] = lambda _: True) -> Script:
+def _script(events: Sequence[OpenOperation], telling: Callable[[OpenOperation], bool] = lambda _: True) -> Script:
     """Operations as a run did them; of those of which only the position tells, those that `telling` holds of."""
     orders: dict[Bytes, tuple[Name, ...]] = {}
     sources: dict[Name, int] = {}
@@ -116,10 +121,10 @@ def _script(events: Sequence[Event], telling: Callable[[Event], bool] = lambda _
     return Script(orders, sources, takers)
 
 
-def _others(done: Done, known: Known) -> Iterator[Script]:
+def _others(done: Done, known: StrongBytes) -> Iterator[Script]:
     """How runs begin that a run shows to be different."""
 
-    def tells(event: Event) -> bool:
+    def tells(event: OpenOperation) -> bool:
         return event.position in known.takers[event.spot.name, event.round].telling
 
     for launch, events in enumerate(done.events):
@@ -140,19 +145,19 @@ def _others(done: Done, known: Known) -> Iterator[Script]:
 _Change = tuple[str, int, Name]
 
 
-def _renumbered(change: _Change, spot: Spot, kept: Sequence[Event]) -> _Change:
+def _renumbered(change: _Change, spot: OpenBytes, kept: Sequence[OpenOperation]) -> _Change:
     kind, number, name = change
     if kind == "taker":
         return change
     return kind, _number(number - 1, spot, set(kept)) + 1 if kind == "order" else _number(number, spot, set(kept)), name
 
 
-def _number(number: int, spot: Spot, kept: Set[Event]) -> int:
+def _number(number: int, spot: OpenBytes, kept: Set[OpenOperation]) -> int:
     """The number of a write among those that are kept."""
     return sum(event in kept for event in spot.order[: number + 1]) - 1
 
 
-def _changed(script: Script, event: Event, change: _Change) -> Script:
+def _changed(script: Script, event: OpenOperation, change: _Change) -> Script:
     kind, number, name = change
     where = event.spot.name
     if kind == "order":
@@ -167,7 +172,7 @@ def _changed(script: Script, event: Event, change: _Change) -> Script:
     return Script(script.orders, script.sources, {**script.takers, taken: {**before, number: name}})
 
 
-def _earlier(event: Event, events: Sequence[Event]) -> Iterator[tuple[list[Event], _Change]]:
+def _earlier(event: OpenOperation, events: Sequence[OpenOperation]) -> Iterator[tuple[list[OpenOperation], _Change]]:
     """An atomic operation that wrote: before each other write that it need not come behind; or, where it compares, with what
     an earlier write left."""
     spot = event.spot
@@ -187,7 +192,9 @@ def _earlier(event: Event, events: Sequence[Event]) -> Iterator[tuple[list[Event
             yield _without(events, event), ("source", number, event.name)
 
 
-def _other_sources(event: Event, events: Sequence[Event]) -> Iterator[tuple[list[Event], _Change]]:
+def _other_sources(
+    event: OpenOperation, events: Sequence[OpenOperation]
+) -> Iterator[tuple[list[OpenOperation], _Change]]:
     """A read: each write that it could have found."""
     spot = event.spot
     for number in range(event.floor, len(spot.order)):
@@ -207,8 +214,8 @@ def _other_sources(event: Event, events: Sequence[Event]) -> Iterator[tuple[list
 
 
 def _other_takers(
-    event: Event, events: Sequence[Event], tells: Callable[[Event], bool]
-) -> Iterator[tuple[list[Event], _Change]]:
+    event: OpenOperation, events: Sequence[OpenOperation], tells: Callable[[OpenOperation], bool]
+) -> Iterator[tuple[list[OpenOperation], _Change]]:
     """Somebody took a position that tells: each other one."""
     if not tells(event):
         return
@@ -218,7 +225,7 @@ def _other_takers(
             yield _without(events, event, other), ("taker", event.position, other.name)
 
 
-def _without(events: Sequence[Event], *others: Event) -> list[Event]:
+def _without(events: Sequence[OpenOperation], *others: OpenOperation) -> list[OpenOperation]:
     """The operations of a run that do not come behind some of them."""
     bits = 0
     for other in others:

@@ -15,7 +15,7 @@ class Party(NamedTuple):
     op: Op
 
 
-class Race(NamedTuple):
+class ByteRace(NamedTuple):
     """Two conflicting accesses that nothing orders: `where` is the segment, bytes `first` to `last` of it; `kind` the flag
     of the model. In Tensor Memory, columns; `missing` is what would order them (`axioms.dynamic.tensors`), `reading` the name
     of one under which they are ordered."""
@@ -47,7 +47,7 @@ class Open(NamedTuple):
 class Stopped(BaseException):
     """The run need not go on: `why` tells. No `Exception`, so that nothing between catches it."""
 
-    def __init__(self, why: Race | Misuse | Open) -> None:
+    def __init__(self, why: ByteRace | Misuse | Open) -> None:
         super().__init__(why)
         self.why = why
 

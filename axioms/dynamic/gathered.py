@@ -73,7 +73,7 @@ def others_of(thread: WatchedThread) -> Sequence[Any] | None:
     return None
 
 
-class Gathered:
+class GatheredThread:
     """A thread that looks, with its CTA."""
 
     def __init__(self, look: Look, others: Sequence[Any], live: Live, op: int) -> None:

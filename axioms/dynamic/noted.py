@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from axioms.dynamic.clocks import Clocks
-from axioms.dynamic.cycles import Step
+from axioms.dynamic.cycles import FollowingOperation
 from axioms.dynamic.plan import Bytes, Name, Takers
-from axioms.dynamic.waiting import Hand, Read, WrittenBytes
+from axioms.dynamic.waiting import Hand, StrongRead, WrittenBytes
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
 
@@ -19,13 +19,13 @@ class Again(BaseException):
 
 
 @dataclass(eq=False, slots=True)
-class Event:
+class OpenOperation:
     """An operation whose order, or whose source, is open. `kind`: `update` and `store` write, `read` does not, a `taker` is an
     operation of which only the position tells. `before`: the operations that its thread came behind, as bits, without what it
     found; `past` with that and with itself."""
 
     name: Name
-    spot: Spot
+    spot: OpenBytes
     kind: str
     bit: int
     before: int
@@ -41,7 +41,7 @@ class Event:
     hands: tuple[Hand, ...] = ()
     lead: Callable[[int], object] | None = None
     write: Write | None = None
-    step: Step | None = None
+    step: FollowingOperation | None = None
 
     def __post_init__(self) -> None:
         self.past = self.before
@@ -62,7 +62,7 @@ class Event:
 
 
 @dataclass(eq=False, slots=True)
-class Spot:
+class OpenBytes:
     """Some bytes. `order`: what wrote them, where each order is a way of its own; `alike`: whether all atomic operations so
     far do the same, `function`; `marks`: what came before each write that `place` knows; `seen`: which thread found, or made,
     which of the writes, and when."""
@@ -72,8 +72,8 @@ class Spot:
     place: WrittenBytes
     segment: Segment
     first: int
-    order: list[Event] = field(default_factory=list)
-    takers: list[Event] = field(default_factory=list)
+    order: list[OpenOperation] = field(default_factory=list)
+    takers: list[OpenOperation] = field(default_factory=list)
     strong: list[tuple[int, str]] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
     seen: list[tuple[int, int, int]] = field(default_factory=list)
@@ -96,8 +96,8 @@ class Quiet:
     """An atomic operation that should go on equally, whatever it finds."""
 
     thread: WatchedThread
-    spot: Spot
-    read: Read
+    spot: OpenBytes
+    read: StrongRead
     write: Write | None
 
     def determinate(self, clocks: Clocks) -> bool:
@@ -123,7 +123,7 @@ class Quiet:
         return found
 
 
-def takers_of(takers: Sequence[Event]) -> Takers | None:
+def takers_of(takers: Sequence[OpenOperation]) -> Takers | None:
     """What is known of operations that all do the same, after a run; None where one of them tries again, or too many positions
     tell."""
     values = [taker.found for taker in takers]

@@ -9,9 +9,9 @@ from typing import Any
 from axioms.dynamic.cycles import Cycles
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.excluded import Total, excluded
-from axioms.dynamic.gathered import Gathered, others_of
-from axioms.dynamic.noted import Event, Quiet, Spot, branches
-from axioms.dynamic.plan import Bytes, Known, Script
+from axioms.dynamic.gathered import GatheredThread, others_of
+from axioms.dynamic.noted import OpenBytes, OpenOperation, Quiet, branches
+from axioms.dynamic.plan import Bytes, Script, StrongBytes
 from axioms.dynamic.shadow import Access
 from axioms.dynamic.waiting import Hand, behind
 from ptxcore.isa.form import Use
@@ -36,19 +36,19 @@ def on(value: int) -> object:
 class Noting(Determinate):
     """Watches one launch, and notes what is open in it."""
 
-    def __init__(self, size: int, launch: int, known: Known, script: Script) -> None:
+    def __init__(self, size: int, launch: int, known: StrongBytes, script: Script) -> None:
         """`launch`: its number; `known`: what is known of bytes, to which this adds."""
         super().__init__(size)
         self.launch, self.known, self.script = launch, known, script
-        self.spots: dict[tuple[int, int], Spot] = {}
-        self.events: list[Event] = []
+        self.spots: dict[tuple[int, int], OpenBytes] = {}
+        self.events: list[OpenOperation] = []
         self.quiet: list[Quiet] = []
         #: Of each thread, the open operations that it comes behind, as bits; how many it has executed itself.
         self.behind: dict[int, int] = {}
         self.count: dict[int, int] = {}
         self.cycles = Cycles()
         self._met: dict[tuple[int, int], int] = {}
-        self._updated: Spot | None = None
+        self._updated: OpenBytes | None = None
         #: Whether some thread found something older than what was there; each `fence.sc`.
         self.stale = False
         self.totals: list[Total] = []
@@ -61,7 +61,7 @@ class Noting(Determinate):
         self.together = False
         self._patient: dict[int, int] = {}
         self._used: dict[int, bool] = {}
-        self._observed: dict[int, list[tuple[Spot, Hand, str]]] = {}
+        self._observed: dict[int, list[tuple[OpenBytes, Hand, str]]] = {}
 
     @property
     def free(self) -> bool:
@@ -83,7 +83,9 @@ class Noting(Determinate):
         """Whether an address is of memory that is looked after here; of others the base class knows."""
         return address >= 1 << GLOBAL_BITS or address & ~_SHARED_OFFSET == thread.shared
 
-    def _spot(self, thread: WatchedThread, segment: Segment, first: int, address: int, access: Access) -> Spot | None:
+    def _spot(
+        self, thread: WatchedThread, segment: Segment, first: int, address: int, access: Access
+    ) -> OpenBytes | None:
         """What is known of the bytes of an access; None where no strong operation is about any of them."""
         place = self._place(thread, access, segment)
         if place is None:
@@ -94,7 +96,7 @@ class Noting(Determinate):
             cta = thread.number // self.size if shared else -1
             name = Bytes(self.launch, cta, first if shared else address, access.size)
             mode = self.known.modes.get(name, self.known.usual)
-            spot = self.spots[id(segment), first] = Spot(name, mode, place, segment, first)
+            spot = self.spots[id(segment), first] = OpenBytes(name, mode, place, segment, first)
         return spot
 
     def _access_of(self, thread: WatchedThread, kind: str, first: int, size: int) -> Access:
@@ -103,7 +105,7 @@ class Noting(Determinate):
 
     def _strong_spot(
         self, thread: WatchedThread, kind: str, address: int, size: int
-    ) -> tuple[Segment, int, Spot] | None:
+    ) -> tuple[Segment, int, OpenBytes] | None:
         """Where a strong access goes; None for memory of which the base class knows."""
         if not self._own(thread, address):
             return None
@@ -144,13 +146,13 @@ class Noting(Determinate):
 
     # Parts of an operation.
 
-    def _event(self, thread: WatchedThread, spot: Spot, kind: str) -> Event:
+    def _event(self, thread: WatchedThread, spot: OpenBytes, kind: str) -> OpenOperation:
         number = thread.number
         name = self.launch, number, self.count.get(number, 0)
         bit = 1 << len(self.events)
-        return Event(name, spot, kind, bit, self.behind.get(number, 0))
+        return OpenOperation(name, spot, kind, bit, self.behind.get(number, 0))
 
-    def _done(self, thread: WatchedThread, event: Event) -> None:
+    def _done(self, thread: WatchedThread, event: OpenOperation) -> None:
         number = thread.number
         assert event.bit == 1 << len(self.events)
         self.events.append(event)
@@ -158,7 +160,7 @@ class Noting(Determinate):
         self.behind[number] = self.behind.get(number, 0) | event.past
         self.count[number] = self.count.get(number, 0) + 1
 
-    def _value(self, thread: WatchedThread, spot: Spot) -> int:
+    def _value(self, thread: WatchedThread, spot: OpenBytes) -> int:
         value = spot.segment.read(spot.first, spot.name.size)
         if type(value) is not int:
             raise self.leaves(thread, "unknown")
@@ -175,7 +177,7 @@ class Noting(Determinate):
         if others is None:
             self._hold_for_others(thread)
             return alone
-        gathered, known = Gathered(look, others, self.live_of(thread), thread.op), dict[int, object]()
+        gathered, known = GatheredThread(look, others, self.live_of(thread), thread.op), dict[int, object]()
 
         def lead(value: int) -> object:
             if value not in known:
@@ -195,7 +197,7 @@ class Noting(Determinate):
         self._patient[number] = 0
         self.delayed.discard(number)
 
-    def _hands(self, thread: WatchedThread, spot: Spot, access: Access) -> tuple[Hand, ...]:
+    def _hands(self, thread: WatchedThread, spot: OpenBytes, access: Access) -> tuple[Hand, ...]:
         """What a write hands on by itself: what its thread released, by it or before it."""
         number = thread.number
         if not access.strong:
@@ -209,7 +211,7 @@ class Noting(Determinate):
     def _releases(self, thread: WatchedThread) -> bool:
         return thread.instruction.use.sem in _RELEASES
 
-    def _gets(self, thread: WatchedThread, spot: Spot, hands: Any, scope: str, *, red: bool) -> None:
+    def _gets(self, thread: WatchedThread, spot: OpenBytes, hands: Any, scope: str, *, red: bool) -> None:
         """A thread acquires what it was handed, now or at a fence."""
         number = thread.number
         if thread.instruction.use.sem in _ACQUIRES:
@@ -219,16 +221,16 @@ class Noting(Determinate):
             self.offered.setdefault(number, []).extend((hand, scope) for hand in hands)
             self._observed.setdefault(number, []).extend((spot, hand, scope) for hand in hands)
 
-    def _reads(self, thread: WatchedThread, spot: Spot, depends: Callable[[], bool]) -> None:
+    def _reads(self, thread: WatchedThread, spot: OpenBytes, depends: Callable[[], bool]) -> None:
         acquires = thread.instruction.use.sem in _ACQUIRES and self._scope_of(thread) in WIDE
         self.cycles.reads(thread.number, spot.name, acquires=acquires, depends=depends)
 
-    def _reads_in_order(self, thread: WatchedThread, spot: Spot, lead: Callable[[int], object]) -> None:
+    def _reads_in_order(self, thread: WatchedThread, spot: OpenBytes, lead: Callable[[int], object]) -> None:
         """What the thread does next depends on what it finds, where it would go elsewhere with something else."""
         if lead is not on:
             self._reads(thread, spot, lambda: branches(lead(spot.after(n)) for n in range(-1, len(spot.order))))
 
-    def _overwrites_in_order(self, thread: WatchedThread, event: Event, *, uses: bool) -> None:
+    def _overwrites_in_order(self, thread: WatchedThread, event: OpenOperation, *, uses: bool) -> None:
         """A write that comes next in its order; `uses`: its thread uses what it finds. It may come before what nothing orders
         before it, if it writes with what that found; or only behind by coherence order."""
         spot = event.spot

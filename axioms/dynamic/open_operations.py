@@ -8,13 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 from axioms.dynamic.accesses import commutative
-from axioms.dynamic.findings import Open, Race, Stopped
-from axioms.dynamic.noted import Again, Event, Quiet, Spot, takers_of
+from axioms.dynamic.findings import ByteRace, Open, Stopped
+from axioms.dynamic.noted import Again, OpenBytes, OpenOperation, Quiet, takers_of
 from axioms.dynamic.noting import WIDE, Noting, on
 from axioms.dynamic.plan import Name
 from axioms.dynamic.shadow import CLOSES, CONSTANT, COUNTED, ORDERED, Access
 from axioms.dynamic.sums import is_sum
-from axioms.dynamic.waiting import Hand, Read
+from axioms.dynamic.waiting import Hand, StrongRead
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.run.memory import Segment
@@ -27,14 +27,14 @@ class OneOfSeveral(Noting):
 
     alone = False
 
-    def _escalate(self, thread: WatchedThread, spot: Spot) -> BaseException:
+    def _escalate(self, thread: WatchedThread, spot: OpenBytes) -> BaseException:
         """The order of the operations on some bytes matters more than was known."""
         if spot.mode == ORDERED:
             return self.leaves(thread, "order")
         self.known.modes[spot.name] = COUNTED if self._may_be_counted(spot) else ORDERED
         return Again()
 
-    def _may_be_counted(self, spot: Spot) -> bool:
+    def _may_be_counted(self, spot: OpenBytes) -> bool:
         return spot.mode == "quiet" and spot.alike and spot.function is not None
 
     def _undetermined(self, thread: WatchedThread, access: Access, segment: Segment) -> BaseException:
@@ -47,7 +47,7 @@ class OneOfSeveral(Noting):
         self.known.modes[spot.name] = ORDERED
         return Again()
 
-    def _comes_to_barrier(self, read: Read) -> bool:
+    def _comes_to_barrier(self, read: StrongRead) -> bool:
         """Whether a thread that went on came to a barrier of its CTA, which may tell the others what it found."""
         way = read.leads(read.value)
         if self.live is None or not isinstance(way, tuple) or not way or not isinstance(way[0], str):
@@ -128,7 +128,7 @@ class OneOfSeveral(Noting):
             spot.rounds += 1
             spot.takers = []
 
-    def _closes(self, thread: WatchedThread, spot: Spot) -> bool:
+    def _closes(self, thread: WatchedThread, spot: OpenBytes) -> bool:
         """Whether a store comes behind the last operation of a round, as all others do that take part in it."""
         if spot.mode != COUNTED or not spot.takers:
             return False
@@ -139,13 +139,13 @@ class OneOfSeveral(Noting):
             return True
         return len(spot.takers) == known.number and last.position in known.telling
 
-    def _last_observed_all(self, spot: Spot) -> bool:
+    def _last_observed_all(self, spot: OpenBytes) -> bool:
         """Whether the last operation of a round has observed all others (section 8.9.2), so that these are ordered before what
         comes behind it (section 8.9.6)."""
         within = self.clocks.within
         return all(within(s, t, u) and within(r, t, u) for (t, s), (u, r) in pairwise(spot.strong[-len(spot.takers) :]))
 
-    def _note_write(self, thread: WatchedThread, access: Access, spot: Spot, value: Any) -> None:
+    def _note_write(self, thread: WatchedThread, access: Access, spot: OpenBytes, value: Any) -> None:
         """A write, for the waits that look at these bytes."""
         releases = self._releases(thread) and self._scope_of(thread) in WIDE
         self.cycles.writes(thread.number, spot.name, releases)
@@ -182,7 +182,7 @@ class OneOfSeveral(Noting):
         return None
 
     def _updates_quietly(
-        self, thread: WatchedThread, how: Use, spot: Spot, size: int, lead: Callable[[int], object], write: Any,
+        self, thread: WatchedThread, how: Use, spot: OpenBytes, size: int, lead: Callable[[int], object], write: Any,
         does: tuple[Any, ...],
     ) -> None:  # fmt: skip
         """An atomic operation that goes on equally, as far as is known, whatever it finds."""
@@ -196,14 +196,14 @@ class OneOfSeveral(Noting):
         access = self.shade(thread, "A", spot.segment, spot.first, size, commutes)
         number, place = thread.number, spot.place
         if lead is not on:
-            read = Read(number, access.time, old, access.strong, lead)
+            read = StrongRead(number, access.time, old, access.strong, lead)
             place.locate(read, self.clocks)
             read.own = len(place.writes)  # to be noted below
             self.quiet.append(Quiet(thread, spot, read, write if how.op != "cas" else None))
         self._note_write(thread, access, spot, _operand(how, write))
 
     def _takes(
-        self, thread: WatchedThread, how: Use, spot: Spot, size: int, lead: Callable[[int], object], write: Any
+        self, thread: WatchedThread, how: Use, spot: OpenBytes, size: int, lead: Callable[[int], object], write: Any
     ) -> None:
         """An atomic operation of which only the position among its like can tell."""
         where = spot.name, spot.rounds
@@ -244,7 +244,7 @@ class OneOfSeveral(Noting):
         spot.strong.append((thread.number, access.strong))
         self._note_write(thread, access, spot, _operand(how, write))
 
-    def _chained(self, spot: Spot, position: int, access: Access) -> bool:
+    def _chained(self, spot: OpenBytes, position: int, access: Access) -> bool:
         """Whether what the taker of a position releases is handed on to an operation behind it."""
         chain = [*spot.strong[len(spot.strong) - len(spot.takers) + position :], (access.thread, access.strong)]
         within = self.clocks.within
@@ -253,7 +253,7 @@ class OneOfSeveral(Noting):
     # Operations of which each order is a way of its own.
 
     def _updates_in_order(
-        self, thread: WatchedThread, spot: Spot, size: int, lead: Callable[[int], object], write: Any
+        self, thread: WatchedThread, spot: OpenBytes, size: int, lead: Callable[[int], object], write: Any
     ) -> int | None:
         name = self.launch, thread.number, self.count.get(thread.number, 0)
         old = self._value(thread, spot)
@@ -284,7 +284,9 @@ class OneOfSeveral(Noting):
         self._written_in_order(thread, spot, event, (*hands, *self._hands(thread, spot, access)))
         return None
 
-    def _looks_in_order(self, thread: WatchedThread, segment: Segment, first: int, size: int, spot: Spot) -> int | None:
+    def _looks_in_order(
+        self, thread: WatchedThread, segment: Segment, first: int, size: int, spot: OpenBytes
+    ) -> int | None:
         name = self.launch, thread.number, self.count.get(thread.number, 0)
         lead = self._lead(thread)
         source = self.script.sources.get(name)
@@ -298,7 +300,7 @@ class OneOfSeveral(Noting):
         return self._finds(thread, spot, size, lead, source, None)
 
     def _finds(
-        self, thread: WatchedThread, spot: Spot, size: int, lead: Callable[[int], object], source: int, write: Any
+        self, thread: WatchedThread, spot: OpenBytes, size: int, lead: Callable[[int], object], source: int, write: Any
     ) -> int:
         """A read, or an atomic operation that does not write, that finds what one of the writes left."""
         self._hold(thread, source >= len(spot.order))
@@ -324,12 +326,12 @@ class OneOfSeveral(Noting):
         spot.seen.append((thread.number, event.time, source))
         return event.found
 
-    def _turn(self, thread: WatchedThread, spot: Spot, name: Name) -> None:
+    def _turn(self, thread: WatchedThread, spot: OpenBytes, name: Name) -> None:
         """Lets a thread wait until its operation is the next one of the script."""
         order, position = self.script.orders.get(spot.name, ()), len(spot.order)
         self._hold(thread, position < len(order) and order[position] != name)
 
-    def _awaits(self, thread: WatchedThread, spot: Spot, name: Name) -> None:
+    def _awaits(self, thread: WatchedThread, spot: OpenBytes, name: Name) -> None:
         """Lets a thread wait for the write behind which the script has its operation."""
         self._hold(thread, len(spot.order) <= self.script.awaits.get(name, -1))
 
@@ -339,7 +341,7 @@ class OneOfSeveral(Noting):
             raise Asleep
         self.held.discard(thread.number)
 
-    def _sees(self, thread: WatchedThread, spot: Spot, source: int, access: Access) -> tuple[Hand, ...]:
+    def _sees(self, thread: WatchedThread, spot: OpenBytes, source: int, access: Access) -> tuple[Hand, ...]:
         """A thread has found what a write left: what it comes behind, and what that hands on."""
         if source < 0:
             return ()
@@ -349,7 +351,9 @@ class OneOfSeveral(Noting):
         strong = event.strong and within(event.strong, other, access.thread)
         return event.hands if strong and within(access.strong, other, access.thread) else ()
 
-    def _written_in_order(self, thread: WatchedThread, spot: Spot, event: Event, hands: tuple[Hand, ...]) -> None:
+    def _written_in_order(
+        self, thread: WatchedThread, spot: OpenBytes, event: OpenOperation, hands: tuple[Hand, ...]
+    ) -> None:
         event.past |= self.behind.get(thread.number, 0)
         event.hands, event.strong = hands, self._scope_of(thread)
         spot.order.append(event)
@@ -359,7 +363,7 @@ class OneOfSeveral(Noting):
         if len(spot.order) <= len(order) and order[len(spot.order) - 1] != event.name:
             raise self.leaves(thread, "order")
 
-    def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
+    def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> ByteRace | Open:
         found = super()._conflict(thread, before, access, where)
         return found if isinstance(found, Open) else Open("unordered", found.after)
 
@@ -377,8 +381,8 @@ class OneOfSeveral(Noting):
         if self.cycles.found():
             raise Stopped(Open("cycle"))
 
-    def _settle_takers(self, spot: Spot) -> None:
-        rounds: dict[int, list[Event]] = {}
+    def _settle_takers(self, spot: OpenBytes) -> None:
+        rounds: dict[int, list[OpenOperation]] = {}
         for event in self.events:
             if event.spot is spot:
                 rounds.setdefault(event.round, []).append(event)

@@ -50,7 +50,7 @@ class Script:
 
 
 @dataclass
-class Known:
+class StrongBytes:
     """What runs have shown of the bytes that strong operations access. `modes`: `quiet` where no order of the operations leads
     a thread elsewhere; `counted` where only telling positions do; `ordered` where each order is a way of its own. `usual`:
     what is taken for granted until more is known; `together`: bytes of which a whole CTA learns by a barrier what one of its

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from axioms.dynamic.exact import Exact
-from axioms.dynamic.noted import Event, Spot
+from axioms.dynamic.noted import OpenBytes, OpenOperation
 from axioms.dynamic.plan import Name, Script
 from ptxcore.machine.run.watched import WatchedThread
 
@@ -32,10 +32,10 @@ class Replay(Exact):
         #: How many operations there were when the last one had to wait, and how many had to since then.
         self._stood, self._waited = -1, 0
 
-    def _turn(self, thread: WatchedThread, spot: Spot, name: Name) -> None:
+    def _turn(self, thread: WatchedThread, spot: OpenBytes, name: Name) -> None:
         self._hold(thread, self._waits(name))
 
-    def _awaits(self, thread: WatchedThread, spot: Spot, name: Name) -> None:
+    def _awaits(self, thread: WatchedThread, spot: OpenBytes, name: Name) -> None:
         self._hold(thread, self._waits(name))
 
     def _waits(self, name: Name) -> bool:
@@ -62,7 +62,7 @@ class Replay(Exact):
         self._others = "beside"
         return True
 
-    def _done(self, thread: WatchedThread, event: Event) -> None:
+    def _done(self, thread: WatchedThread, event: OpenOperation) -> None:
         super()._done(thread, event)
         if self._next < len(self._numbers) and self._numbers.get(event.name) == self._next:
             self._next += 1

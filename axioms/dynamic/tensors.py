@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from axioms.dynamic.clocks import Arrival, Table, several
 from axioms.dynamic.copies import Agent
-from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
+from axioms.dynamic.findings import ByteRace, Misuse, Open, Party, Stopped
 from axioms.dynamic.maps import FENCED
 from axioms.dynamic.pairs import Pairs
 from axioms.dynamic.phases import Part
@@ -264,7 +264,7 @@ class Tensors:
         """Nothing orders what two do to the same columns. Raises Stopped."""
         if not self.run.exact:
             raise Stopped(Open("asynchronous", after))
-        raise Stopped(Race(before, after, _WHERE, first, first + count - 1, "async", missing, reading))
+        raise Stopped(ByteRace(before, after, _WHERE, first, first + count - 1, "async", missing, reading))
 
     # Completion and fences.
 

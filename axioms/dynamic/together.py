@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from axioms.dynamic.accesses import ORDERING, SAME, commuting, conflict, scope_of
-from axioms.dynamic.findings import Open, Party, Race, Stopped, step
+from axioms.dynamic.findings import ByteRace, Open, Party, Stopped, step
 from axioms.dynamic.log import Accessed, Conflict, Log, Region
 from axioms.dynamic.rows import ClockRows
 from axioms.dynamic.shadow import CONSTANT, Access
@@ -155,11 +155,11 @@ class Together:
         for place, addend, found in zip(*(values.tolist() for values in each), strict=True):
             self.sums.add((id(accesses.area), place), accesses.op, found, addend)
 
-    def _tell(self, why: Race | Open) -> None:
+    def _tell(self, why: ByteRace | Open) -> None:
         """A conflict: if it is no race, one that comes later is one all the same, since this run is an execution. Raises
         Stopped."""
         self._conflicts += 1
-        if isinstance(why, Race) or self._conflicts > _CONFLICTS:
+        if isinstance(why, ByteRace) or self._conflicts > _CONFLICTS:
             raise Stopped(self.unknown or why if isinstance(why, Open) else why)
         self.unknown = self.unknown or why
 
@@ -205,7 +205,7 @@ class Together:
             if ((value >= LOCAL) & (value < LOCAL + self.code.frame)).any():
                 raise Irregular("a pointer to a thread's stack")
 
-    def _conflict(self, found: Conflict, how: _How, accesses: WatchedAccesses, region: Region) -> Race | Open:
+    def _conflict(self, found: Conflict, how: _How, accesses: WatchedAccesses, region: Region) -> ByteRace | Open:
         """What a conflict is."""
 
         def access(number: int, thread: int, kind: str) -> tuple[Party, Access]:

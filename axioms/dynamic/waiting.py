@@ -58,7 +58,7 @@ def behind(hands: tuple[Hand, ...], hand: Hand) -> tuple[Hand, ...]:
     return (*(one for one in hands if WIDTHS.get(one.scope, 0) > WIDTHS.get(hand.scope, 0)), hand)
 
 
-class Read:
+class StrongRead:
     """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
     value: None, back to look again."""
 
@@ -85,11 +85,11 @@ class WrittenBytes:
     def __init__(self, size: int, first: int) -> None:
         self.size, self.first = size, first
         self.writes: list[Written] = []
-        self.reads: list[Read] = []
+        self.reads: list[StrongRead] = []
         #: A read that leads on in several ways.
-        self.open: Read | None = None
+        self.open: StrongRead | None = None
 
-    def read(self, read: Read, clocks: Clocks) -> bool:
+    def read(self, read: StrongRead, clocks: Clocks) -> bool:
         """A thread goes on; whether it is determinate with the writes so far."""
         self.locate(read, clocks)
         found = self._certain(read, clocks)
@@ -100,7 +100,7 @@ class WrittenBytes:
         self.reads.append(read)
         return True
 
-    def locate(self, read: Read, clocks: Clocks) -> None:
+    def locate(self, read: StrongRead, clocks: Clocks) -> None:
         """Finds out which of the writes so far come before a read."""
         ordered = (n for n, w in enumerate(self.writes) if clocks.ordered(read.thread, w.thread, w.time))
         read.before = frozenset(ordered)
@@ -117,7 +117,7 @@ class WrittenBytes:
                     return False
         return True
 
-    def possible(self, read: Read, clocks: Clocks) -> set[int] | None:
+    def possible(self, read: StrongRead, clocks: Clocks) -> set[int] | None:
         """What an operation may find, of which `before` is known, in any order of the writes; None where that is open."""
         writes, before = self.writes, sorted(read.behind)
         beside = self._beside(read, clocks)
@@ -129,7 +129,7 @@ class WrittenBytes:
         reset = last < 0 or all(self._follows(n, last, clocks) for n in beside)
         return self._values(value, beside) if reset else None
 
-    def _beside(self, read: Read, clocks: Clocks) -> list[int]:
+    def _beside(self, read: StrongRead, clocks: Clocks) -> list[int]:
         """The writes that nothing orders with a read, or an atomic operation."""
         own = read.own
         return [
@@ -147,7 +147,7 @@ class WrittenBytes:
             value, last = (value + w.value, last) if w.kind == "add" else (w.value, n)
         return value, last
 
-    def _certain(self, read: Read, clocks: Clocks) -> frozenset[int] | None:
+    def _certain(self, read: StrongRead, clocks: Clocks) -> frozenset[int] | None:
         """The writes without which no value leads the thread on; None where its way is open."""
         writes = self.writes
         beside = self._beside(read, clocks)
@@ -162,7 +162,7 @@ class WrittenBytes:
             return self._sums(read, value, beside, clocks) if reset else None
         return self._stores(read, value, beside, clocks) if kinds == {"store"} else None
 
-    def _sums(self, read: Read, base: int, beside: list[int], clocks: Clocks) -> frozenset[int] | None:
+    def _sums(self, read: StrongRead, base: int, beside: list[int], clocks: Clocks) -> frozenset[int] | None:
         """Of additions in any order: the values are sums of some of them."""
         wanted = read.leads(self._cut(read.value))
         every = self._values(base, beside)
@@ -187,7 +187,7 @@ class WrittenBytes:
         chosen = product(*([k * operand for k in range(count + 1)] for operand, count in operands.items()))
         return {self._cut(base + sum(parts)) for parts in chosen}
 
-    def _stores(self, read: Read, base: int, beside: list[int], clocks: Clocks) -> frozenset[int] | None:
+    def _stores(self, read: StrongRead, base: int, beside: list[int], clocks: Clocks) -> frozenset[int] | None:
         """Of stores: what the first of those gives that lead on, where the others that do are ordered behind it, and those that
         do not before it."""
         wanted = read.leads(self._cut(read.value))

@@ -16,7 +16,7 @@ from ptxcore.isa.mbarrier import signal
 from ptxcore.isa.tensor_replace import replace
 from ptxcore.isa.types import WIDTHS
 from ptxcore.values.tensor_boxes import NotTold, TensorBox, box
-from ptxcore.values.tensor_map import NoMap, TensorMap, decoded, troubles
+from ptxcore.values.tensor_map import EncodedTensorMap, NoMap, decoded, troubles
 from ptxcore.values.terms import Value, add, bit_and, eq, extract, signed
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _moved(
         )  # fmt: skip
 
 
-def _map(how: Use, thread: Thread, address: Value) -> TensorMap | None:
+def _map(how: Use, thread: Thread, address: Value) -> EncodedTensorMap | None:
     """The tensor map at an address; None, and behaviour is undefined, where there is none."""
     try:
         map_ = decoded(thread.tensor_map(how, address))
@@ -151,7 +151,7 @@ def _map(how: Use, thread: Thread, address: Value) -> TensorMap | None:
 
 
 def _box(
-    how: Use, thread: Thread, map_: TensorMap, at: list[int], offsets: Sequence[int], shared: int, stores: bool
+    how: Use, thread: Thread, map_: EncodedTensorMap, at: list[int], offsets: Sequence[int], shared: int, stores: bool
 ) -> TensorBox | None:
     """What is moved; None, and behaviour is undefined, where the map does not allow it."""
     try:
@@ -172,7 +172,7 @@ _REDUCED = {
 }  # fmt: skip
 
 
-def _element(how: Use, map_: TensorMap) -> Use | None:
+def _element(how: Use, map_: EncodedTensorMap) -> Use | None:
     """The use as if it had the type of the elements; None where its reduction does not take them."""
     if map_.type not in _REDUCED[how.op].split():
         return None

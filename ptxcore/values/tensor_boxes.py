@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from ptxcore.values.tensor_map import NoMap, TensorMap
+from ptxcore.values.tensor_map import EncodedTensorMap, NoMap
 
 #: Types whose copies would change values in ways that the manual does not tell.
 _CONVERTED = ("f32.ftz", "tf32", "tf32.ftz")
@@ -48,7 +48,7 @@ class TensorBox(NamedTuple):
 
 
 def box(
-    map_: TensorMap, mode: str, at: Sequence[int], offsets: Sequence[int], shared: int, stores: bool = False
+    map_: EncodedTensorMap, mode: str, at: Sequence[int], offsets: Sequence[int], shared: int, stores: bool = False
 ) -> TensorBox:
     """What a copy in a load or store mode of PTX moves between the tensor and shared memory: `at` are its coordinates,
     `offsets` what the modes of im2col take besides. Raises NoMap for what the map does not allow."""
@@ -68,7 +68,7 @@ def box(
 _OF_MODE = {"im2col": "im2col", "im2col_no_offs": "im2col", "im2col::w": "im2col_w", "im2col::w::128": "im2col_w128"}
 
 
-def _check(map_: TensorMap, mode: str, at: Sequence[int]) -> None:
+def _check(map_: EncodedTensorMap, mode: str, at: Sequence[int]) -> None:
     wanted = _OF_MODE.get(mode, "tiled")
     if map_.mode != wanted:
         raise NoMap(f"the tensor map is of mode {map_.mode}, the copy of mode .{mode}")
@@ -83,7 +83,7 @@ def _check(map_: TensorMap, mode: str, at: Sequence[int]) -> None:
         )
 
 
-def _row(map_: TensorMap, to: int, address: int | None, first: int, count: int) -> Iterator[BoxRun]:
+def _row(map_: EncodedTensorMap, to: int, address: int | None, first: int, count: int) -> Iterator[BoxRun]:
     """`count` elements from number `first` of a row on, which begins at an address; None: all of it is out of bounds."""
     bits = map_.bits
     if address is None:
@@ -97,7 +97,7 @@ def _row(map_: TensorMap, to: int, address: int | None, first: int, count: int) 
             yield BoxRun(to + start * bits // 8, source, (end - start) * bits // 8)
 
 
-def _tile(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
+def _tile(map_: EncodedTensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
     """Section 5.5.3: the rows of a box, the outermost dimension last."""
     if map_.interleave != "none":
         yield from _slices(map_, at)
@@ -108,7 +108,7 @@ def _tile(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterato
         to += map_.inner
 
 
-def _rows(map_: TensorMap, at: Sequence[int], dimensions: Sequence[int]) -> Iterator[int | None]:
+def _rows(map_: EncodedTensorMap, at: Sequence[int], dimensions: Sequence[int]) -> Iterator[int | None]:
     """The addresses at which rows of a box begin, in these dimensions, the first of them running fastest; None for those out of
     bounds."""
     steps = [range(0, map_.box[d], map_.element_strides[d]) for d in reversed(dimensions)]
@@ -122,7 +122,7 @@ def _rows(map_: TensorMap, at: Sequence[int], dimensions: Sequence[int]) -> Iter
         yield address
 
 
-def _rows4(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
+def _rows4(map_: EncodedTensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
     """Section 5.5.3.4: parts of four rows."""
     for i, number in enumerate(at[1:]):
         inside = 0 <= number < map_.dims[1]
@@ -130,7 +130,7 @@ def _rows4(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterat
         yield from _row(map_, i * map_.inner, address, at[0], map_.box[0])
 
 
-def _slices(map_: TensorMap, at: Sequence[int]) -> Iterator[BoxRun]:
+def _slices(map_: EncodedTensorMap, at: Sequence[int]) -> Iterator[BoxRun]:
     """Section 5.5.6: channels in slices of 16 or 32 bytes, which lie one behind the other: N, C/slice, D, H, W, slice."""
     slice_ = _slice(map_)
     to, last = 0, map_.rank - 1
@@ -145,11 +145,11 @@ def _slices(map_: TensorMap, at: Sequence[int]) -> Iterator[BoxRun]:
                 to += slice_
 
 
-def _slice(map_: TensorMap) -> int:
+def _slice(map_: EncodedTensorMap) -> int:
     return 16 if map_.interleave == "16B" else 32
 
 
-def _slice_stride(map_: TensorMap) -> int:
+def _slice_stride(map_: EncodedTensorMap) -> int:
     """From one slice of an image to the next: its outermost dimension is complete then."""
     last = map_.rank - 2
     return map_.dims[last] * map_.strides[last - 1]
@@ -158,7 +158,7 @@ def _slice_stride(map_: TensorMap) -> int:
 # Columns.
 
 
-def _im2col(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
+def _im2col(map_: EncodedTensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
     """Section 5.5.4: pixels of the bounding box from the coordinates on, each moved by the offsets."""
     place, inner = list(at[1:]), len(map_.lower)
     moved = [*offsets, *[0] * (inner - len(offsets)), 0]
@@ -188,7 +188,7 @@ def _im2col(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Itera
             to += slice_
 
 
-def _next_pixel(map_: TensorMap, place: list[int], inner: int) -> None:
+def _next_pixel(map_: EncodedTensorMap, place: list[int], inner: int) -> None:
     """The pixel behind one, in the bounding box; behind its last one, the first of the next image."""
     for i in range(inner):
         place[i] += map_.element_strides[i + 1]
@@ -198,21 +198,21 @@ def _next_pixel(map_: TensorMap, place: list[int], inner: int) -> None:
     place[inner] += map_.element_strides[inner + 1]
 
 
-def _address(map_: TensorMap, pixel: Sequence[int]) -> int | None:
+def _address(map_: EncodedTensorMap, pixel: Sequence[int]) -> int | None:
     """Where a pixel begins; None where it is out of bounds."""
     if any(not 0 <= p < size for p, size in zip(pixel, map_.dims[1:], strict=True)):
         return None
     return map_.address + sum(p * stride for p, stride in zip(pixel, map_.strides, strict=True))
 
 
-def _pixel(map_: TensorMap, to: int, first: int, pixel: Sequence[int]) -> Iterator[BoxRun]:
+def _pixel(map_: EncodedTensorMap, to: int, first: int, pixel: Sequence[int]) -> Iterator[BoxRun]:
     yield from _row(map_, to, _address(map_, pixel), first, map_.box[0])
 
 
-def _wide(groups: Callable[[TensorMap], tuple[int, int]]) -> Callable[..., Iterator[BoxRun]]:
+def _wide(groups: Callable[[EncodedTensorMap], tuple[int, int]]) -> Callable[..., Iterator[BoxRun]]:
     """Sections 5.5.5: pixels along W only, in groups of so many, each with halo pixels behind it."""
 
-    def runs(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
+    def runs(map_: EncodedTensorMap, at: Sequence[int], offsets: Sequence[int]) -> Iterator[BoxRun]:
         halo, moved = offsets
         count, pixels = groups(map_)
         step, to = map_.element_strides[1], 0
@@ -237,7 +237,7 @@ def _wide(groups: Callable[[TensorMap], tuple[int, int]]) -> Callable[..., Itera
     return runs
 
 
-_MODES: dict[str, Callable[[TensorMap, Sequence[int], Sequence[int]], Iterator[BoxRun]]] = {
+_MODES: dict[str, Callable[[EncodedTensorMap, Sequence[int], Sequence[int]], Iterator[BoxRun]]] = {
     "tile": _tile,
     "tile::gather4": _rows4,
     "tile::scatter4": _rows4,
@@ -250,7 +250,7 @@ _MODES: dict[str, Callable[[TensorMap, Sequence[int], Sequence[int]], Iterator[B
 # Shared memory.
 
 
-def _padded(map_: TensorMap, runs: Sequence[BoxRun]) -> Iterator[BoxRun]:
+def _padded(map_: EncodedTensorMap, runs: Sequence[BoxRun]) -> Iterator[BoxRun]:
     """Each 16 elements are aligned to 16 bytes; what lies between stays as it is."""
     packed, whole = _PADDING[map_.type]
     for at, source, size in runs:
@@ -258,7 +258,7 @@ def _padded(map_: TensorMap, runs: Sequence[BoxRun]) -> Iterator[BoxRun]:
             yield BoxRun((at + i) // packed * whole, None if source is None else source + i, packed)
 
 
-def _atoms(map_: TensorMap) -> tuple[int, Callable[[int], int]]:
+def _atoms(map_: EncodedTensorMap) -> tuple[int, Callable[[int], int]]:
     """How many bytes stay together when they are swizzled, and where those at an address go (section 5.5.7)."""
 
     def moved(first: int, bits: int) -> Callable[[int], int]:
@@ -279,7 +279,7 @@ def _atoms(map_: TensorMap) -> tuple[int, Callable[[int], int]]:
     return 16, moved(4, 3)
 
 
-def _swizzled(map_: TensorMap, shared: int, runs: Sequence[BoxRun], element: int) -> Iterator[BoxPiece]:
+def _swizzled(map_: EncodedTensorMap, shared: int, runs: Sequence[BoxRun], element: int) -> Iterator[BoxPiece]:
     if map_.swizzle == "none":
         for at, source, size in runs:
             yield BoxPiece(shared + at, source, size, at % element)

@@ -62,7 +62,7 @@ class NoMap(Exception):
     """These bytes are no tensor map, or not a whole one: what is wrong with them."""
 
 
-class TensorMap(NamedTuple):
+class EncodedTensorMap(NamedTuple):
     """A tensor map. `type` is one of TYPES, the others are of the lists above. `dims`, `box` and `element_strides` have a
     number for each dimension, the innermost first; `strides` the bytes from one to the next of each other
     dimension.
@@ -104,7 +104,7 @@ class TensorMap(NamedTuple):
         return -(-self.box[0] * self.bits // 8)
 
 
-def encoded(map_: TensorMap) -> bytes:
+def encoded(map_: EncodedTensorMap) -> bytes:
     """The 128 bytes of a map."""
     values = {
         "magic": MAGIC, "mode": MODES.index(map_.mode), "elemtype": _NAMES.index(map_.type), "rank": map_.rank - 1,
@@ -124,7 +124,7 @@ def encoded(map_: TensorMap) -> bytes:
     return whole.to_bytes(SIZE, "little")
 
 
-def decoded(data: bytes) -> TensorMap:
+def decoded(data: bytes) -> EncodedTensorMap:
     """The map that some bytes are. Raises NoMap."""
     whole = int.from_bytes(data, "little")
 
@@ -146,7 +146,7 @@ def decoded(data: bytes) -> TensorMap:
         return tuple(field(f"{name}{i}") for i in range(count))
 
     corners = {"tiled": 0, "im2col": max(0, rank - 2)}.get(mode, 1)
-    return TensorMap(
+    return EncodedTensorMap(
         _NAMES[field("elemtype")], several("global_dim", rank), several("global_stride", rank - 1),
         several("box_dim", rank if mode == "tiled" else 2), several("element_stride", rank), field("global_address"),
         mode, INTERLEAVES[field("interleave_layout")], SWIZZLES[field("swizzle_mode")],
@@ -169,7 +169,7 @@ class WrongField(NamedTuple):
     message: str
 
 
-def troubles(map_: TensorMap) -> Iterator[WrongField]:
+def troubles(map_: EncodedTensorMap) -> Iterator[WrongField]:
     """What CUDA's driver asks of a map, and it has not."""
     yield from _of_tensor(map_)
     yield from _of_box(map_)
@@ -184,7 +184,7 @@ _MOST_STRIDE, _MOST_SIZE = 1 << 40, 1 << 32
 _MOST_BOX, _MOST_STEP, _MOST_PIXELS = 256, 8, 1024
 
 
-def _of_tensor(map_: TensorMap) -> Iterator[WrongField]:
+def _of_tensor(map_: EncodedTensorMap) -> Iterator[WrongField]:
     least = 3 if map_.mode != "tiled" or map_.interleave != "none" else 1
     if not least <= map_.rank <= MOST_DIMENSIONS:
         yield WrongField("dims", f"a tensor has {least} to {MOST_DIMENSIONS} dimensions here, not {map_.rank}")
@@ -207,7 +207,7 @@ def _of_tensor(map_: TensorMap) -> Iterator[WrongField]:
         yield WrongField("dims", f"dimension 0 of a tensor of {map_.type} has a multiple of {multiple} elements")
 
 
-def _of_box(map_: TensorMap) -> Iterator[WrongField]:
+def _of_box(map_: EncodedTensorMap) -> Iterator[WrongField]:
     names = ("box",) * map_.rank if map_.mode == "tiled" else ("channels_per_pixel", "pixels_per_column")
     if len(map_.box) != len(names):
         yield WrongField("box", f"a box has {len(names)} dimensions here, not {len(map_.box)}")
@@ -230,7 +230,7 @@ def _of_box(map_: TensorMap) -> Iterator[WrongField]:
         yield from _of_corners(map_)
 
 
-def _of_corners(map_: TensorMap) -> Iterator[WrongField]:
+def _of_corners(map_: EncodedTensorMap) -> Iterator[WrongField]:
     wide = map_.mode != "im2col"
     count = 1 if wide else map_.rank - 2
     half = 1 << (15 if wide else {3: 15, 4: 7}.get(map_.rank, 4))
@@ -245,7 +245,7 @@ def _of_corners(map_: TensorMap) -> Iterator[WrongField]:
             yield WrongField("upper", "the bounding box is empty")
 
 
-def _of_layout(map_: TensorMap) -> Iterator[WrongField]:
+def _of_layout(map_: EncodedTensorMap) -> Iterator[WrongField]:
     span = SPANS.get(map_.swizzle)
     if span is not None and map_.interleave == "none" and map_.box and map_.inner > span:
         name = "box" if map_.mode == "tiled" else "channels_per_pixel"

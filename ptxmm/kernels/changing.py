@@ -16,7 +16,7 @@ from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import observed
 
 if TYPE_CHECKING:
-    from axioms.dynamic.plan import Known, Script
+    from axioms.dynamic.plan import Script, StrongBytes
     from ptxcore.machine.lower.ops import ExecutableModule
 
 
@@ -44,7 +44,7 @@ class ChangingCtas:
         """Is told which segment is which buffer."""
         self._buffers = {name: segment for segment, name in names.items()}
 
-    def watcher(self, program: ExecutableModule, known: Known, script: Script) -> InAnyPlace:
+    def watcher(self, program: ExecutableModule, known: StrongBytes, script: Script) -> InAnyPlace:
         """Who watches the next run. Raises NotAlike."""
         device = self.runs.devices[self.launch.loaded]
         code = program.functions[self.launch.entry]

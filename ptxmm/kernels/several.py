@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.dynamic.exact import Exact, Late
 from axioms.dynamic.exploring import MOST, TooMany, explore, wander
-from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
+from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
 from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
 from ptxcore.machine.run.faults import KernelError
@@ -17,8 +17,8 @@ from ptxcore.machine.run.launch import UsageError
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers
 
 if TYPE_CHECKING:
-    from axioms.dynamic.noted import Event
-    from axioms.dynamic.plan import Known, Name, Script
+    from axioms.dynamic.noted import OpenOperation
+    from axioms.dynamic.plan import Name, Script, StrongBytes
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.changing import ChangingCtas
     from ptxmm.kernels.launch import Launch
@@ -66,7 +66,7 @@ class OpenIn(NamedTuple):
 class RaceOf(NamedTuple):
     """A race, in the launch of a number, and who watched that. `steps`: the open operations before it in their order."""
 
-    race: Race
+    race: ByteRace
     launch: int
     watcher: Exact
     steps: tuple[Name, ...] = ()
@@ -90,7 +90,7 @@ def race_of(runs: Runs) -> RaceOf | None:
         try:
             runs.run(seed, limit=LIMIT, watch=watch, progress=step, zeroed=zeroed)
         except Stopped as stopped:
-            if isinstance(stopped.why, Race):
+            if isinstance(stopped.why, ByteRace):
                 return RaceOf(stopped.why, len(watchers) - 1, watchers[-1], zeroed=zeroed)
             if stopped.why == Open("time"):
                 return None
@@ -114,7 +114,7 @@ def hunt(
     what comes late in them, one after the other."""
     turns = cycle(late)
 
-    def run(script: Script) -> Sequence[Sequence[Event]]:
+    def run(script: Script) -> Sequence[Sequence[OpenOperation]]:
         turn = next(turns)
         return one_run(runs, lambda size, launch: Exact(size, launch, script, late=turn), broken)
 
@@ -129,7 +129,7 @@ def hunt(
 
 def one_run(
     runs: Runs, make: Callable[[int, int], Exact], broken: Callable[[FinalValues], bool]
-) -> Sequence[Sequence[Event]]:
+) -> Sequence[Sequence[OpenOperation]]:
     """A run watched for races of its own: its open operations, by launch. `make` gives who watches a launch, by the threads of
     its CTAs and its number. Raises Wrong, Stopped where the time is over, and UsageError."""
     watchers: list[Exact] = []
@@ -149,7 +149,7 @@ def one_run(
         if broken(state):
             raise TestFails(FailedExecution(state, steps()))
     except Stopped as stopped:
-        if isinstance(stopped.why, Race):
+        if isinstance(stopped.why, ByteRace):
             raise TestFails(RaceOf(stopped.why, len(watchers) - 1, watchers[-1], steps())) from None
         if stopped.why == Open("time"):
             raise
@@ -169,7 +169,7 @@ def run_several(
     at = [0]
     circles: list[OpenIn] = []
 
-    def run(known: Known, script: Script) -> Sequence[Sequence[Event]]:
+    def run(known: StrongBytes, script: Script) -> Sequence[Sequence[OpenOperation]]:
         watchers: list[OneOfSeveral] = []
 
         def watch(launch: Launch, program: ExecutableModule) -> Watchers:
@@ -264,8 +264,8 @@ class _Broken(Exception):
         self.state = state
 
 
-def _open(why: Race | Misuse | Open) -> Open:
+def _open(why: ByteRace | Misuse | Open) -> Open:
     """What ended a run, as something that is open."""
-    if isinstance(why, Race):
+    if isinstance(why, ByteRace):
         return Open("unordered", why.after)
     return why if isinstance(why, Open) else Open("unordered")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ptxcore.values import tensor_map
-from ptxcore.values.tensor_map import ADDRESS, SIZE, TensorMap, dense, encoded, troubles
+from ptxcore.values.tensor_map import ADDRESS, SIZE, EncodedTensorMap, dense, encoded, troubles
 from ptxmm.kernels.document import kind_of
 from ptxmm.kernels.launch import POINTER, Field, Pointer, Structure
 from ptxmm.kernels.words import suggested
@@ -54,7 +54,7 @@ def structure(name: str, table: Mapping[str, Any], tensor: Tensor) -> Structure:
     return of_map(name, described(table, tensor), tensor.pointer)
 
 
-def of_map(name: str, map_: TensorMap, pointer: Pointer) -> Structure:
+def of_map(name: str, map_: EncodedTensorMap, pointer: Pointer) -> Structure:
     """A map as a parameter: its bytes, and the pointer among them."""
     data = encoded(map_)
     ends = ADDRESS, ADDRESS + POINTER
@@ -67,7 +67,7 @@ def of_map(name: str, map_: TensorMap, pointer: Pointer) -> Structure:
     return Structure(name, SIZE, fields)
 
 
-def described(table: Mapping[str, Any], tensor: Tensor) -> TensorMap:
+def described(table: Mapping[str, Any], tensor: Tensor) -> EncodedTensorMap:
     """The map that a table describes, at address 0. Raises MapTrouble."""
     for key in table:
         if key not in KEYS:
@@ -93,7 +93,7 @@ def described(table: Mapping[str, Any], tensor: Tensor) -> TensorMap:
     else:
         box = tuple(_number(table, key) for key in _NUMBERS)
     swizzle, atomicity = _SWIZZLES[words["swizzle"] or "none"]
-    map_ = TensorMap(
+    map_ = EncodedTensorMap(
         kind, dims, strides, box, _list(table, "element_strides") or (1,) * len(dims), 0, mode,
         words["interleave"] or "none", swizzle, atomicity, words["fill"] or "zero", _list(table, "lower"),
         _list(table, "upper"),

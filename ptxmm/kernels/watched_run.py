@@ -11,7 +11,7 @@ from axioms.dynamic.confluent import Confluent, open_reads
 from axioms.dynamic.depends import Ran
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.emulated import Emulating, emulating
-from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
+from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
 from axioms.dynamic.numbered import Numbered, interchangeable
 from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.together import Together
@@ -50,7 +50,7 @@ class WatchedRun(NamedTuple):
 
     watchers: list[Determinate | Together]
     state: FinalValues | None
-    why: Race | Misuse | Open | None
+    why: ByteRace | Misuse | Open | None
     recorded: list[Ran]
     error: KernelError | None = None
     searched: frozenset[int] = frozenset()  # the instructions that were taken for look-backs
@@ -176,7 +176,7 @@ def shows(runs: Runs, result: Result, ran: WatchedRun, places: Places, *, racing
     if not ran.watchers:
         return False
     findings = Findings(runs, places, len(ran.watchers) - 1, ran.watchers[-1].indices, result)
-    if isinstance(ran.why, Race):
+    if isinstance(ran.why, ByteRace):
         if racing:
             last = ran.watchers[-1]
             findings.race(ran.why, synchronized=not last.exact or last.waits > 0)

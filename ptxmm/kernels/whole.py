@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from axioms.dynamic.confluent import Confluent
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.emulated import Emulating
-from axioms.dynamic.findings import Misuse, Open, Race
+from axioms.dynamic.findings import ByteRace, Misuse, Open
 from axioms.dynamic.numbered import Numbered
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
@@ -134,10 +134,10 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         ran = numbers(runs, run, emulates(run, looking_back(run, run(None))))
         run = partial(run, searched=ran.searched, emulated=ran.emulated, numbered=ran.numbered)
         if racing:
-            ran = next((other for other in _again(run, ran) if isinstance(other.why, Race)), ran)
-        certain = isinstance(ran.why, Race | Misuse)
+            ran = next((other for other in _again(run, ran) if isinstance(other.why, ByteRace)), ran)
+        certain = isinstance(ran.why, ByteRace | Misuse)
         ones = run(None, FILLS[1]) if open_buffers(test) and not certain else None
-        if ones is not None and isinstance(ones.why, Race | Misuse):
+        if ones is not None and isinstance(ones.why, ByteRace | Misuse):
             ran = ones
     unsettled = ContentsOfRuns(test, ran.recorded, [], places).open_product() if ran.why is not None else ""
     if unsettled:
@@ -148,7 +148,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
             held = told.holding(open_buffers(test), FILLS[ran is ones])
             result.notes += [*held_at_first(open_buffers(test)), held]
         return ""
-    if isinstance(ran.why, Race | Misuse):
+    if isinstance(ran.why, ByteRace | Misuse):
         return told.left_open("unordered", "")
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]

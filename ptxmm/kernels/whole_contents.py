@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from axioms.dynamic.depends import Dependence, Ran, Read
+from axioms.dynamic.depends import BufferRead, Dependence, Ran
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues
@@ -85,7 +85,7 @@ class ContentsOfRuns:
     def hanging(self) -> bool:
         """Whether what some strong writes leave in memory hangs on their order."""
         ops = (op for ran in self.recorded for op in ran.recording.products.values())
-        return any(Read("", 0, op).kind == "order" for op in ops)
+        return any(BufferRead("", 0, op).kind == "order" for op in ops)
 
-    def _place(self, read: Read) -> str:
+    def _place(self, read: BufferRead) -> str:
         return str(self.places.of(read.launch, read.op, self.recorded[read.launch].program))

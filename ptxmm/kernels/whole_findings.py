@@ -7,7 +7,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any
 
-from axioms.dynamic.findings import Misuse, Party, Race
+from axioms.dynamic.findings import ByteRace, Misuse, Party
 from axioms.witness.races import UNDEFINED
 from axioms.witness.result import Site, Undefined
 from ptxcore.machine.run.faults import KernelError
@@ -32,7 +32,7 @@ class Findings:
     def __init__(self, runs: Runs, places: Places, number: int, indices: Sequence[Triple], result: Result) -> None:
         self.runs, self.places, self.number, self.indices, self.result = runs, places, number, indices, result
 
-    def race(self, race: Race, *, synchronized: bool) -> None:
+    def race(self, race: ByteRace, *, synchronized: bool) -> None:
         """A race, which decides whether there is one; of other checks nothing is known. One of an asynchronous operation leaves
         the launch without a meaning. `synchronized`: threads synchronized with each other by more than barriers."""
         events = (self._event(race.before), self._event(race.after))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from axioms.dynamic.findings import Misuse, Open, Race
+from axioms.dynamic.findings import ByteRace, Misuse, Open
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.several import UNWRITTEN
@@ -28,7 +28,7 @@ def fails_with_zeros(
     if open_buffers(runs.test) or (error is None and not unknown):
         return False
     again = run(None, alone=True, zeroed=True)
-    wrong = isinstance(again.why, Race | Misuse) and shows(runs, result, again, places, racing=True)
+    wrong = isinstance(again.why, ByteRace | Misuse) and shows(runs, result, again, places, racing=True)
     if not wrong and not _fails(runs.test, result, places, again):
         return False
     ops = [(last, error.instruction)] if error is not None else []

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ptxcore.syntax.tree import AnyStatement, Instruction, Name
 from ptxmm.repair import costs
 from ptxmm.repair.counts import copied
-from ptxmm.repair.sites import Option, Site, TextEdit, Wanted
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
 
 _ADDRESS = re.compile(r"\[\s*([^\]\s]+)\s*\]")
 _REGISTER = re.compile(r"%[\w$]+")
@@ -31,7 +31,7 @@ class Arrival(NamedTuple):
     register: str = ""
 
 
-class Spot(NamedTuple):
+class InsertedArrival(NamedTuple):
     """An arrival with the edit that puts it in: whose statement, at which line, in words, and for who writes the source."""
 
     arrival: Arrival
@@ -109,7 +109,7 @@ def written_before(register: str, body: Sequence[AnyStatement], i: int) -> bool:
     )
 
 
-def arrival_site(spots: Sequence[Spot]) -> Iterator[Site]:
+def arrival_site(spots: Sequence[InsertedArrival]) -> Iterator[EditSite]:
     """One site, with all places where one arrival may be put in; none for no place."""
     options = [Option((), 0, (0,))]
     for k, spot in enumerate(spots[:MOST], 1):
@@ -127,4 +127,4 @@ def arrival_site(spots: Sequence[Spot]) -> Iterator[Site]:
         options.append(there)
     if spots:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
-        yield Site(spots[0].who, spots[0].line, tuple(options), below)
+        yield EditSite(spots[0].who, spots[0].line, tuple(options), below)

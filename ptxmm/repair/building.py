@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ptxcore.syntax.tree import Instruction
 from ptxmm.repair import costs
 from ptxmm.repair.accesses import Strength, choices, cost, family, no_stronger, spelled, strength
-from ptxmm.repair.sites import Option, Site, TextEdit, Wanted
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
 from ptxmm.repair.source_words import SourceWords
 
 REPAIR, WEAKEN = "repair", "weaken"
@@ -68,7 +68,7 @@ def access_site(
     gone: Callable[[Instruction], TextEdit | None],
     replaced: Callable[[int, int, str], TextEdit],
     source: SourceWords | None = None,
-) -> Site | None:
+) -> EditSite | None:
     """What an access or a fence may become: stronger to repair, weaker to weaken. `gone` takes a statement away, `replaced`
     writes an opcode with its modifiers over another. None where there is nothing to choose."""
     kind, head = family(instruction), head_of(instruction, lines)
@@ -126,7 +126,7 @@ def site(
     options: Sequence[Option],
     at_most: Callable[[tuple[object, ...], tuple[object, ...]], bool],
     mode: str,
-) -> Site | None:
+) -> EditSite | None:
     """A site of options, of which the first is the text as it is; the weakest comes first in it. None for one option."""
     if len(options) < 2:
         return None
@@ -140,7 +140,7 @@ def site(
         least = options[0].cost
         touched = [replace(o, cost=max(o.cost - least, 1) if i else 0) for i, o in enumerate(options)]
     below = tuple(frozenset(j for j, other in enumerate(touched) if at_most(other.level, o.level)) for o in touched)
-    return Site(where, line, tuple(touched), below)
+    return EditSite(where, line, tuple(touched), below)
 
 
 def fence_levels(scopes: Iterable[str]) -> list[Strength]:
@@ -151,7 +151,7 @@ def fence_levels(scopes: Iterable[str]) -> list[Strength]:
 def fence_site(
     where: str, line: int, offset: int, scopes: Sequence[str], put: Callable[[str], str], loops: int,
     source: SourceWords | None = None, between: tuple[int, int] = (0, 0),
-) -> Site | None:  # fmt: skip
+) -> EditSite | None:  # fmt: skip
     """A fence that may be put in at an offset; `put` makes the text there of a statement. `between`: the lines of
     the instructions behind and before it."""
     options = [Option((), 0, ("fence", Strength("", "")))]
@@ -168,7 +168,7 @@ def fence_site(
 def alone_site(
     where: str, line: int, offset: int, statements: Iterable[tuple[str, int]], put: Callable[[str], str], loops: int,
     source: SourceWords | None = None, meets: bool = False, alters: bool = False, between: tuple[int, int] = (0, 0),
-) -> list[Site]:  # fmt: skip
+) -> list[EditSite]:  # fmt: skip
     """For each statement with its cost, a site of its own at which it may be put in. `meets`: threads wait for others there;
     `alters`: and other barriers are met otherwise."""
     found = []
@@ -187,7 +187,7 @@ def alone_site(
             meets and not alters,
             wanted,
         )
-        found.append(Site(where, line, (Option((), 0, (0,)), there), (frozenset({0}), frozenset({0, 1}))))
+        found.append(EditSite(where, line, (Option((), 0, (0,)), there), (frozenset({0}), frozenset({0, 1}))))
     return found
 
 

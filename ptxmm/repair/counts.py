@@ -11,7 +11,7 @@ from ptxcore.syntax.spans import operand_span
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name, Operand
 from ptxmm.repair import costs
 from ptxmm.repair.building import Lines, Place, head_of
-from ptxmm.repair.sites import Option, Site, TextEdit, Wanted
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
 from ptxmm.repair.source_words import SourceWords
 
 _WARP = 32
@@ -26,7 +26,7 @@ def count_sites(
     lines: Lines,
     place: Place,
     source: SourceWords | None = None,
-) -> Iterator[Site]:
+) -> Iterator[EditSite]:
     """The number of a statement, where it has such a one, and others that may be meant. `threads`: of a CTA."""
     yield from _told_bytes(statement, body, lines, place, source)
     at = _operand(statement)
@@ -48,12 +48,12 @@ def count_sites(
         options.append(Option((edit,), costs.NUMBER + costs.EDIT, (other,), words, said, alters=True, wanted=wanted))
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
-        yield Site(place.who, statement.span.line, tuple(options), below)
+        yield EditSite(place.who, statement.span.line, tuple(options), below)
 
 
 def _told_bytes(
     statement: Instruction, body: Sequence[AnyStatement], lines: Lines, place: Place, source: SourceWords | None
-) -> Iterator[Site]:
+) -> Iterator[EditSite]:
     """An arrival that tells an mbarrier of no bytes, and those of copies that may be meant."""
     head = head_of(statement, lines)
     plain = statement.opcode == "mbarrier" and "arrive" in statement.modifiers and len(statement.operands) == 2
@@ -74,7 +74,7 @@ def _told_bytes(
         options.append(Option(edits, costs.NUMBER + costs.EDIT, (size,), words, said, alters=True, wanted=wanted))
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
-        yield Site(place.who, statement.span.line, tuple(options), below)
+        yield EditSite(place.who, statement.span.line, tuple(options), below)
 
 
 def _sizes(body: Sequence[AnyStatement]) -> list[int]:

@@ -13,8 +13,8 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.pace import Pace
-from ptxmm.repair.search import Judgement, Search, Solution, Step
-from ptxmm.repair.sites import Option, Site, Vector, Wanted, edited, edits_of
+from ptxmm.repair.search import Judgement, Search, Solution, Weakening
+from ptxmm.repair.sites import EditSite, Option, Vector, Wanted, edited, edits_of
 from ptxmm.repair.subjects import Larger, Subject, judging
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
 
 
 def _among_sites(
-    answer: Answer, sites: list[Site], pace: Pace, once: float, *, every: bool, told: Callable[[str], None]
+    answer: Answer, sites: list[EditSite], pace: Pace, once: float, *, every: bool, told: Callable[[str], None]
 ) -> bool:
     """Searches solutions among the changes of these sites, into the answer. Gives whether in some text threads wait for ever,
     or no execution ends."""
@@ -179,7 +179,7 @@ def _among_sites(
     patience = max(_SOON, _TIMES * once)
     start = base if mode == REPAIR else None  # what a weakening begins with changes everything
 
-    def searching(sites: list[Site]) -> Search:
+    def searching(sites: list[EditSite]) -> Search:
         check = partial(judging, subject, sites)
         left = subject.how.left()
         ample = 0.0 if left is None else pace.work(left) * _AMPLE
@@ -236,7 +236,7 @@ def _among_sites(
     return alone.stuck or search.stuck
 
 
-def _among(solution: Solution, few: Sequence[Site], sites: Sequence[Site]) -> Solution:
+def _among(solution: Solution, few: Sequence[EditSite], sites: Sequence[EditSite]) -> Solution:
     """A solution over a few of the sites, or some of their options, as one over all: nothing changes at the others."""
     places = {
         (site.where, site.line, id(option)): (number, index)
@@ -259,12 +259,12 @@ def _among(solution: Solution, few: Sequence[Site], sites: Sequence[Site]) -> So
 
 def met(
     subject: Subject,
-    sites: list[Site],
+    sites: list[EditSite],
     known: Solution | None = None,
     *,
     every: bool = True,
     patience: float | None = None,
-) -> list[Site]:
+) -> list[EditSite]:
     """The sites without those barriers that, put in alone, leave threads waiting or have no meaning; or,
     where not all threads may come by, in a text that is right but for them. Those where all surely come are not asked. `known`
     is a solution without barriers. Unless `every` one is wanted, those that cost as much as it, or as one that holds by itself,
@@ -296,7 +296,7 @@ def met(
 
 
 def _spoils(
-    subject: Subject, sites: list[Site], barrier: Vector, known: Solution | None, patience: float | None
+    subject: Subject, sites: list[EditSite], barrier: Vector, known: Solution | None, patience: float | None
 ) -> bool | None:
     """Whether threads wait for ever at a barrier in a text that is wrong for another reason: in one that is right without it,
     where one is `known`, it is no longer. None where that cannot be told in time. Raises OutOfTime."""
@@ -309,11 +309,11 @@ def _spoils(
         return False
 
 
-def _chosen(sites: list[Site], solution: Solution) -> Iterator[Option]:
+def _chosen(sites: list[EditSite], solution: Solution) -> Iterator[Option]:
     return (site.options[o] for site, o in zip(sites, solution.vector, strict=True))
 
 
-def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, cheapest: bool = True) -> Found:
+def _found(subject: Subject, sites: list[EditSite], solution: Solution, mode: str, cheapest: bool = True) -> Found:
     changes = tuple(
         Change(who, line, option.words, option.source_words, subject.place(line))
         for site, option in zip(sites, _chosen(sites, solution), strict=True)
@@ -333,17 +333,17 @@ def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, c
     )
 
 
-def _tell_needs(sites: list[Site], search: Search, weakest: list[tuple[Answer | Found, Solution]]) -> None:
+def _tell_needs(sites: list[EditSite], search: Search, weakest: list[tuple[Answer | Found, Solution]]) -> None:
     """What each weakest text rests on, or the text as it is, with all checks that fail. Raises OutOfTime."""
     for where, solution in weakest:
-        steps: list[Step] = []
+        steps: list[Weakening] = []
         for step in solution.needs:
             steps.append(search.told_fully(step, solution.vector))
             told = replace(solution, needs=(*steps, *solution.needs[len(steps) :]))
             where.needs = _needs(sites, told)
 
 
-def _needs(sites: list[Site], solution: Solution) -> tuple[Need, ...]:
+def _needs(sites: list[EditSite], solution: Solution) -> tuple[Need, ...]:
     made = []
     for step in solution.needs:
         site = sites[step.site]
@@ -368,7 +368,7 @@ def _enlarge(subject: Subject, found: Found) -> None:
             found.larger = Larger("a larger launch was not tried: out of time")
 
 
-def _wider(subject: Subject, sites: list[Site], found: Found, vector: Vector) -> list[Found]:
+def _wider(subject: Subject, sites: list[EditSite], found: Found, vector: Vector) -> list[Found]:
     """Where a repair by barriers of a warp fails with more warps, or is not decided there, and barriers of the CTA in their
     places hold in both launches, or in the one that is decided: that. What a barrier of a warp rests on is that the block is
     one, which is rarely what its author launches."""
@@ -400,12 +400,14 @@ def _wider(subject: Subject, sites: list[Site], found: Found, vector: Vector) ->
     return [wider]
 
 
-def _least(sites: list[Site], check: Callable[[Vector, float | None], Judgement], vector: Vector) -> Solution | None:
+def _least(
+    sites: list[EditSite], check: Callable[[Vector, float | None], Judgement], vector: Vector
+) -> Solution | None:
     """Of a vector that holds what is needed of it; None where it does not hold. Raises OutOfTime."""
     return Search(sites, check).least_of(vector) if check(vector, None).holds else None
 
 
-def _of_the_cta(sites: list[Site], vector: Vector) -> Vector | None:
+def _of_the_cta(sites: list[EditSite], vector: Vector) -> Vector | None:
     """The vector with a barrier of the CTA for each of a warp that is put in; None where none is, or has no such place."""
     wide = list(vector)
     for number, option in enumerate(vector):
@@ -425,6 +427,6 @@ def _puts(option: Option, statement: str) -> bool:
     return wanted is not None and wanted.kind == "put" and wanted.new.split(" ")[0] == statement
 
 
-def _step(site: Site, now: int, then: int) -> str:
+def _step(site: EditSite, now: int, then: int) -> str:
     """A step weaker, in words."""
     return site.options[then].words or f"without: {site.options[now].words}"

@@ -12,13 +12,13 @@ from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instru
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.plain_names import plain
 from ptxmm.repair import costs
-from ptxmm.repair.arrivals import Spot, arrival_site, arrivals, written_before
+from ptxmm.repair.arrivals import InsertedArrival, arrival_site, arrivals, written_before
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import alters, gaps, is_init, loops_around, matters, start_of
-from ptxmm.repair.sites import Option, Site, TextEdit, Wanted, edited
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited
 from ptxmm.repair.source_words import SourceWords
 
 _TWO = (frozenset({0}), frozenset({0, 1}))
@@ -34,13 +34,13 @@ _ENDS, _NEAREST = ("ret", "exit"), 4
 _WAIT = 4
 
 
-def sites(launches: Sequence[Launch], mode: str, with_arrivals: bool = False) -> list[Site]:
+def sites(launches: Sequence[Launch], mode: str, with_arrivals: bool = False) -> list[EditSite]:
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
     the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are."""
     text = launches[0].text
     lines = Lines(text)
     source = SourceWords(text)
-    found: list[Site] = []
+    found: list[EditSite] = []
     threads = max(prod(launch.block) for launch in launches)
     entries = {launch.entry for launch in launches}
     for name, body in bodies(text, entries):
@@ -93,7 +93,7 @@ def _of_body(
     threads: int,
     *,
     called: bool,
-) -> Iterator[Site]:
+) -> Iterator[EditSite]:
     layout = Layout(lines, table=False)
     for statement in body:
         if not isinstance(statement, Instruction):
@@ -116,7 +116,7 @@ def _of_body(
 
 def _put_in(
     body: Sequence[AnyStatement], i: int, place: Place, layout: Layout, source: SourceWords, apart: Sequence[bool]
-) -> Iterator[Site]:
+) -> Iterator[EditSite]:
     """What may be put in before a statement; `apart`: not all threads may come there, of a CTA and of a cluster."""
     start = start_of(body[i])
     offset = layout.put(start, "")[0]
@@ -153,7 +153,7 @@ def _alone(body: Sequence[AnyStatement], last: Instruction | None) -> Iterator[t
         yield "cp.async.bulk.wait_group 0", _WAIT
 
 
-def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: SourceWords) -> Iterator[Spot]:
+def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: SourceWords) -> Iterator[InsertedArrival]:
     """Each arrival that may be missing, at each place where it matters: where its barrier is known there."""
     layout = Layout(lines, table=False)
     every = [(k, arrival) for k, s in enumerate(body) for arrival in arrivals([s], body)]
@@ -171,10 +171,10 @@ def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Sour
             wanted = Wanted("put", behind, before, "", arrival.statement)
             said = source.of_new(start[0], arrival.statement)
             loops = loops_around(body, i)
-            yield Spot(arrival, TextEdit(offset, offset, new), who, start[0], words, loops, said, wanted)
+            yield InsertedArrival(arrival, TextEdit(offset, offset, new), who, start[0], words, loops, said, wanted)
 
 
-def _waits(statement: Instruction, lines: Lines, place: Place, source: SourceWords) -> Iterator[Site]:
+def _waits(statement: Instruction, lines: Lines, place: Place, source: SourceWords) -> Iterator[EditSite]:
     """A wait for groups of copies may leave fewer of them open."""
     if statement.opcode != "cp" or "wait_group" not in statement.modifiers or not statement.operands:
         return
@@ -192,12 +192,12 @@ def _waits(statement: Instruction, lines: Lines, place: Place, source: SourceWor
         wanted = Wanted("number", line, 0, str(last.value), str(number))
         options.append(Option((edit,), price, (number,), words, source.of_line(line, words), wanted=wanted))
     below = tuple(frozenset(range(i + 1)) for i in range(len(options)))
-    yield Site(place.who, statement.span.line, tuple(options), below)
+    yield EditSite(place.who, statement.span.line, tuple(options), below)
 
 
 def _taken_away(
     statement: Instruction, body: Sequence[AnyStatement], place: Place, layout: Layout, source: SourceWords
-) -> Iterator[Site]:
+) -> Iterator[EditSite]:
     """A barrier, or a fence of proxies, that may be gone."""
     words = set(statement.modifiers)
     barrier = statement.opcode in ("bar", "barrier") and "sync" in words and not {"red", "cluster"} & words
@@ -211,7 +211,7 @@ def _taken_away(
         gone = Option((edit,), 0, (0,), told, source.of_line(line, told), wanted=wanted)
         altered = barrier and alters(body, "warp" if "warp" in words else "cta")
         price = costs.WARP_BARRIER if "warp" in words else costs.CTA_BARRIER
-        yield Site(place.who, statement.span.line, (gone, Option((), price, (1,), alters=altered)), _TWO)
+        yield EditSite(place.who, statement.span.line, (gone, Option((), price, (1,), alters=altered)), _TWO)
 
 
 def errors(text: str) -> int:
@@ -221,7 +221,7 @@ def errors(text: str) -> int:
     return len(lint_text(text, warnings=False))
 
 
-def accepted(text: str, found: Sequence[Site], wrong: int) -> list[Site]:
+def accepted(text: str, found: Sequence[EditSite], wrong: int) -> list[EditSite]:
     """The sites with those options only that the checker of PTX has no more to say of than of the text as it is.
 
     Options change statements, and no declaration: what is said of one statement hangs on no other. So options of many sites

@@ -12,7 +12,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.search import Judgement
-from ptxmm.repair.sites import Site, Wanted
+from ptxmm.repair.sites import EditSite, Wanted
 from ptxmm.repair.source_words import SourceWords
 from ptxmm.repair.subjects import How, Larger, known_to_wait, met, of_result, only_now
 from ptxmm.words.notes import NOT_ASKED
@@ -65,7 +65,7 @@ class KernelSubject:
         """The share of the time that is for the search."""
         return _BEFORE_SOURCE if self._source_path else _BEFORE_LARGER
 
-    def sites(self, mode: str, arrivals: bool = False) -> list[Site]:
+    def sites(self, mode: str, arrivals: bool = False) -> list[EditSite]:
         """What may be changed; `arrivals`: those that may be missing, too."""
         from ptxmm.repair.kernel_sites import sites
 

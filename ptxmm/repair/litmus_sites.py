@@ -11,22 +11,22 @@ from ptxcore.diagnostics import InputError
 from ptxcore.places import SCOPES, includes
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction
 from ptxmm.repair import costs
-from ptxmm.repair.arrivals import Spot, arrival_site, arrivals, written_before
+from ptxmm.repair.arrivals import InsertedArrival, arrival_site, arrivals, written_before
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import BARRIERS, alters, gaps, is_init, loops_around, matters, start_of
-from ptxmm.repair.sites import Option, Site, TextEdit, edited
+from ptxmm.repair.sites import EditSite, Option, TextEdit, edited
 
 #: So many ways to put a barrier into the threads of a CTA are tried; more would be a search of their own.
 MOSTBARRIERS = 64
 
 
-def sites(test: Test, mode: str, left_out: list[str], with_arrivals: bool = False) -> list[Site]:
+def sites(test: Test, mode: str, left_out: list[str], with_arrivals: bool = False) -> list[EditSite]:
     """What may be changed in a test: `mode` says whether to repair or to weaken it. Options that make no test of it are not
     there; `left_out` takes in words what is not among them though it could be. `with_arrivals`: those that may
     be missing are."""
     lines = Lines(test.text)
-    found: list[Site] = []
+    found: list[EditSite] = []
     for thread in test.threads:
         found += _of_thread(test, thread, lines, mode)
     found += _barriers(test, lines, left_out) if mode == REPAIR else _barriers_gone(test, lines)
@@ -44,7 +44,7 @@ def layout_of(thread: LitmusThread, lines: Lines) -> Layout:
     return Layout(lines, min(ends, default=(0, "|"))[1] != "{")
 
 
-def _of_thread(test: Test, thread: LitmusThread, lines: Lines, mode: str) -> Iterator[Site]:
+def _of_thread(test: Test, thread: LitmusThread, lines: Lines, mode: str) -> Iterator[EditSite]:
     if thread.place.host:
         return
     place, layout = _place(test, thread), layout_of(thread, lines)
@@ -60,17 +60,17 @@ def _of_thread(test: Test, thread: LitmusThread, lines: Lines, mode: str) -> Ite
             yield from _put_in(test, thread, i, place, layout)
 
 
-def _taken_away(statement: Instruction, place: Place, layout: Layout) -> Iterator[Site]:
+def _taken_away(statement: Instruction, place: Place, layout: Layout) -> Iterator[EditSite]:
     edit = layout.gone(statement)
     if edit is not None:
         gone = Option((edit,), 0, (0,), f"{statement.name} is taken away")
-        yield Site(place.who, statement.span.line, (gone, Option((), costs.PROXY_FENCE, (1,))), _TWO)
+        yield EditSite(place.who, statement.span.line, (gone, Option((), costs.PROXY_FENCE, (1,))), _TWO)
 
 
 _TWO = (frozenset({0}), frozenset({0, 1}))
 
 
-def _put_in(test: Test, thread: LitmusThread, i: int, place: Place, layout: Layout) -> Iterator[Site]:
+def _put_in(test: Test, thread: LitmusThread, i: int, place: Place, layout: Layout) -> Iterator[EditSite]:
     start = start_of(thread.statements[i])
     offset, line = layout.put(start, "")[0], start[0]
 
@@ -103,7 +103,7 @@ def _place(test: Test, thread: LitmusThread) -> Place:
 # Barriers: in all threads of a CTA, or in none.
 
 
-def _barriers(test: Test, lines: Lines, left_out: list[str]) -> Iterator[Site]:
+def _barriers(test: Test, lines: Lines, left_out: list[str]) -> Iterator[EditSite]:
     for cta in dict.fromkeys(t.place.cta for t in test.threads if not t.place.host):
         threads = [t for t in test.threads if not t.place.host and t.place.cta == cta]
         warps = {t.place.warp for t in threads}
@@ -135,7 +135,7 @@ def _barriers(test: Test, lines: Lines, left_out: list[str]) -> Iterator[Site]:
 
 def _everywhere(
     threads: Sequence[LitmusThread], lines: Lines, left_out: list[str], statements: Sequence[str], price: int, what: str
-) -> Iterator[Site]:
+) -> Iterator[EditSite]:
     """One site: where the barrier stands in each thread. Each way excludes the others."""
     ways = [_meetings(t) for t in threads]
     if prod(map(len, ways)) > MOSTBARRIERS:
@@ -163,10 +163,10 @@ def _everywhere(
         )
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
-        yield Site(",".join(t.name for t in threads), threads[0].span.line, tuple(options), below)
+        yield EditSite(",".join(t.name for t in threads), threads[0].span.line, tuple(options), below)
 
 
-def _arrivals(test: Test, lines: Lines) -> Iterator[Spot]:
+def _arrivals(test: Test, lines: Lines) -> Iterator[InsertedArrival]:
     """Each arrival that some thread may lack, at each place where it matters."""
     every = [s for t in test.threads for s in t.statements]
     for thread in test.threads:
@@ -182,7 +182,7 @@ def _arrivals(test: Test, lines: Lines) -> Iterator[Spot]:
                     words = f"{arrival.statement} is put in {_told(thread, i)}"
                     line = start_of(thread.statements[min(i, len(thread.statements) - 1)])[0]
                     loops = loops_around(thread.statements, i)
-                    yield Spot(arrival, TextEdit(offset, offset, new), thread.name, line, words, loops)
+                    yield InsertedArrival(arrival, TextEdit(offset, offset, new), thread.name, line, words, loops)
 
 
 def _meetings(thread: LitmusThread) -> list[int]:
@@ -218,7 +218,7 @@ def _number(statement: AnyStatement) -> int | None:
     return None
 
 
-def _barriers_gone(test: Test, lines: Lines) -> Iterator[Site]:
+def _barriers_gone(test: Test, lines: Lines) -> Iterator[EditSite]:
     """Each barrier of a CTA, taken away from all of its threads."""
     for cta in dict.fromkeys(t.place.cta for t in test.threads):
         threads = [t for t in test.threads if t.place.cta == cta]
@@ -229,10 +229,10 @@ def _barriers_gone(test: Test, lines: Lines) -> Iterator[Site]:
                 gone = Option(tuple(e for e in edits if e), 0, (0,), f"barrier {number} is taken away")
                 there = Option((), costs.CTA_BARRIER, (1,))
                 who = ",".join(dict.fromkeys(t.name for t, _ in found))
-                yield Site(who, found[0][1].span.line, (gone, there), _TWO)
+                yield EditSite(who, found[0][1].span.line, (gone, there), _TWO)
 
 
-def _readable(test: Test, site: Site) -> Site | None:
+def _readable(test: Test, site: EditSite) -> EditSite | None:
     """The site with those options only that make another test of the text."""
     return site.kept([i for i, option in enumerate(site.options) if not option.edits or _reads(test, option)])
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import z3
 
 from ptxmm.repair.pace import Pace
-from ptxmm.repair.sites import Option, Site, Vector
+from ptxmm.repair.sites import EditSite, Option, Vector
 
 #: So many times a vector that fails is tried to be made stronger. Small groups of sites that take too long are left alone.
 _TRIES, _FEW = 24, 4
@@ -47,7 +47,7 @@ class Judgement(NamedTuple):
     endless: bool = False
 
 
-class Step(NamedTuple):
+class Weakening(NamedTuple):
     """A site of a solution, one step weaker, and the checks that fail then, or are not decided beside them."""
 
     site: int
@@ -62,7 +62,7 @@ class Solution:
 
     vector: Vector
     cost: int
-    needs: tuple[Step, ...]
+    needs: tuple[Weakening, ...]
     bounded: bool = False
     #: Whether each step weaker is known to fail.
     minimal: bool = True
@@ -88,7 +88,7 @@ class Search:
 
     `exhausted` is True once nothing more can be found and everything was decided; `undecided` counts vectors that were not."""
 
-    sites: Sequence[Site]
+    sites: Sequence[EditSite]
     check: Callable[[Vector, float | None], Judgement]
     #: Seconds of computing for a vector that is only tried to rule out more; None: no limit.
     patience: float | None = None
@@ -394,7 +394,7 @@ class Search:
     def least_of(self, vector: Vector) -> Solution:
         """Of a vector that holds: itself, or a weaker one that holds; each step weaker fails. Raises OutOfTime."""
         current = list(vector)
-        needs: list[Step] = []
+        needs: list[Weakening] = []
         known = again = True
         while again:
             again, needs, known = False, [], True
@@ -407,13 +407,13 @@ class Search:
                         current, again = list(tried), True
                         break
                     known = known and judged.holds is False
-                    needs.append(Step(s, lower, judged.failed, judged.undecided))
+                    needs.append(Weakening(s, lower, judged.failed, judged.undecided))
                 if again:
                     break
         final = tuple(current)
         return Solution(final, self._cost(final), tuple(needs), self.judge(final).bounded, known)
 
-    def told_fully(self, step: Step, of: Vector) -> Step:
+    def told_fully(self, step: Weakening, of: Vector) -> Weakening:
         """A step from a vector with every check decided that can be: where some text was only tried to rule out more, one
         failure was enough. Raises OutOfTime."""
         if not step.undecided:

@@ -55,7 +55,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class EditSite:
     """A statement, or a place between two, with all that may be there, the weakest first. `below` has for each option
     those that are as weak or weaker, itself among them. `where` names the place in reports, `line` is that of the text."""
 
@@ -68,13 +68,13 @@ class Site:
         """Whether an option is as weak as another, or weaker."""
         return one in self.below[other]
 
-    def kept(self, options: Sequence[int]) -> Site | None:
+    def kept(self, options: Sequence[int]) -> EditSite | None:
         """The site with these options only; None where that leaves no choice, or not the first one."""
         if len(options) < 2 or 0 not in options:
             return None
         number = {old: new for new, old in enumerate(options)}
         below = tuple(frozenset(number[j] for j in self.below[i] if j in number) for i in options)
-        return Site(self.where, self.line, tuple(self.options[i] for i in options), below)
+        return EditSite(self.where, self.line, tuple(self.options[i] for i in options), below)
 
     def under(self, option: int) -> list[int]:
         """The strongest of those that are weaker than an option."""
@@ -101,6 +101,6 @@ def edited(text: str, edits: Iterable[TextEdit]) -> str:
 Vector = tuple[int, ...]
 
 
-def edits_of(sites: Sequence[Site], vector: Vector) -> list[TextEdit]:
+def edits_of(sites: Sequence[EditSite], vector: Vector) -> list[TextEdit]:
     """What makes the text that a vector stands for."""
     return [edit for site, option in zip(sites, vector, strict=True) for edit in site.options[option].edits]

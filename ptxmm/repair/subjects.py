@@ -15,7 +15,7 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import REASONS, Coverage
 from ptxmm.repair.search import Judgement
-from ptxmm.repair.sites import Site, Vector, Wanted, edited, edits_of
+from ptxmm.repair.sites import EditSite, Vector, Wanted, edited, edits_of
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -85,7 +85,7 @@ class Subject(Protocol):
     @property
     def search_share(self) -> float: ...
 
-    def sites(self, mode: str, arrivals: bool = False) -> list[Site]:
+    def sites(self, mode: str, arrivals: bool = False) -> list[EditSite]:
         """What may be changed; `arrivals`: those that may be missing, too."""
         ...
 
@@ -119,7 +119,7 @@ class Subject(Protocol):
         ...
 
 
-def judging(subject: Subject, sites: list[Site], vector: Vector, patience: float | None = None) -> Judgement:
+def judging(subject: Subject, sites: list[EditSite], vector: Vector, patience: float | None = None) -> Judgement:
     """The judgement of what a vector makes of a subject's text; none where it takes longer than `patience` seconds. Raises
     OutOfTime."""
     try:
@@ -166,7 +166,7 @@ class LitmusSubject:
             self.notes.append("what the test asks for by exists is taken as what must not happen")
         yield from dict.fromkeys((*test.checks, *self.how.checks))
 
-    def sites(self, mode: str, arrivals: bool = False) -> list[Site]:
+    def sites(self, mode: str, arrivals: bool = False) -> list[EditSite]:
         """What may be changed; `arrivals`: those that may be missing, too."""
         from ptxmm.repair.litmus_sites import sites
 

@@ -31,7 +31,7 @@ from gpu.whole_cuda import CudaError, Job, WholeGpu, job_of  # noqa: E402
 from ptxcore.check.module import read_and_check  # noqa: E402
 from ptxcore.machine.run.faults import KernelError  # noqa: E402
 from ptxcore.machine.run.launch import load  # noqa: E402
-from ptxcore.values.tensor_map import TensorMap, encoded  # noqa: E402
+from ptxcore.values.tensor_map import EncodedTensorMap, encoded  # noqa: E402
 from ptxmm.gpu.driver import LIBRARY  # noqa: E402
 
 needs_ptxas = pytest.mark.skipif(ptxas.executable() is None, reason=f"no ptxas {ptxas.RELEASE} here")
@@ -164,7 +164,7 @@ def test_a_driver_gets_the_buffers_and_gives_them_back(fake: WholeGpu) -> None:
 
 
 def test_a_driver_gets_maps_numbers_and_places_within_buffers(fake: WholeGpu) -> None:
-    map_ = TensorMap("bf16", (64, 32), (128,), (16, 8), (1, 2), 0, "tiled", "none", "128B", "64B", "nan")
+    map_ = EncodedTensorMap("bf16", (64, 32), (128,), (16, 8), (1, 2), 0, "tiled", "none", "128B", "64B", "nan")
     data = (bytes(80), b"tensor")
     arguments = (whole.Map(encoded(map_), 0, 8), whole.Pointer(0, 4), whole.Number(b"1234"))
     (left, other) = fake.run(Job(b"maps", 1, 1, data, "maps", arguments))

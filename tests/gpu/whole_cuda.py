@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gpu.whole import Argument, Image, Map, Pointer, Whole
 from gpu.whole_images import Bound, levels_of
 
-from ptxcore.values.tensor_map import FILLS, INTERLEAVES, MODES, TensorMap, decoded
+from ptxcore.values.tensor_map import FILLS, INTERLEAVES, MODES, EncodedTensorMap, decoded
 from ptxmm.gpu.driver import CudaError, Driver
 from ptxmm.gpu.worker import Worker
 
@@ -78,7 +78,7 @@ def _argument(driver: Driver, argument: Argument, buffers: Sequence[c_ulonglong]
     return (c_ubyte * len(argument.data))(*argument.data)
 
 
-def encoded(driver: Driver, map_: TensorMap, address: int) -> Any:
+def encoded(driver: Driver, map_: EncodedTensorMap, address: int) -> Any:
     """A tensor map as the driver encodes it, of a tensor at an address. Raises CudaError for one that CUDA does not have."""
     swizzle = _SWIZZLES.get((map_.swizzle, map_.atomicity))
     if swizzle is None:

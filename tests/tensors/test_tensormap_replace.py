@@ -20,8 +20,8 @@ from ptxcore.values.tensor_map import (
     MAGIC,
     SWIZZLES,
     TYPES,
+    EncodedTensorMap,
     NoMap,
-    TensorMap,
     decoded,
     encoded,
 )
@@ -70,7 +70,7 @@ def _of(field: str, value: int | str, space: str = ".shared::cta", where: str = 
     return f"tensormap.replace.tile.{name}{space}.b1024.{width} [{where}], {ordinal}{value};\n"
 
 
-def fields(map_: TensorMap) -> dict[str, int]:
+def fields(map_: EncodedTensorMap) -> dict[str, int]:
     """What is replaced to make a map of zeros, but for its address."""
     found = {
         "rank": map_.rank - 1,
@@ -84,7 +84,7 @@ def fields(map_: TensorMap) -> dict[str, int]:
     return found | {f"{name}{i}": n for name, numbers in lists.items() for i, n in enumerate(numbers)}
 
 
-def made(map_: TensorMap, seed: int, space: str = ".shared::cta", where: str = "m") -> str:
+def made(map_: EncodedTensorMap, seed: int, space: str = ".shared::cta", where: str = "m") -> str:
     listed = [_of(name, value, space, where) for name, value in fields(map_).items()]
     listed.append(_of("global_address", "%rd0", space, where))
     random.Random(seed).shuffle(listed)
@@ -98,7 +98,7 @@ def launched(body: str, map_: bytes = bytes(128)) -> tuple[np.ndarray, bytes, in
     return out, scratch.tobytes(), int.from_bytes(scratch[16:24].tobytes(), "little")
 
 
-MAP = TensorMap("u32", (8, 8), (32,), (4, 4), (1, 1))
+MAP = EncodedTensorMap("u32", (8, 8), (32,), (4, 4), (1, 1))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -108,7 +108,7 @@ def test_a_map_made_of_zeros_is_that_of_the_host(seed: int, space: str, where: s
     kind = r.choice(("u8", "f16", "f32", "s64"))
     rank = r.randint(1, 5)
     dims = tuple(r.randint(1, 1 << 31) for _ in range(rank))
-    map_ = TensorMap(
+    map_ = EncodedTensorMap(
         kind, dims, tuple(16 * r.randint(1, 1 << 30) for _ in dims[1:]), tuple(16 * r.randint(1, 16) for _ in dims),
         tuple(r.randint(1, 8) for _ in dims), 0, "tiled", "none", "128B", r.choice(ATOMICITIES), r.choice(FILLS),
     )  # fmt: skip

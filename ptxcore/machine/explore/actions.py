@@ -19,7 +19,7 @@ from ptxcore.values.terms import Term, Value, add, concat, conj, disj, eq, extra
 
 if TYPE_CHECKING:
     from ptxcore.machine.explore.state import State
-    from ptxcore.machine.ir.steps import Step
+    from ptxcore.machine.ir.steps import InstructionStep
 
 #: What a load, an atomic or a reducing barrier returns, given its effect so far and the bits of the result.
 AnswerOf = Callable[[Effect, int], Value]
@@ -38,7 +38,7 @@ class Actions(SymbolicImages):
 
     # The step in progress.
     _state: State
-    _step: Step
+    _step: InstructionStep
     _sources: list[Any]
     _guard: Value = 1
     _control: Dependencies = NO_DEPENDENCIES
@@ -59,7 +59,7 @@ class Actions(SymbolicImages):
         self.effects: list[Effect] = []
         self.requirements: list[Requirement] = []
 
-    def begin(self, step: Step, sources: list[Any], guard: Value, control: Dependencies) -> None:
+    def begin(self, step: InstructionStep, sources: list[Any], guard: Value, control: Dependencies) -> None:
         """The step whose meaning is called next."""
         self._step, self._sources, self._guard, self._control = step, sources, guard, control
         self._returned, self._own_from = NO_DEPENDENCIES, len(self.effects)

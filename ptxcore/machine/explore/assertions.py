@@ -14,7 +14,7 @@ from typing import Protocol
 
 from ptxcore.isa import data_movement
 from ptxcore.machine.ir.private_memory import Constants
-from ptxcore.machine.ir.steps import Step
+from ptxcore.machine.ir.steps import InstructionStep
 from ptxcore.machine.loops.value_numbering import KnownState
 from ptxcore.values.terms import Value, all_of, negate
 
@@ -25,8 +25,8 @@ Impossible = Callable[[Value], bool]
 class ChangedBlock(Protocol):
     """What is looked at, and changed: a block that ends in at most two ways."""
 
-    steps: list[Step]
-    end: Step | None
+    steps: list[InstructionStep]
+    end: InstructionStep | None
     target: int | None
     follows: int | None
 
@@ -90,7 +90,7 @@ class _Walk:
             taken.append(goes if block.target == following else negate(goes))
         return all_of(taken)
 
-    def execute(self, step: Step) -> None:
+    def execute(self, step: InstructionStep) -> None:
         constant = None
         if step.run is data_movement.ld and not step.how.words.get("vec"):
             constant = self.constant(self.state.sources(step)[0], step.how.width // 8)

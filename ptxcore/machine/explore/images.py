@@ -17,7 +17,7 @@ from ptxcore.values.terms import Value, add, concat, conj, ite, negate
 if TYPE_CHECKING:
     from ptxcore.isa.image import Image
     from ptxcore.machine.ir.effects import Dependencies, Requirement
-    from ptxcore.machine.ir.steps import Step, ThreadCode
+    from ptxcore.machine.ir.steps import InstructionStep, ThreadCode
 
 _WINDOW = ~((1 << WINDOW_BITS) - 1)
 _ADDRESS = 8
@@ -51,7 +51,7 @@ class SymbolicImages:
         _own_from: int
         _elements: list[Dependencies] | None
         _stopped: Value
-        _step: Step
+        _step: InstructionStep
 
         def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Effect: ...
         def _access(self, kind: EffectKind, how: Use, address: Value) -> Effect: ...

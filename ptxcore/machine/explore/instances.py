@@ -11,8 +11,8 @@ from ptxcore.isa import data_movement
 from ptxcore.machine.explore.observable import never_written
 from ptxcore.machine.explore.unspelled import GivenValue, Taken, same, step_of
 from ptxcore.machine.ir.operands import Fetch, constant, fetch
+from ptxcore.machine.ir.steps import InstructionStep
 from ptxcore.machine.ir.steps import ResultTarget as StepTarget
-from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL
 from ptxcore.machine.lower.graph import BlockGraph, InlinedFunction
 from ptxcore.machine.lower.layout import DYNAMIC
@@ -107,13 +107,13 @@ class Instances(BlockGraph):
 
     # Instructions.
 
-    def steps(self, at: InlinedFunction, op: Op) -> list[Step]:
+    def steps(self, at: InlinedFunction, op: Op) -> list[InstructionStep]:
         tick()
         place = direct(op)
         register = at.promoted.get(place) if place is not None else None
         return super().steps(at, op) if register is None else [self.promoted(at, op, register)]
 
-    def promoted(self, at: InlinedFunction, op: Op, register: int) -> Step:
+    def promoted(self, at: InlinedFunction, op: Op, register: int) -> InstructionStep:
         """A load or store of a place on the stack that is a register."""
         width, guard = op.use.width, self.guard(at, op)
         if op.use.form.run is data_movement.st:

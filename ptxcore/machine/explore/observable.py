@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxcore.isa import data_movement, fences, mbarrier, stack
 from ptxcore.machine.explore.own_memory import OWN_SPACES
-from ptxcore.machine.ir.steps import CLOCK, Step
+from ptxcore.machine.ir.steps import CLOCK, InstructionStep
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.layout import ModuleLayout
 from ptxcore.machine.lower.ops import ExecutableModule, Source
@@ -20,7 +20,7 @@ _LOOKING = (
 )  # fmt: skip
 
 
-def matters(step: Step) -> bool:
+def matters(step: InstructionStep) -> bool:
     """Whether a step matters in itself, whoever uses its result."""
     if step.kind == "value" or step.kind in ("branch", "exit") or step.space == CLOCK:
         return False
@@ -29,7 +29,7 @@ def matters(step: Step) -> bool:
     return step.run not in _COMPUTING
 
 
-def effect_free(step: Step) -> bool:
+def effect_free(step: InstructionStep) -> bool:
     """Whether a step changes nothing for other threads."""
     return step.kind == "value" or step.run in _LOOKING
 

@@ -24,7 +24,7 @@ from ptxcore.machine.ir.private_memory import (
     behind,
     chosen,
 )
-from ptxcore.machine.ir.steps import Step, ThreadCode
+from ptxcore.machine.ir.steps import InstructionStep, ThreadCode
 from ptxcore.machine.ir.windows import CONST, LOCAL
 from ptxcore.syntax.tree import Vector
 from ptxcore.values.spread import Spread, spread
@@ -112,7 +112,7 @@ class KernelThread(Boxes, Exploration):
         assert memory is not None
         return memory
 
-    def _check(self, step: Step, state: State, guard: Value) -> None:
+    def _check(self, step: InstructionStep, state: State, guard: Value) -> None:
         """Registers that nothing wrote may be copied and computed with, as compilers do where the result is not used. Packed
         with others into a wider one, such a register is any number, and the others stay what they are."""
         self._known = 1
@@ -130,20 +130,20 @@ class KernelThread(Boxes, Exploration):
             elif not implies(guard, defined):
                 self._open(register, step, guard, state)
 
-    def _check_register(self, register: int, step: Step, guard: Value, state: State) -> None:
+    def _check_register(self, register: int, step: InstructionStep, guard: Value, state: State) -> None:
         """A register that only some paths wrote may hold anything elsewhere; one that no path wrote is a mistake."""
         if type(state.defined[register]) is int:
             super()._check_register(register, step, guard, state)
         elif not implies(guard, state.defined[register]):
             self._open(register, step, guard, state)
 
-    def _leave_open(self, step: Step, state: State, guard: Value) -> None:
+    def _leave_open(self, step: InstructionStep, state: State, guard: Value) -> None:
         """A thread may bring a register that nothing wrote to what its warp computes together: a shuffle may not look at it."""
         for register in step.reads:
             if state.defined[register] != 1:
                 self._open(register, step, guard, state)
 
-    def _open(self, register: int, step: Step, guard: Value, state: State) -> None:
+    def _open(self, register: int, step: InstructionStep, guard: Value, state: State) -> None:
         """Where nothing wrote a register, its value is any, and stays what it is."""
         defined, width = state.defined[register], self.code.registers[register].width
         self._step, self._sources, self._control = step, [], state.control
@@ -457,7 +457,7 @@ class KernelThread(Boxes, Exploration):
         return *place, count
 
 
-def _has_parts_written(step: Step, state: State) -> bool:
+def _has_parts_written(step: InstructionStep, state: State) -> bool:
     """Whether something is packed that has a value: a number, or a register that was written."""
     whole = step.instruction.operands[-1]
     assert isinstance(whole, Vector)

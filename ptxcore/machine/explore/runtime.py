@@ -9,8 +9,8 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.explore.own_memory import KernelThread
 from ptxcore.machine.explore.unspelled import GivenValue, Taken, step_of
 from ptxcore.machine.ir.operands import Fetch
+from ptxcore.machine.ir.steps import InstructionStep
 from ptxcore.machine.ir.steps import ResultTarget as StepTarget
-from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.lower.layout import ModuleLayout
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.runtime import conversions
@@ -32,7 +32,7 @@ class Runtime:
 
     def call(
         self, op: Op, name: str, arguments: Sequence[RuntimeArgument], result: Taken | None, size: int
-    ) -> Step | None:
+    ) -> InstructionStep | None:
         """The step that calls a function; `size` are the bytes of its result. None where there is none of that name."""
         functions: dict[str, Callable[..., Value | None]] = {
             "malloc": KernelThread.malloc, "free": KernelThread.free, "vprintf": self._printed, "__assertfail": self._fails,
@@ -60,7 +60,7 @@ class Runtime:
 
 def _calling(
     op: Op, run: Callable[..., Value | None], arguments: Sequence[RuntimeArgument], result: Taken | None, size: int
-) -> Step:
+) -> InstructionStep:
     sources: list[Fetch] = []
     reads: list[int] = []
     for given, _ in arguments:

@@ -9,7 +9,7 @@ from ptxcore.machine.explore.actions import Actions, AnswerOf, resize
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import choose, gather, idle, settled, union
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, FinalRegister
-from ptxcore.machine.ir.steps import CARRY, Block, ResultTarget, Step, ThreadCode
+from ptxcore.machine.ir.steps import CARRY, Block, InstructionStep, ResultTarget, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Name
 from ptxcore.values.terms import Value, conj, disj, implies, ite, negate
@@ -72,7 +72,7 @@ class Stepping(Actions):
         state.guard = conj(state.guard, negate(self._stopped))
         self._stopped = 0
 
-    def _condition(self, end: Step, state: State) -> Value:
+    def _condition(self, end: InstructionStep, state: State) -> Value:
         """Whether the branch or exit at the end of a block is taken; what decides it controls everything after."""
         taken: Value = 1
         if end.predicate is not None:
@@ -83,7 +83,7 @@ class Stepping(Actions):
             state.control = union(state.control, gather(state.sources, end.reads))
         return taken
 
-    def _predicate(self, step: Step, state: State) -> Value:
+    def _predicate(self, step: InstructionStep, state: State) -> Value:
         """The value of the guard; a branch's is a control dependency of everything after."""
         register = step.predicate
         assert register is not None
@@ -94,7 +94,7 @@ class Stepping(Actions):
         value = state.values[register]
         return negate(value) if step.negated else value
 
-    def _execute(self, step: Step, state: State) -> None:
+    def _execute(self, step: InstructionStep, state: State) -> None:
         guard = state.guard
         control = state.control
         predicate: Value = 1
@@ -137,7 +137,7 @@ class Stepping(Actions):
             for target, value in zip(targets, result, strict=True):
                 self._write(target, value, depends, step, state, predicate)
 
-    def _skip(self, step: Step, state: State) -> None:
+    def _skip(self, step: InstructionStep, state: State) -> None:
         """A guard that is false leaves registers as they are, but which value stands there still hangs on it."""
         assert step.predicate is not None
         for target in step.targets:
@@ -150,7 +150,7 @@ class Stepping(Actions):
         target: ResultTarget | None,
         value: Value,
         depends: Dependencies,
-        step: Step,
+        step: InstructionStep,
         state: State,
         predicate: Value,
     ) -> None:
@@ -171,13 +171,13 @@ class Stepping(Actions):
         elif state.defined[register] != 1:
             state.defined[register] = disj(state.defined[register], predicate)
 
-    def _check(self, step: Step, state: State, guard: Value) -> None:
+    def _check(self, step: InstructionStep, state: State, guard: Value) -> None:
         defined = state.defined
         for register in step.reads:
             if type(defined[register]) is not int or not defined[register]:
                 self._check_register(register, step, guard, state)
 
-    def _check_register(self, register: int, step: Step, guard: Value, state: State) -> None:
+    def _check_register(self, register: int, step: InstructionStep, guard: Value, state: State) -> None:
         if implies(guard, state.defined[register]):
             return
         name = self.code.registers[register].name

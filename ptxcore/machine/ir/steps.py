@@ -32,7 +32,7 @@ class ResultTarget(NamedTuple):
     signed: bool
 
 
-class Step(NamedTuple):
+class InstructionStep(NamedTuple):
     """One instruction, ready. Registers are numbers; `sources` has None for an operand that was left out."""
 
     instruction: Instruction
@@ -61,12 +61,12 @@ _ABORTING = frozenset(("trap", "brkpt", "call"))
 _WAITING = frozenset(("bar", "barrier", "mbarrier", "cp", "call"))
 
 
-def may_abort(step: Step) -> bool:
+def may_abort(step: InstructionStep) -> bool:
     """Whether a step may end the launch, or is executed by a warp together."""
     return step.how.form.mnemonic in _ABORTING or step.kind == "warp"
 
 
-def may_wait(step: Step) -> bool:
+def may_wait(step: InstructionStep) -> bool:
     """Whether a thread may have to wait for others at a step."""
     return step.how.form.mnemonic in _WAITING or step.kind == "warp"
 
@@ -77,8 +77,8 @@ class Block(NamedTuple):
     `follows` is the block below, or None where control never falls through.
     """
 
-    steps: tuple[Step, ...]
-    end: Step | None
+    steps: tuple[InstructionStep, ...]
+    end: InstructionStep | None
     target: int | None
     follows: int | None
     position: tuple[int, ...]
@@ -136,7 +136,7 @@ def assembled(
     carry: int | None,
     space: str,
     width: int,
-) -> Step:
+) -> InstructionStep:
     """The step of an instruction whose operands are known: `reads` are its sources (None for what is left out), `carry` is the
     register of the carry flag, where its form has to do with that."""
     sources: list[Fetch | None] = []
@@ -170,14 +170,14 @@ def assembled(
         addresses[0][1] if len(addresses) == 1 else tuple(dict.fromkeys([r for _, own in addresses for r in own]))
     )
     predicate, negated = guard or (None, False)
-    return Step(
+    return InstructionStep(
         instruction, use, use.form.kind, use.form.run or nothing, predicate, negated, tuple(sources), tuple(targets),
         tuple(dict.fromkeys(every)), address_reads, tuple(dict.fromkeys(data)), space, width, elements,
         tuple(addresses) if len(addresses) > 1 else (),
     )  # fmt: skip
 
 
-def folded(step: Step, width: Callable[[int], int]) -> Step:
+def folded(step: InstructionStep, width: Callable[[int], int]) -> InstructionStep:
     """The step, marked if it computes a value that is the same whatever stands in its registers, as `xor` of a register with
     itself does. `width` tells the bits of a register."""
     if step.kind != "value" or not step.reads or len(step.sources) <= len(step.reads):
@@ -211,10 +211,10 @@ CHANGING = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltime
 CLOCK = "clock"
 
 
-def asking(instruction: Instruction, name: str, register: int, width: int) -> Step:
+def asking(instruction: Instruction, name: str, register: int, width: int) -> InstructionStep:
     """Before an instruction: a special register that changes is asked, and put into a register of its own."""
     target = ResultTarget(register, width, width, False)
-    return Step(
+    return InstructionStep(
         instruction, _asking(), "effect", partial(_ask, name), None, False, (), (target,), (), (), (), CLOCK, width
     )  # fmt: skip
 

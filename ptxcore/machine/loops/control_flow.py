@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from ptxcore.machine.ir.liveness import live_in, registers
 from ptxcore.machine.ir.loop_nest import NaturalLoop, Nest, nest
-from ptxcore.machine.ir.steps import Block, Step
+from ptxcore.machine.ir.steps import Block, InstructionStep
 
 
 class BasicBlock(NamedTuple):
     """A block before its surroundings are known. As in `Block`, the last of `steps` may be a branch or an exit, and is `end`
     then. The last shape is the end of the thread."""
 
-    steps: tuple[Step, ...]
-    end: Step | None
+    steps: tuple[InstructionStep, ...]
+    end: InstructionStep | None
     target: int | None
     follows: int | None
     label: str = ""
@@ -112,13 +112,13 @@ def _bits(numbers: Iterable[int]) -> int:
     return bits
 
 
-def registers_read(step: Step) -> int:
+def registers_read(step: InstructionStep) -> int:
     """The registers that a step reads, as bits."""
     bits = _bits(step.reads)
     return bits if step.predicate is None else bits | 1 << step.predicate
 
 
-def registers_written(step: Step) -> int:
+def registers_written(step: InstructionStep) -> int:
     """The registers that a step writes, as bits."""
     bits = 0
     for target in step.targets:
@@ -127,7 +127,7 @@ def registers_written(step: Step) -> int:
     return bits
 
 
-def all_steps(shape: BasicBlock) -> tuple[Step, ...]:
+def all_steps(shape: BasicBlock) -> tuple[InstructionStep, ...]:
     """The steps of a block with its end."""
     return shape.steps if shape.end is None else (*shape.steps, shape.end)
 
@@ -158,7 +158,9 @@ def loops_of(shapes: Sequence[BasicBlock]) -> dict[int, NaturalLoop]:
     return {loop.header: loop for around in nest([successors(shape) for shape in shapes]).loops for loop in around}
 
 
-def waiting_loop(shapes: Sequence[BasicBlock], header: int, is_pure: Callable[[Step], bool]) -> NaturalLoop | None:
+def waiting_loop(
+    shapes: Sequence[BasicBlock], header: int, is_pure: Callable[[InstructionStep], bool]
+) -> NaturalLoop | None:
     """The loop that begins at a block, if it does nothing but look, each iteration as if it was the first. `is_pure` knows the
     steps that change nothing for others, nor in memory of the thread's own."""
     loop = loops_of(shapes).get(header)

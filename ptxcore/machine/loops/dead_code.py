@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ptxcore.machine.ir.loop_nest import NaturalLoop, nest
-from ptxcore.machine.ir.steps import Step
+from ptxcore.machine.ir.steps import InstructionStep
 from ptxcore.machine.loops.control_flow import BasicBlock, all_steps, predecessors, reached, reaching, successors
 
 
-def pruned(shapes: Sequence[BasicBlock], matters: Callable[[Step], bool]) -> list[BasicBlock]:
+def pruned(shapes: Sequence[BasicBlock], matters: Callable[[InstructionStep], bool]) -> list[BasicBlock]:
     """The shapes without what nobody notices: steps whose results decide nothing, and branches that only choose among such
     steps. `matters` knows the steps that matter in themselves. Branches that leave loops stay: that a loop ends is noticed.
     """
@@ -28,7 +28,7 @@ def pruned(shapes: Sequence[BasicBlock], matters: Callable[[Step], bool]) -> lis
     behind = _post_dominators(graph, reachable)
     controllers = _controllers(graph, behind, reachable)
 
-    writers: dict[int, list[tuple[int, Step]]] = {}
+    writers: dict[int, list[tuple[int, InstructionStep]]] = {}
     for b in reachable:
         for step in all_steps(shapes[b]):
             for target in step.targets:
@@ -36,9 +36,9 @@ def pruned(shapes: Sequence[BasicBlock], matters: Callable[[Step], bool]) -> lis
                     writers.setdefault(target.register, []).append((b, step))
     live_steps: set[int] = set()
     live_blocks: set[int] = set()
-    waiting: list[tuple[int, Step]] = []
+    waiting: list[tuple[int, InstructionStep]] = []
 
-    def mark(b: int, step: Step) -> None:
+    def mark(b: int, step: InstructionStep) -> None:
         if id(step) not in live_steps:
             live_steps.add(id(step))
             waiting.append((b, step))

@@ -36,7 +36,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ptxcore.isa import atomics, data_movement
-from ptxcore.machine.ir.steps import Step
+from ptxcore.machine.ir.steps import InstructionStep
 from ptxcore.machine.loops.control_flow import (
     BasicBlock,
     first_filled,
@@ -56,7 +56,7 @@ from ptxcore.machine.loops.value_numbering import KnownState, Numbering, result
 from ptxcore.values.terms import Value, eq, negate
 
 #: Whether a step changes nothing for others, nor in memory of the thread's own.
-IsPure = Callable[[Step], bool]
+IsPure = Callable[[InstructionStep], bool]
 _SCOPES = frozenset(("cta", "cluster", "gpu", "sys"))
 #: Loads that read otherwise than an atomic.
 _OTHERWISE = frozenset(("volatile", "mmio", "nc", "const", "param"))
@@ -103,7 +103,7 @@ class _Try(NamedTuple):
     address."""
 
     block: int
-    step: Step
+    step: InstructionStep
     again: int
     state: KnownState
     address: Value
@@ -145,7 +145,7 @@ def _loading(
     entries -= {t.block for t in tries}
     ready = [s._replace(steps=_load_last(s.steps)) if b in entries else s for b, s in enumerate(shapes)]
 
-    def only_tries(step: Step) -> bool:
+    def only_tries(step: InstructionStep) -> bool:
         return id(step) in swaps or is_pure(step)
 
     for b, shape in enumerate(ready):
@@ -194,7 +194,7 @@ def _is_left(shapes: Sequence[BasicBlock], header: int, tries: Sequence[_Try], o
     return loop is not None and blocks <= loop.body and loop.body.isdisjoint(stays)
 
 
-def _reads_alike(load: Step, failed: _Try) -> bool:
+def _reads_alike(load: InstructionStep, failed: _Try) -> bool:
     """Whether a load may read what a compare-and-swap has just read: it is one of the same place, and orders no more."""
     swap, words = failed.step, frozenset(load.instruction.modifiers)
     if load.run is not data_movement.ld or load.predicate is not None or len(load.targets) != 1 or None in load.targets:
@@ -210,7 +210,7 @@ def _reads_alike(load: Step, failed: _Try) -> bool:
     return "acquire" not in words or bool(others & {"acquire", "acq_rel"})
 
 
-def _load_last(steps: Sequence[Step]) -> tuple[Step, ...]:
+def _load_last(steps: Sequence[InstructionStep]) -> tuple[InstructionStep, ...]:
     """Steps with the last load, and what depends on it, behind those that have nothing to do with it."""
     at = max((i for i, s in enumerate(steps) if s.kind != "value"), default=-1)
     if at < 0 or steps[at].run is not data_movement.ld:

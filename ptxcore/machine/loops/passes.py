@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple
 
-from ptxcore.machine.ir.steps import Step
+from ptxcore.machine.ir.steps import InstructionStep
 from ptxcore.machine.loops.control_flow import BasicBlock, straightened
 from ptxcore.machine.loops.dead_code import pruned
 from ptxcore.machine.loops.iterations import one_poll, unrotated, waits_inside, without_retries
@@ -20,8 +20,8 @@ class Traits(NamedTuple):
     """What passes ask of steps: `matters` knows those that are observable in themselves, `is_pure` those that change nothing,
     neither for others nor in memory of the thread's own. `widths`: those of registers."""
 
-    matters: Callable[[Step], bool]
-    is_pure: Callable[[Step], bool]
+    matters: Callable[[InstructionStep], bool]
+    is_pure: Callable[[InstructionStep], bool]
     widths: Sequence[int]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from copy import copy
 from typing import Any
 
-from ptxcore.machine.ir.steps import Step
+from ptxcore.machine.ir.steps import InstructionStep
 from ptxcore.machine.loops.control_flow import BasicBlock, first_filled, is_conditional, live_registers, only_way
 from ptxcore.values.terms import Value, conj, extract, ite, negate, sext, symbol, zext
 
@@ -41,7 +41,7 @@ class KnownState:
 
     def __init__(self, widths: Sequence[int]) -> None:
         self.values = RegisterTerms(widths)
-        self.effects: list[Step] = []
+        self.effects: list[InstructionStep] = []
         self._depends: dict[int, frozenset[Hashable]] = {}
 
     def copy(self) -> KnownState:
@@ -69,7 +69,7 @@ class KnownState:
         written = {*self.written, *other.written}
         return all(self.held(r) == other.held(r) for r in written if live >> r & 1)
 
-    def condition(self, step: Step) -> Value:
+    def condition(self, step: InstructionStep) -> Value:
         """The condition under which a step is done, or a branch taken."""
         when: Value = 1
         if step.predicate is not None:
@@ -79,11 +79,11 @@ class KnownState:
             when = conj(when, step.run(step.how, *self.sources(step)))
         return when
 
-    def sources(self, step: Step) -> list[Any]:
+    def sources(self, step: InstructionStep) -> list[Any]:
         """The values that a step reads."""
         return [None if f is None else f(self.values) for f in step.sources]
 
-    def execute(self, step: Step) -> list[object] | None:
+    def execute(self, step: InstructionStep) -> list[object] | None:
         """Goes on behind a step; of an effect, gives what tells it from others."""
         if step.kind == "value":
             result = step.run(step.how, *self.sources(step))
@@ -100,12 +100,12 @@ class KnownState:
         self.effects.append(step)
         return done
 
-    def returned(self, step: Step, name: Hashable) -> None:
+    def returned(self, step: InstructionStep, name: Hashable) -> None:
         """Writes new symbols under a name where a step writes what it returns."""
         results = [t and result(name, t.from_width, k) for k, t in enumerate(step.targets)]
         self.write(step, results, frozenset((("result", name),)))
 
-    def write(self, step: Step, results: Sequence[Value | None], depends: frozenset[Hashable]) -> None:
+    def write(self, step: InstructionStep, results: Sequence[Value | None], depends: frozenset[Hashable]) -> None:
         """Writes the results of a step, as far as it is done."""
         when = self.condition(step)
         for target, value in zip(step.targets, results, strict=False):
@@ -127,7 +127,9 @@ class Numbering:
     """The value numbers of the blocks of a kernel's thread. Only those steps are compared that `is_pure` knows: of what is seen
     by others, such as barriers, it matters where it stands."""
 
-    def __init__(self, shapes: Sequence[BasicBlock], widths: Sequence[int], is_pure: Callable[[Step], bool]) -> None:
+    def __init__(
+        self, shapes: Sequence[BasicBlock], widths: Sequence[int], is_pure: Callable[[InstructionStep], bool]
+    ) -> None:
         self.shapes, self.widths, self.is_pure = shapes, widths, is_pure
         self.live = live_registers(shapes)
 

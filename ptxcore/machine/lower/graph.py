@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ptxcore.machine.ir.operands import Fetch, RegisterRead, constant, fetch, together
-from ptxcore.machine.ir.steps import CHANGING, Step, asking, assembled, folded
+from ptxcore.machine.ir.steps import CHANGING, InstructionStep, asking, assembled, folded
 from ptxcore.machine.ir.steps import ResultTarget as StepTarget
 from ptxcore.machine.loops.control_flow import BasicBlock
 from ptxcore.machine.lower.ops import DROPPED, Code, Op, Source, Targets
@@ -23,8 +23,8 @@ _ENDS = ("branch", "exit", "jump", "call", "return")
 class Building:
     """A block that is being made."""
 
-    steps: list[Step] = field(default_factory=list)
-    end: Step | None = None
+    steps: list[InstructionStep] = field(default_factory=list)
+    end: InstructionStep | None = None
     target: int | None = None
     follows: int | None = None
     label: str = ""
@@ -122,9 +122,9 @@ class BlockGraph(ABC):
 
     # Steps.
 
-    def steps(self, at: InlinedFunction, op: Op) -> list[Step]:
+    def steps(self, at: InlinedFunction, op: Op) -> list[InstructionStep]:
         """An instruction, behind the clocks that it reads."""
-        made: list[Step] = []
+        made: list[InstructionStep] = []
         reads = [None if source is None else self.read(at, source, op, made) for source in op.sources]
         carry = at.carry if op.use.form.carry else None
         targets, access = self.targets(at, op.targets), self.access(op)
@@ -138,7 +138,7 @@ class BlockGraph(ABC):
     def guard(self, at: InlinedFunction, op: Op) -> tuple[int, bool] | None:
         return None if op.guard is None else (at.registers + op.guard[0], op.guard[1])
 
-    def read(self, at: InlinedFunction, source: Source, op: Op, before: list[Step]) -> RegisterRead:
+    def read(self, at: InlinedFunction, source: Source, op: Op, before: list[InstructionStep]) -> RegisterRead:
         """How an operand is read. Steps that it needs go to `before`."""
         if source.kind == "vector":
             parts = source.parts
@@ -157,7 +157,7 @@ class BlockGraph(ABC):
         return found
 
     def source(
-        self, at: InlinedFunction, source: Source, op: Op | None = None, before: list[Step] | None = None
+        self, at: InlinedFunction, source: Source, op: Op | None = None, before: list[InstructionStep] | None = None
     ) -> tuple[Fetch, tuple[int, ...]]:
         """How a source that is no vector is read, and from which registers. Steps that it needs go to `before`."""
         kind = source.kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptxmm.repair.cuda.code import CudaCode, Statement
+from ptxmm.repair.cuda.code import CudaCode, CudaStatement
 from ptxmm.repair.cuda.spellings import FUNCTION, FUNCTIONS, ORDER, SCOPE
 from ptxmm.repair.sites import TextEdit, Wanted
 
@@ -23,7 +23,7 @@ _KEYWORDS = frozenset(
 )
 
 
-def accesses(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
+def accesses(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[tuple[TextEdit, ...]]:
     """The accesses of a statement that may be the one wanted, each as an operation with its order and scope."""
     if wanted.order not in ORDER or wanted.scope not in SCOPE:
         return
@@ -51,7 +51,7 @@ def _order(wanted: Wanted) -> str:
     return f"cuda::memory_order_{ORDER[wanted.order]}"
 
 
-def _functions(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
+def _functions(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[tuple[TextEdit, ...]]:
     for found in FUNCTION.finditer(code.bare, statement.start, statement.end):
         close = code.partner.get(found.end())
         if close is None or found[1] not in FUNCTIONS:
@@ -87,7 +87,7 @@ def _arguments(code: CudaCode, opened: int, close: int) -> list[str]:
     return found
 
 
-def _stores(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
+def _stores(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[tuple[TextEdit, ...]]:
     start = code.body(statement) or statement.start
     if statement.closer != ";":
         return
@@ -106,7 +106,7 @@ def _stores(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[tu
         yield (TextEdit(start, last, f"{_ref(code, place, wanted, start)}.store({new}, {_order(wanted)})"),)
 
 
-def _loads(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[tuple[TextEdit, ...]]:
+def _loads(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[tuple[TextEdit, ...]]:
     """What is read: names with brackets or members, what a pointer leads to, and names alone."""
     assigned = _ASSIGNED.search(code.bare, statement.start, statement.end)
     first = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from ptxmm.repair.cuda.accesses import accesses
-from ptxmm.repair.cuda.code import CudaCode, Statement
+from ptxmm.repair.cuda.code import CudaCode, CudaStatement
 from ptxmm.repair.cuda.spellings import (
     FENCE,
     FENCES,
@@ -20,8 +20,8 @@ from ptxmm.repair.cuda.spellings import (
     ORDERS,
     SCOPES,
     SUFFIXES,
-    Form,
     OrderNames,
+    Spelling,
     statements,
 )
 from ptxmm.repair.sites import TextEdit, Wanted
@@ -37,7 +37,7 @@ _ASM = re.compile(r"(?:asm|__asm__)\b[\s\w]*+\(")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SourceEdits:
     """Edits of a source, and the headers that what they write needs."""
 
     edits: tuple[TextEdit, ...]
@@ -48,7 +48,7 @@ class Candidate:
 Places = Sequence[tuple[int, int]]
 
 
-def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> list[Candidate]:
+def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> list[SourceEdits]:
     """The candidates for a change at a statement that comes from `here`; what is put in may also stand behind the statement
     that comes `before`."""
     makers = {"order": (_orders, _far), "gone": (_gone,), "number": (_numbers,), "bytes": ()}
@@ -58,7 +58,7 @@ def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> 
     else:
         statements_there = [s for place in here for s in code.at(*place)]
         made = (c for make in makers[wanted.kind] for s in statements_there for c in make(code, wanted, s))
-    found: dict[Candidate, None] = {}
+    found: dict[SourceEdits, None] = {}
     for candidate in made:
         found.setdefault(candidate)
         if len(found) == MOST:
@@ -69,7 +69,7 @@ def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> 
 # Orders and scopes.
 
 
-def _orders(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _orders(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
     """An access or a fence with another order or scope: by its words, or written another way."""
     yield from _assembler(code, wanted, statement)
     if wanted.family == "fence":
@@ -77,30 +77,30 @@ def _orders(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Ca
     yield from _functions(code, wanted, statement)
     yield from _worded(code, wanted, statement, far=False)
     for edits in accesses(code, wanted, statement):
-        yield Candidate(edits, ("cuda/atomic",))
+        yield SourceEdits(edits, ("cuda/atomic",))
 
 
-def _assembler(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _assembler(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
     """The instruction as it is written in `asm`."""
     pattern = re.compile(rf"(?<![\w.]){re.escape(wanted.old)}(?![\w.:])")
     for found in pattern.finditer(code.text, statement.start, statement.end) if wanted.old else ():
         if code.bare[found.start()] == " ":
-            yield Candidate((TextEdit(found.start(), found.end(), wanted.new),))
+            yield SourceEdits((TextEdit(found.start(), found.end(), wanted.new),))
 
 
-def _named_fences(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _named_fences(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
     if wanted.scope in FENCES:
         for found in FENCE.finditer(code.bare, statement.start, statement.end):
             if found[0] != FENCES[wanted.scope]:
-                yield Candidate((TextEdit(found.start(), found.end(), FENCES[wanted.scope]),))
+                yield SourceEdits((TextEdit(found.start(), found.end(), FENCES[wanted.scope]),))
 
 
-def _far(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _far(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
     """A scope as it is declared elsewhere."""
     yield from _worded(code, wanted, statement, far=True)
 
 
-def _worded(code: CudaCode, wanted: Wanted, statement: Statement, far: bool) -> Iterator[Candidate]:
+def _worded(code: CudaCode, wanted: Wanted, statement: CudaStatement, far: bool) -> Iterator[SourceEdits]:
     """`cuda::memory_order_relaxed` and such, in the statement; the scopes there, or those that are declared elsewhere."""
     if "weak" in (wanted.old_order, wanted.order) or (far and wanted.scope == wanted.old_scope):
         return
@@ -116,7 +116,7 @@ def _worded(code: CudaCode, wanted: Wanted, statement: Statement, far: bool) -> 
         scopes = list(nearest if far else near)
     for edits in product(orders, scopes):
         if any(edits):
-            yield Candidate(tuple(e for e in edits if e is not None))
+            yield SourceEdits(tuple(e for e in edits if e is not None))
 
 
 def _replaced(
@@ -133,7 +133,7 @@ def _replaced(
     yield from (edit for _, edit in sorted(found))
 
 
-def _functions(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _functions(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
     """`atomicAdd` and such in another scope, and with fences around them where their order is another."""
     if wanted.family not in ("atom", "red") or wanted.scope not in SUFFIXES:
         return
@@ -141,22 +141,22 @@ def _functions(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator
         end = found.end(2) if found[2] else found.end(1)
         named = TextEdit(found.start(), end, f"atomic{found[1]}{SUFFIXES[wanted.scope]}")
         if wanted.order == "relaxed":
-            yield Candidate((named,))
+            yield SourceEdits((named,))
             continue
-        fence = Form(f"{FENCES[wanted.scope]}();")
+        fence = Spelling(f"{FENCES[wanted.scope]}();")
         around: list[TextEdit] = [named] if code.text[found.start() : end] != named.new else []
         if wanted.order in ("release", "acq_rel"):
             around += next(_ahead(code, statement, fence), ())
         if wanted.order in ("acquire", "acq_rel"):
             around += next(_behind(code, statement, fence), ())
         if around:
-            yield Candidate(tuple(around))
+            yield SourceEdits(tuple(around))
 
 
 # What is put in, taken away, or counted.
 
 
-def _put(code: CudaCode, forms: Sequence[Form], here: Places, before: Places) -> Iterator[Candidate]:
+def _put(code: CudaCode, forms: Sequence[Spelling], here: Places, before: Places) -> Iterator[SourceEdits]:
     """Before the statement, behind the one that comes before it, and within what governs it: first where the calls that led to
     the two part, then within them, then further out."""
     at_calls, past_calls = here[::-1], before[::-1]
@@ -170,23 +170,23 @@ def _put(code: CudaCode, forms: Sequence[Form], here: Places, before: Places) ->
             ways = [*(_ahead(code, s, form) for s in at), *(_behind(code, s, form) for s in reversed(past)),
                     *(_inside(code, s, form) for s in at), *(_at_the_end(code, s, form) for s in (*past, *at))]  # fmt: skip
             for edits in (edits for way in ways for edits in way):
-                yield Candidate(tuple(edits), headers)
+                yield SourceEdits(tuple(edits), headers)
 
 
-def _ahead(code: CudaCode, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+def _ahead(code: CudaCode, statement: CudaStatement, form: Spelling) -> Iterator[list[TextEdit]]:
     start = statement.start
     if code.in_function(start) and not re.match(r"(?:else|case|default)\b", code.bare[start:]):
         yield [_line_before(code, start, form.code)]
 
 
-def _behind(code: CudaCode, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+def _behind(code: CudaCode, statement: CudaStatement, form: Spelling) -> Iterator[list[TextEdit]]:
     end = code.behind(statement)
     if end is not None and code.in_function(statement.start):
         rest = code.bare[end:].partition("\n")[0]
         yield [TextEdit(end, end, f" {form.code}" if rest.strip() else f"\n{code.indent(statement.start)}{form.code}")]
 
 
-def _inside(code: CudaCode, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+def _inside(code: CudaCode, statement: CudaStatement, form: Spelling) -> Iterator[list[TextEdit]]:
     """Within an `if` or a loop: before what it governs, which gets braces, or at the start of its block."""
     if statement.closer == ";":
         body = code.body(statement)
@@ -196,7 +196,7 @@ def _inside(code: CudaCode, statement: Statement, form: Form) -> Iterator[list[T
         yield [TextEdit(statement.end, statement.end, f"\n{code.indent(statement.start)}    {form.code}")]
 
 
-def _at_the_end(code: CudaCode, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+def _at_the_end(code: CudaCode, statement: CudaStatement, form: Spelling) -> Iterator[list[TextEdit]]:
     """At the end of the block that a head begins."""
     if statement.closer == "{" and (close := code.partner.get(statement.end - 1)) is not None:
         yield [_line_before(code, close, f"    {form.code}")]
@@ -210,7 +210,7 @@ def _line_before(code: CudaCode, offset: int, new: str) -> TextEdit:
     return TextEdit(first, first, f"{code.text[first:offset]}{new}\n")
 
 
-def _gone(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _gone(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
     """A fence or a barrier, where it is all that a statement does."""
     plain = _CALL.fullmatch(code.bare, statement.start, statement.end)
     alone = (
@@ -222,11 +222,11 @@ def _gone(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Cand
         rest = code.text[statement.end :].partition("\n")[0]
         whole = not code.text[first : statement.start].strip() and not rest.strip()
         end = statement.end + len(rest) + 1 if whole else statement.end
-        yield Candidate((TextEdit(first if whole else statement.start, end, ""),))
+        yield SourceEdits((TextEdit(first if whole else statement.start, end, ""),))
 
 
-def _numbers(code: CudaCode, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+def _numbers(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
     """A number, wherever the statement says it: in `asm`, too."""
     pattern = re.compile(rf"(?<![\w.%]){re.escape(wanted.old)}(?=[uUlL]*(?![\w.]))")
     for found in pattern.finditer(code.text, statement.start, statement.end):
-        yield Candidate((TextEdit(found.start(), found.end(), wanted.new),))
+        yield SourceEdits((TextEdit(found.start(), found.end(), wanted.new),))

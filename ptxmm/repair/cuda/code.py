@@ -23,7 +23,7 @@ _HEAD_ENDS = 200
 _HEAD = re.compile(r"\)\s*+(?:const|noexcept|mutable)?+\s*+\Z")
 
 
-class Statement(NamedTuple):
+class CudaStatement(NamedTuple):
     """From `start` to `end` (exclusive) of a text; `closer` is the character that ends it: `;`, or `{` of a head."""
 
     start: int
@@ -43,7 +43,7 @@ class CudaCode:
         self._statements = list(self._found())
         self._starts = [s.start for s in self._statements]
 
-    def _found(self) -> Iterator[Statement]:
+    def _found(self) -> Iterator[CudaStatement]:
         """The statements: what stands between `;`, `{` and `}` that are in no other brackets."""
         waiting: list[int] = []
         first = 0
@@ -64,9 +64,9 @@ class CudaCode:
                 yield from self._one(first, at, c)
                 first = at + 1
 
-    def _one(self, first: int, at: int, closer: str) -> Iterator[Statement]:
+    def _one(self, first: int, at: int, closer: str) -> Iterator[CudaStatement]:
         start = first + len(self.bare[first:at]) - len(self.bare[first:at].lstrip())
-        yield Statement(start, at + 1, closer)
+        yield CudaStatement(start, at + 1, closer)
 
     def line_of(self, offset: int) -> int:
         """The line, from 1, of an offset."""
@@ -82,7 +82,7 @@ class CudaCode:
         rest = self.text[start:]
         return rest[: len(rest) - len(rest.lstrip(" \t"))]
 
-    def at(self, line: int, column: int) -> list[Statement]:
+    def at(self, line: int, column: int) -> list[CudaStatement]:
         """The statements that stand on a line, wholly or in part; first the one at the column."""
         if not 1 <= line <= len(self._lines):
             return []
@@ -92,7 +92,7 @@ class CudaCode:
         wanted = first + max(column - 1, 0)
         return sorted(there, key=lambda s: not s.start <= wanted < s.end)
 
-    def body(self, statement: Statement) -> int | None:
+    def body(self, statement: CudaStatement) -> int | None:
         """Where the statement begins that an `if` or a loop without braces governs."""
         at, last = statement.start, statement.end
         while (control := _CONTROL.match(self.bare, at, last)) is not None:
@@ -102,7 +102,7 @@ class CudaCode:
             at += len(self.bare[at:last]) - len(self.bare[at:last].lstrip())
         return at if at > statement.start and at < last - 1 else None
 
-    def behind(self, statement: Statement) -> int | None:
+    def behind(self, statement: CudaStatement) -> int | None:
         """Where what follows a statement begins: behind the block, where it is the head of one. None before an `else`."""
         end = statement.end if statement.closer == ";" else self.partner.get(statement.end - 1, -1) + 1
         if not end or re.match(r"\s*(?:else|while)\b", self.bare[end:]):

@@ -18,7 +18,7 @@ from ptxcore.machine.lower.inlining import calls_of
 from ptxcore.sources import read_bytes
 from ptxcore.syntax.reader import read_module
 from ptxmm.kernels.modules import ModuleError, bare, compile_changed
-from ptxmm.repair.cuda.candidates import Candidate, Places, candidates
+from ptxmm.repair.cuda.candidates import Places, SourceEdits, candidates
 from ptxmm.repair.cuda.code import CudaCode
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import TextEdit, Wanted, edited
@@ -57,7 +57,7 @@ class CudaSource:
     def rewritten(self, changes: Sequence[Wanted], judge: Callable[[str], Judgement]) -> Rewritten:
         """The source with these changes of the module, as far as one is found of which `judge` says that it holds."""
         places = self._places({line for w in changes for line in (w.line, w.before) if line})
-        several: list[list[Candidate]] = []
+        several: list[list[SourceEdits]] = []
         for wanted in changes:
             found = candidates(self._code, wanted, places.get(wanted.line, ()), places.get(wanted.before, ()))
             if not found:
@@ -104,7 +104,7 @@ class CudaSource:
         name = os.path.basename(self.path)
         return f"{name}:{places[0][0]}" if places else name
 
-    def _texts(self, several: Sequence[Sequence[Candidate]]) -> Iterator[str]:
+    def _texts(self, several: Sequence[Sequence[SourceEdits]]) -> Iterator[str]:
         """The source with one candidate for each change, the likeliest first."""
         ways = sorted(_some(product(*(range(len(c)) for c in several))), key=lambda way: (sum(way), max(way)))
         known = {self._text}
@@ -118,7 +118,7 @@ class CudaSource:
                 known.add(text)
                 yield text
 
-    def _with_headers(self, text: str, chosen: Sequence[Candidate]) -> str:
+    def _with_headers(self, text: str, chosen: Sequence[SourceEdits]) -> str:
         wanted = dict.fromkeys(h for c in chosen for h in c.headers)
         missing = [h for h in wanted if not re.search(rf"#\s*include\s*<{re.escape(h)}>", self._text)]
         if not missing:
@@ -145,7 +145,7 @@ def _some(ways: Iterator[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return [way for way, _ in zip(ways, range(_SETS), strict=False)]
 
 
-def _together(chosen: Sequence[Candidate]) -> list[TextEdit] | None:
+def _together(chosen: Sequence[SourceEdits]) -> list[TextEdit] | None:
     """All edits, each once; None where two of them are about the same characters."""
     edits = sorted({edit for c in chosen for edit in c.edits})
     for one, other in pairwise(edits):

@@ -54,7 +54,7 @@ FUNCTIONS = {
 FUNCTION = re.compile(r"\batomic(Add|Sub|And|Or|Xor|Min|Max|Exch|CAS|Inc|Dec)(_block|_system)?\s*(?=\()")
 
 
-class Form(NamedTuple):
+class Spelling(NamedTuple):
     """A statement, and the header that it needs."""
 
     code: str
@@ -63,32 +63,32 @@ class Form(NamedTuple):
 
 #: Statements of PTX that are put in, as statements of CUDA C++; any other is written as it is, in `asm`.
 _PUT = {
-    "bar.sync 0": Form("__syncthreads();"),
-    "bar.warp.sync 0xffffffff": Form("__syncwarp();"),
-    "barrier.cluster.arrive;\n\tbarrier.cluster.wait": Form(
+    "bar.sync 0": Spelling("__syncthreads();"),
+    "bar.warp.sync 0xffffffff": Spelling("__syncwarp();"),
+    "barrier.cluster.arrive;\n\tbarrier.cluster.wait": Spelling(
         "cooperative_groups::this_cluster().sync();", "cooperative_groups.h"
     ),
-    "fence.proxy.async": Form("cuda::ptx::fence_proxy_async();", "cuda/ptx"),
-    "fence.proxy.alias": Form("cuda::ptx::fence_proxy_alias();", "cuda/ptx"),
-    "fence.mbarrier_init.release.cluster": Form(
+    "fence.proxy.async": Spelling("cuda::ptx::fence_proxy_async();", "cuda/ptx"),
+    "fence.proxy.alias": Spelling("cuda::ptx::fence_proxy_alias();", "cuda/ptx"),
+    "fence.mbarrier_init.release.cluster": Spelling(
         "cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release, cuda::ptx::scope_cluster);", "cuda/ptx"
     ),
-    "cp.async.wait_all": Form("__pipeline_wait_prior(0);", "cuda_pipeline.h"),
-    "cp.async.bulk.wait_group 0": Form("cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<0>());", "cuda/ptx"),
+    "cp.async.wait_all": Spelling("__pipeline_wait_prior(0);", "cuda_pipeline.h"),
+    "cp.async.bulk.wait_group 0": Spelling("cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<0>());", "cuda/ptx"),
 }
 
 
-def statements(ptx: str, order: str, scope: str, modern: bool) -> list[Form]:
+def statements(ptx: str, order: str, scope: str, modern: bool) -> list[Spelling]:
     """A statement of PTX in CUDA C++, the best form first. `order` and `scope`: of a fence. `modern`: the text uses libcu++."""
     found = [_PUT[ptx]] if ptx in _PUT else []
     if scope in FENCES:
-        plain = Form(f"{FENCES[scope]}();")
-        exact = Form(
+        plain = Spelling(f"{FENCES[scope]}();")
+        exact = Spelling(
             f"cuda::atomic_thread_fence(cuda::memory_order_{ORDER[order]}, cuda::thread_scope_{SCOPE[scope]});",
             "cuda/atomic",
         )
         found += [exact, plain] if modern and order != "sc" else [plain, exact]
     elif scope:
-        found.append(Form(f"cuda::ptx::fence(cuda::ptx::sem_{order}, cuda::ptx::scope_{scope});", "cuda/ptx"))
+        found.append(Spelling(f"cuda::ptx::fence(cuda::ptx::sem_{order}, cuda::ptx::scope_{scope});", "cuda/ptx"))
     lines = " ".join(f"{part.strip()};" for part in ptx.split(";"))
-    return [*found, Form(f'asm volatile("{lines}" ::: "memory");')]
+    return [*found, Spelling(f'asm volatile("{lines}" ::: "memory");')]

@@ -12,7 +12,7 @@ from by_runs import by_formula, by_runs
 from campaigns import lengths, share
 from test_watched_together import _counts, _kind
 
-from axioms.dynamic.findings import Race
+from axioms.dynamic.findings import ByteRace
 from axioms.dynamic.together import Together
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
@@ -256,6 +256,6 @@ def test_pieces_of_matrices_and_elements_of_vectors_that_are_the_same_race(one: 
     runs = Runs(_test(f"{_SET} {one} {other} st.global.u32 [%y], %r5;"), watched=True)
     together, single = watched_run(runs, None), watched_run(runs, None, alone=True)
     assert _kind(together) == _kind(single) == ("race" if why in ("data", "mixed-size") else why)
-    if isinstance(together.why, Race) and isinstance(single.why, Race):
+    if isinstance(together.why, ByteRace) and isinstance(single.why, ByteRace):
         assert together.why.kind == single.why.kind == why
         assert why == "mixed-size" or together.why.last - together.why.first == 3

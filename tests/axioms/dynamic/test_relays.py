@@ -32,7 +32,7 @@ def test_runs_say_of_peeks_what_the_formula_says(seeds: range, monkeypatch: pyte
     assert verdicts["ok"] and verdicts["no"]
 
 
-def _by_time(self: waiting.WrittenBytes, read: waiting.Read, clocks: Clocks) -> list[int]:
+def _by_time(self: waiting.WrittenBytes, read: waiting.StrongRead, clocks: Clocks) -> list[int]:
     """What is beside a read, with the mistake that its own write is told by a time, which is that of several accesses."""
     own = next((n for n, w in enumerate(self.writes) if (w.thread, w.time) == (read.thread, read.time)), -1)
     return [

@@ -10,7 +10,7 @@ from agreement import note
 from campaigns import lengths, share
 from test_whole_launches import _kernel, _launched, _reduction
 
-from axioms.dynamic.findings import Open, Race
+from axioms.dynamic.findings import ByteRace, Open
 from axioms.dynamic.together import Together
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
@@ -20,7 +20,7 @@ from ptxmm.kernels.watched_run import WatchedRun, watched_run
 
 def _kind(ran: WatchedRun) -> str:
     left = ran.why or next((w.unknown for w in ran.watchers if w.unknown is not None), None)
-    return left.what if isinstance(left, Open) else "race" if isinstance(left, Race) else "settled"
+    return left.what if isinstance(left, Open) else "race" if isinstance(left, ByteRace) else "settled"
 
 
 def _counts(ran: WatchedRun) -> tuple[object, ...]:
@@ -39,7 +39,7 @@ def _compare(seeds: range) -> Counter[tuple[str, str]]:
         assert (one == "settled") == (other == "settled"), (seed, one, other)
         assert one != "settled" or _counts(together) == _counts(single), seed
         for race in (together.why, single.why):
-            assert not isinstance(race, Race) or race.before.thread != race.after.thread
+            assert not isinstance(race, ByteRace) or race.before.thread != race.after.thread
     note(found.total(), Counter())
     return found
 
@@ -66,7 +66,7 @@ def test_a_reduction_is_judged_alike_at_its_size(without: int | None) -> None:
     assert type(together.watchers[-1]) is Together
     assert _kind(together) == _kind(single) == ("settled" if without is None else "race")
     assert without is not None or _counts(together) == _counts(single)
-    if isinstance(together.why, Race) and isinstance(single.why, Race):
+    if isinstance(together.why, ByteRace) and isinstance(single.why, ByteRace):
         lines = [
             {r.before.op.instruction.span.line, r.after.op.instruction.span.line} for r in (together.why, single.why)
         ]
@@ -126,7 +126,7 @@ def test_warp_specialised_kernels_are_judged_alike(planted: dict[str, str]) -> N
 
 def test_a_warp_specialised_kernel_without_a_wait_has_a_race() -> None:
     ran = watched_run(Runs(_specialised(40, wait="", free=""), watched=True), None)
-    assert isinstance(ran.why, Race) or _kind(ran) == "instance"
+    assert isinstance(ran.why, ByteRace) or _kind(ran) == "instance"
     ran = watched_run(Runs(_specialised(40), watched=True), None)
     assert _kind(ran) == "settled" and ran.state is not None
 

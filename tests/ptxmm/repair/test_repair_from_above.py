@@ -10,19 +10,19 @@ from itertools import product
 import pytest
 
 from ptxmm.repair.search import Judgement, Search
-from ptxmm.repair.sites import Option, Site, TextEdit, Vector
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector
 
 Check = Callable[[Vector, float | None], Judgement]
 
 
-def _site(number: int, options: int, kind: str) -> Site:
+def _site(number: int, options: int, kind: str) -> EditSite:
     """A place with options in a row; `kind`: what is `there`, what is `put` in, a `barrier`."""
     edits = (TextEdit(number, number + (kind == "there"), "new"),)
     every = [
         Option((), 0, (0,)),
         *(Option(edits, 2 + o, (o,), f"{kind} {o}", meets=kind == "barrier") for o in range(1, options)),
     ]
-    return Site("P0", number, tuple(every), tuple(frozenset(range(o + 1)) for o in range(options)))
+    return EditSite("P0", number, tuple(every), tuple(frozenset(range(o + 1)) for o in range(options)))
 
 
 def _needing(several: list[dict[int, int]], seen: list[Vector]) -> Check:

@@ -26,7 +26,7 @@ from ptxmm.repair.kernel_sites import sites
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.layout import Layout
-from ptxmm.repair.sites import Site as Place
+from ptxmm.repair.sites import EditSite as Place
 from ptxmm.repair.sites import edited
 from ptxmm.repair.subject_of import subject_of
 from ptxmm.repair.subjects import How, LitmusSubject, of_result

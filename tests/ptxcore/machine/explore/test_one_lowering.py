@@ -16,7 +16,7 @@ from ptxcore.diagnostics import InputError
 from ptxcore.isa.table import SECTIONS, TYPED, forms_of
 from ptxcore.machine.explore.explorable import explorable
 from ptxcore.machine.explore.instances import SHARED_BASE
-from ptxcore.machine.ir.steps import CARRY, Step, ThreadCode
+from ptxcore.machine.ir.steps import CARRY, InstructionStep, ThreadCode
 from ptxcore.machine.lower.code import prepare
 from ptxcore.machine.lower.module import lower
 from ptxcore.syntax.reader import read_statements
@@ -50,7 +50,7 @@ def in_a_kernel(text: str) -> ThreadCode | None:
         return None
 
 
-def told(code: ThreadCode, step: Step) -> tuple[object, ...]:
+def told(code: ThreadCode, step: InstructionStep) -> tuple[object, ...]:
     """What a step does, with names for registers; of an address that is known when the thread begins, that it is."""
     names = [NAMES.get(r.name, r.name) for r in code.registers]
     values = [

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from axioms.events.memory import Object, View
 from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm, Test
 from ptxcore.diagnostics import fail
+from ptxcore.machine.ir.operands import Variable
 from ptxcore.machine.ir.windows import CONST, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
-from ptxcore.machine.lower.code import Variable
 from ptxcore.syntax.tree import Address, Instruction, Name
 from ptxcore.values import terms
 

@@ -18,7 +18,8 @@ from ptxcore.clock import tick
 from ptxcore.isa.effect_kinds import COLLECTIVE, MBARRIER
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.ir.collective import flows, name_of, resolve
-from ptxcore.machine.ir.effects import Dependencies, Effect
+from ptxcore.machine.ir.dependencies import Dependencies
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values.terms import Term, Value, any_of, conj, extract, implies, negate
 
 #: Where an effect is in a run: the instruction by its qualifiers and member mask (section 9.7.9.6), or by its place where it

@@ -23,7 +23,8 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.event import Collector, Event, Maker, ProgramThread, tags_of
 from axioms.events.event_kinds import GRID_WAIT, HOST_EVENT, ISSUE_EVENT, KERNEL_EVENT
 from ptxcore.isa.effect_kinds import GRID, HOST
-from ptxcore.machine.ir.effects import Dependencies, Effect
+from ptxcore.machine.ir.dependencies import Dependencies
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.syntax.tree import Immediate, Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Value

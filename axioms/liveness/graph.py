@@ -20,7 +20,8 @@ from ptxcore.isa.effect_kinds import LOAD, STORE
 from ptxcore.machine.explore.engine import Exploration as Machine
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.symbolic import thread_type
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Effect
+from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.machine.ir.private_memory import PrivateMemory, Top
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.values.terms import Value

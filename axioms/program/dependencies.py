@@ -9,7 +9,8 @@ from axioms.events.event import Event
 from axioms.events.event_kinds import MBARRIER_EVENT, WRITE
 from axioms.program.program import Program
 from ptxcore.isa.effect_kinds import COLLECTIVE, ISSUE
-from ptxcore.machine.ir.effects import Dependencies, Effect
+from ptxcore.machine.ir.dependencies import Dependencies
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

@@ -12,7 +12,7 @@ from axioms.program import Program
 
 if TYPE_CHECKING:
     from axioms.cat.residual import ExecutionFacts
-    from axioms.witness.candidate import Candidate
+    from axioms.witness.judge import Judged
 
 
 class _Seen(Mapping[str, "int | Rows"]):
@@ -46,7 +46,7 @@ def refuse(program: Program, model: Model) -> None:
         )
 
 
-def _facts(candidate: Candidate) -> tuple[ExecutionFacts, _Seen]:
+def _facts(candidate: Judged) -> tuple[ExecutionFacts, _Seen]:
     from axioms.cat.residual import ExecutionFacts
 
     program = candidate.program
@@ -64,12 +64,12 @@ def _facts(candidate: Candidate) -> tuple[ExecutionFacts, _Seen]:
     return ExecutionFacts(program.size, seen, value, place), seen
 
 
-def allowed(candidate: Candidate) -> bool:
+def allowed(candidate: Judged) -> bool:
     """Whether the execution passes what its model asks of it."""
     return needed_to_forbid(candidate) is None
 
 
-def needed_to_forbid(candidate: Candidate) -> frozenset[str] | None:
+def needed_to_forbid(candidate: Judged) -> frozenset[str] | None:
     """None for an execution that passes; else the base names whose values decide that it does not."""
     residual = candidate.model.residual
     if residual is None or candidate.circular:
@@ -78,7 +78,7 @@ def needed_to_forbid(candidate: Candidate) -> frozenset[str] | None:
     return None if residual.allows(facts) else frozenset(seen.names)
 
 
-def flags_asked(candidate: Candidate) -> Iterator[tuple[str, int, int]]:
+def flags_asked(candidate: Judged) -> Iterator[tuple[str, int, int]]:
     """The flags that the execution raises when it is asked, with each pair of events."""
     residual = candidate.model.residual
     if residual is None or not residual.raises:
@@ -89,7 +89,7 @@ def flags_asked(candidate: Candidate) -> Iterator[tuple[str, int, int]]:
                 yield name, i, j
 
 
-def value_of(candidate: Candidate, expression: str) -> int | Rows:
+def value_of(candidate: Judged, expression: str) -> int | Rows:
     """The set (as bits) or the relation (as rows) that an expression is in an execution, under the names of its model. Raises
     InputError, with the place in the expression."""
     from axioms.cat.algebra import members, rows
@@ -100,7 +100,7 @@ def value_of(candidate: Candidate, expression: str) -> int | Rows:
     return members(found) if found.kind == "set" else rows(found)
 
 
-def displayed(candidate: Candidate, drawn: dict[str, Rows]) -> dict[str, Rows]:
+def displayed(candidate: Judged, drawn: dict[str, Rows]) -> dict[str, Rows]:
     """What is drawn of an execution, less what its model hides, with what it shows."""
     if not candidate.model.shown and not candidate.model.hidden:
         return drawn
@@ -113,7 +113,7 @@ def within_identity(rows: Rows) -> bool:
     return not any(row & ~(1 << i) for i, row in enumerate(rows))
 
 
-def _shown(candidate: Candidate) -> dict[str, Rows]:
+def _shown(candidate: Judged) -> dict[str, Rows]:
     """The relations that the model wants to be shown, by name."""
     model = candidate.model
     residual = model.residual

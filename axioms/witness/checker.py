@@ -12,7 +12,7 @@ from axioms.events.event_kinds import WRITE
 if TYPE_CHECKING:
     from axioms.cat.evaluate import Evaluation, Rows
     from axioms.cat.model import Model
-    from axioms.witness.candidate import Candidate
+    from axioms.witness.judge import Judged
 
 EventPair = tuple[int, int]
 
@@ -21,7 +21,7 @@ class JudgedExecution:
     """Evaluated when somebody asks: most executions are never explained. It stays where it was made: copies that are sent
     elsewhere have none (`Execution.judged` is None there)."""
 
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: Judged) -> None:
         self._candidate = candidate
         self._base: Mapping[str, int | Rows] | None = None
         self._number: dict[int, int] | None = None

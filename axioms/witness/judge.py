@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from axioms.cat.evaluate import Evaluation, Rows
 from axioms.cat.model import Model, Node
 from axioms.cat.orders import immediate
 from axioms.events.event_kinds import WRITE
 from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
+
+
+class Judged(Protocol):
+    """What is looked up of a candidate for people, and for models that ask each execution by itself: `axioms.witness.candidate`
+    says what these are."""
+
+    program: Program
+    model: Model
+    executed: list[bool]
+    rf: Mapping[int, tuple[int, ...]]
+    finals: Mapping[int, int]
+    circular: bool
+
+    @property
+    def evaluation(self) -> Evaluation: ...
+    def base(self) -> Mapping[str, int | Rows]: ...
+    def value(self, event: Event) -> int: ...
+    def numbers(self) -> dict[int, int]: ...
 
 
 class _Named(NamedTuple):

@@ -10,8 +10,8 @@ from ptxcore.isa import effect_kinds as kinds
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.images import SymbolicImages
 from ptxcore.machine.ir.collective import EVERYBODY, brought, mask_position, result_widths, taken_apart
-from ptxcore.machine.ir.dependencies import gather, union
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, Effect, Requirement, named_spaces
+from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, Dependencies, gather, union
+from ptxcore.machine.ir.effects import Effect, Requirement, named_spaces
 from ptxcore.machine.ir.windows import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.values.packed import join, split
 from ptxcore.values.spread import spread

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ptxcore.machine.explore.symbolic import DEFAULT_UNROLL, thread_type
-from ptxcore.machine.ir.effects import Dependencies, Effect, FinalRegister, Requirement
+from ptxcore.machine.ir.dependencies import Dependencies
+from ptxcore.machine.ir.effects import Effect, FinalRegister, Requirement
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value

@@ -20,14 +20,8 @@ from ptxcore.machine.explore.actions import AnswerOf
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.stepping import Stepping
 from ptxcore.machine.explore.uncounted import Counting, Ongoing
-from ptxcore.machine.ir.dependencies import choose
-from ptxcore.machine.ir.effects import (
-    NO_DEPENDENCIES,
-    CutLoop,
-    Effect,
-    Iteration,
-    Stuck,
-)
+from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, choose
+from ptxcore.machine.ir.effects import CutLoop, Effect, Iteration, Stuck
 from ptxcore.machine.ir.private_memory import PrivateMemory, Top
 from ptxcore.machine.ir.steps import Block, ThreadCode
 from ptxcore.syntax.tree import Instruction

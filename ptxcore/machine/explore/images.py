@@ -16,7 +16,8 @@ from ptxcore.values.terms import Value, add, concat, conj, ite, negate
 
 if TYPE_CHECKING:
     from ptxcore.isa.image import Image
-    from ptxcore.machine.ir.effects import Dependencies, Requirement
+    from ptxcore.machine.ir.dependencies import Dependencies
+    from ptxcore.machine.ir.effects import Requirement
     from ptxcore.machine.ir.steps import InstructionStep, ThreadCode
 
 _WINDOW = ~((1 << WINDOW_BITS) - 1)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ptxcore.machine.ir.dependencies import union
-from ptxcore.machine.ir.effects import Dependencies
+from ptxcore.machine.ir.dependencies import Dependencies, union
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Value, add, disj, eq, extract, ite

@@ -12,8 +12,7 @@ from ptxcore.machine.explore.actions import AnswerOf, resize
 from ptxcore.machine.explore.boxes import Boxes
 from ptxcore.machine.explore.engine import Exploration
 from ptxcore.machine.explore.state import State
-from ptxcore.machine.ir.dependencies import gather, union
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies
+from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, Dependencies, gather, union
 from ptxcore.machine.ir.private_memory import (
     STACK_ALIGN,
     Grown,

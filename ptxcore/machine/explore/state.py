@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxcore.machine.ir.effects import Dependencies
+from ptxcore.machine.ir.dependencies import Dependencies
 from ptxcore.machine.ir.private_memory import PrivateMemory
 from ptxcore.values.terms import Value
 

@@ -7,8 +7,8 @@ from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.machine.explore.actions import Actions, AnswerOf, resize
 from ptxcore.machine.explore.state import State
-from ptxcore.machine.ir.dependencies import choose, gather, idle, settled, union
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, FinalRegister
+from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, Dependencies, choose, gather, idle, settled, union
+from ptxcore.machine.ir.effects import FinalRegister
 from ptxcore.machine.ir.steps import CARRY, Block, InstructionStep, ResultTarget, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Name

@@ -8,10 +8,15 @@ thread is executed; what effects have at the end is `settled`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies
 from ptxcore.values.terms import Value, disj, ite
+
+#: For each earlier effect of the same thread that returned a value (by its index): the condition under which there is a
+#: dependency on it. An absent effect is no dependency.
+Dependencies = Mapping[int, Value]
+
+NO_DEPENDENCIES: Dependencies = {}
 
 
 def gather(sources: list[Dependencies], registers: Iterable[int]) -> Dependencies:

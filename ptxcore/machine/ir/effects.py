@@ -6,11 +6,12 @@ What a load or an atomic returns is a fresh symbol; whoever takes the effects de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.isa.effect_kinds import EffectKind
+from ptxcore.machine.ir.dependencies import Dependencies
 from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, Uncounted
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, eq
@@ -18,12 +19,6 @@ from ptxcore.values.terms import Term, Value, all_of, eq
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
     from ptxcore.machine.ir.private_memory import PrivateMemory
-
-#: For each earlier effect of the same thread that returned a value (by its index): the condition under which there is a
-#: dependency on it. An absent effect is no dependency.
-Dependencies = Mapping[int, Value]
-
-NO_DEPENDENCIES: Dependencies = {}
 
 
 class Moved(NamedTuple):

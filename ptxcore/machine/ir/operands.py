@@ -16,6 +16,18 @@ from ptxcore.syntax.tree import Bracket, Float, Instruction, Name, Operand
 from ptxcore.values.ieee import F32, F64, convert
 from ptxcore.values.terms import Value, add, extract, mask, negate, zext
 
+
+class Variable(NamedTuple):
+    """A location that threads can name: where it lies (a concrete 64-bit number), the bits of one element, its state
+    space, the proxy that its address goes through, and the number of elements."""
+
+    address: int
+    width: int = 32
+    space: str = "global"
+    proxy: str = "generic"
+    elements: int = 1
+
+
 #: Reads a source operand from the values of all registers; of a vector, its elements.
 Fetch = Callable[[Sequence[Value] | Mapping[int, Value]], Any]
 

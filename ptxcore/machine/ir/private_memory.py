@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ptxcore.machine.ir.dependencies import choose, union
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies
+from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, Dependencies, choose, union
 from ptxcore.machine.ir.windows import LOCAL
 from ptxcore.values.terms import Value, all_of, concat, conj, eq, extract, given, ite
 

@@ -24,7 +24,7 @@ from ptxcore.syntax.spans import find_span, guard_span, operand_span
 from ptxcore.syntax.tree import Address, Bracket, Float, Immediate, Instruction, Name, Operand, Pair, Sink, Vector
 
 if TYPE_CHECKING:
-    from ptxcore.machine.lower.code import Variable
+    from ptxcore.machine.ir.operands import Variable
 
 
 #: Instructions whose result may be dropped although their forms say nothing of it.

@@ -4,14 +4,13 @@ is lowered as a function of a module is."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, fail
 from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.isa.table import Dialect
 from ptxcore.isa.types import WIDTHS
-from ptxcore.machine.ir.operands import arrange, choices
+from ptxcore.machine.ir.operands import Variable, arrange, choices
 from ptxcore.machine.ir.steps import CARRY, CHANGING, ThreadCode
 from ptxcore.machine.loops.control_flow import blocks
 from ptxcore.machine.lower.cell_checks import Checks
@@ -20,17 +19,6 @@ from ptxcore.machine.lower.graph import BlockGraph, InlinedFunction
 from ptxcore.machine.lower.operands import NamedRegister, Operands
 from ptxcore.machine.lower.ops import Code, Source
 from ptxcore.syntax.tree import AnyStatement, Declaration, Immediate, Instruction, Label, Name, Operand
-
-
-class Variable(NamedTuple):
-    """A location that threads can name: where it lies (a concrete 64-bit number), the bits of one element, its state
-    space, the proxy that its address goes through, and the number of elements."""
-
-    address: int
-    width: int = 32
-    space: str = "global"
-    proxy: str = "generic"
-    elements: int = 1
 
 
 def prepare(

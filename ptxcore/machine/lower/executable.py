@@ -18,8 +18,8 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.tree import Bracket, Instruction, Name, Operand, Pair, Sink, Vector
 
 if TYPE_CHECKING:
+    from ptxcore.machine.ir.operands import Variable
     from ptxcore.machine.ir.steps import ThreadCode
-    from ptxcore.machine.lower.code import Variable
 
 #: What the explorer does with a form.
 _KINDS = ("value", "effect", "branch", "exit", "nothing", "warp")

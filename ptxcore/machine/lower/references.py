@@ -11,7 +11,7 @@ from ptxcore.machine.lower.layout import ModuleLayout, Placed
 from ptxcore.syntax.tree import Immediate, Name, Vector, Wrapped
 
 if TYPE_CHECKING:
-    from ptxcore.machine.lower.code import Variable
+    from ptxcore.machine.ir.operands import Variable
 
 KINDS = ("texref", "samplerref", "surfref")
 

@@ -10,7 +10,8 @@ from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.isa.table import SECTIONS, TYPED, WITH, forms_of
 from ptxcore.isa.targets import gates
 from ptxcore.machine.explore.symbolic import explore
-from ptxcore.machine.lower.code import Variable, prepare
+from ptxcore.machine.ir.operands import Variable
+from ptxcore.machine.lower.code import prepare
 from ptxcore.machine.lower.executable import alternatives
 from ptxcore.syntax.reader import read_statements
 from ptxcore.syntax.tree import Instruction

@@ -11,7 +11,8 @@ from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.concrete import Trace, run
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.ir.effects import Effect
-from ptxcore.machine.lower.code import Variable, prepare
+from ptxcore.machine.ir.operands import Variable
+from ptxcore.machine.lower.code import prepare
 from ptxcore.syntax.reader import read_statements
 from ptxcore.values.terms import Term, evaluate
 

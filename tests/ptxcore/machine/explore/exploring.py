@@ -9,7 +9,8 @@ from typing import Any
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.ir.effects import Effect, ThreadExecution
-from ptxcore.machine.lower.code import ThreadCode, Variable, prepare
+from ptxcore.machine.ir.operands import Variable
+from ptxcore.machine.lower.code import ThreadCode, prepare
 from ptxcore.syntax.reader import read_statements
 from ptxcore.values.terms import Term
 

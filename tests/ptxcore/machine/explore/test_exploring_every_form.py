@@ -15,7 +15,8 @@ from ptxcore.isa.table import SECTIONS, TYPED, candidates, forms_of
 from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
 from ptxcore.machine.explore.concrete import run
 from ptxcore.machine.explore.symbolic import explore
-from ptxcore.machine.lower.code import Variable, prepare
+from ptxcore.machine.ir.operands import Variable
+from ptxcore.machine.lower.code import prepare
 from ptxcore.machine.lower.executable import alternatives, explored
 from ptxcore.syntax.reader import read_statements
 from ptxcore.syntax.tree import Instruction

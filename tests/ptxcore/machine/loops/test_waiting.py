@@ -14,7 +14,8 @@ from ptxcore.machine.explore.concrete import Trace, run
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.machine.ir.loop_nest import nest
-from ptxcore.machine.lower.code import ThreadCode, Variable, prepare
+from ptxcore.machine.ir.operands import Variable
+from ptxcore.machine.lower.code import ThreadCode, prepare
 from ptxcore.syntax.reader import read_statements
 from ptxcore.values.terms import eq, evaluate, negate
 

@@ -406,6 +406,7 @@ def _reference(what: str) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "commands": lambda: _reference("commands"),
     "python": lambda: _reference("python"),
+    "limits": lambda: _reference("limits"),
     "axioms": lambda: _pages("axioms"),
     "mistakes": lambda: _pages("mistakes"),
     "base-names": _base_names,

@@ -3,12 +3,14 @@ docstring."""
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ptxmm.cli.outline import Command, OutlinedArgument
@@ -125,3 +127,69 @@ def _parameter(parameter: inspect.Parameter) -> str:
     if parameter.default is not inspect.Parameter.empty:
         shown += f" = {parameter.default!r}"
     return shown
+
+
+# Limits.
+
+ROOT = Path(__file__).resolve().parent.parent
+#: What stands between a question and its answer: messages, pictures and pages of a browser have limits of their own,
+#: beside their code, which decide nothing.
+DECIDING = ("axioms", "ptxcore/machine", "ptxmm/kernels", "ptxmm/repair")
+#: A limit is called so.
+_LIMIT = re.compile(r"_?(MOST|MAX|LONGEST|LARGEST|LIMIT)(_[A-Z_]+)?")
+
+
+class Limit(NamedTuple):
+    """A number that bounds work: where it stands, what it is called, its value as it is written, and what the comment says."""
+
+    path: str
+    name: str
+    value: str
+    said: str
+
+
+def limits_found() -> list[Limit]:
+    found = []
+    for room in DECIDING:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            lines = text.split("\n")
+            for node in ast.parse(text).body:
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                    name = node.targets[0].id
+                    if _LIMIT.fullmatch(name):
+                        where = path.relative_to(ROOT).as_posix()
+                        found.append(Limit(where, name, _value(node.value), _said(lines, node.lineno - 1)))
+    return found
+
+
+def _value(value: ast.expr) -> str:
+    shifts = {10: "Ki", 20: "Mi", 30: "Gi"}
+    if isinstance(value, ast.Constant) and isinstance(value.value, int):
+        return f"{value.value:,}"
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.LShift) and isinstance(value.right, ast.Constant):
+        by = value.right.value
+        assert isinstance(by, int) and isinstance(value.left, ast.Constant) and isinstance(value.left.value, int)
+        unit = max(k for k in (0, *shifts) if k <= by)
+        return f"{value.left.value << by - unit:,} {shifts.get(unit, '')}".strip()
+    return ast.unparse(value)
+
+
+def _said(lines: list[str], at: int) -> str:
+    """The comment above a line, or behind what stands in it."""
+    above = at
+    while above and lines[above - 1].startswith("#:"):
+        above -= 1
+    said = " ".join(line.removeprefix("#:").strip() for line in lines[above:at]) or lines[at].partition("  # ")[2]
+    return said[:1].upper() + said[1:]
+
+
+def limits() -> str:
+    """A table for each room."""
+    parts: dict[str, list[str]] = {}
+    for limit in limits_found():
+        file = f"[{limit.path.rpartition('/')[2]}](../../{limit.path})"
+        row = f"| `{limit.name}` | {limit.value} | {prose(limit.said).replace('|', chr(92) + '|')} | {file} |"
+        parts.setdefault(limit.path.rpartition("/")[0], []).append(row)
+    head = "| Limit | Is | Bounds | In |\n|---|---|---|---|\n"
+    return "\n\n".join(f"### {room}\n\n{head}" + "\n".join(rows) for room, rows in parts.items()) + "\n"

@@ -11,6 +11,7 @@ import pytest
 import warm
 from campaigns import LONG
 from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, masked, pictures
+from doc_reference import limits_found
 
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 #: Whose commands take long together: CI runs all of them, beside its share of other long tests.
@@ -76,6 +77,12 @@ def test_generated_tables_are_the_codes(document: Path) -> None:
 def test_every_table_is_in_some_document() -> None:
     shown = {name for path in DOCUMENTS for name, _, _ in generated(path.read_text(encoding="utf-8"))}
     assert shown == set(TABLES)
+
+
+def test_each_limit_says_what_it_bounds() -> None:
+    found = limits_found()
+    assert len(found) > 60
+    assert [f"{limit.path}: {limit.name}" for limit in found if not limit.said] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=NAMES)

@@ -11,6 +11,7 @@ from axioms.explain.claims import DEPENDENCIES, Claim, Ground, Reason, holds
 from axioms.explain.missing import MissingSynchronisation
 from axioms.witness.execution import Execution
 
+#: Reasons that are told of one pair that nothing orders.
 _MOST_REASONS = 3
 #: So many pairs that nothing orders are looked at for these.
 _MOST_PAIRS = 30

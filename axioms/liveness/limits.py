@@ -28,8 +28,9 @@ from axioms.liveness.progress import Progress, Schedule
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: So many numbers at a place, and so many states seen from one, at most.
+#: So many numbers at a place at most; beyond, whether there is a livelock is left open.
 _MOST_VALUES = 8
+#: So many states seen from one at most; beyond, likewise.
 _MOST_STATES = 5_000
 
 #: An edge of a thread's graph: the thread, the node, what the access finds.

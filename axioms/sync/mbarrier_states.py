@@ -170,8 +170,9 @@ def place(event: Event) -> tuple[int, int]:
 _MAX_NUMBERS = 16
 #: Sets of executed operations that are told apart when reachable states are computed.
 _MAX_SETS = 3000
-#: Vectors of how many operations of each class were executed, at one position: of fine classes, and of coarse ones.
+#: Vectors of how many operations of each fine class were executed, at one position; beyond, coarse classes are taken.
 _MAX_VECTORS = 2000
+#: The same of coarse classes; beyond, the program is refused.
 _MAX_COUNTS = 100_000
 
 

@@ -24,6 +24,7 @@ from ptxmm.kernels.expressions import TYPES
 KINDS = "a number, TYPE[N], FILE.npy, {...} or &BUFFER+N"
 _BUFFER = re.compile(r"(?P<type>[a-z]+\d+)\[(?P<count>\d{1,19})\](?:=(?P<init>.*))?\Z")
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)\Z")
+#: Digits of a number on the command line: Python reads none of more than 4,300.
 _MOST_DIGITS = 100
 
 

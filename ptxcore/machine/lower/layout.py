@@ -15,6 +15,7 @@ FIRST_VARIABLE = 1 << 20
 #: Addresses of functions, and as many as a module may have.
 FUNCTIONS = 0x0800_0000
 _FUNCTION_STEP = 16
+#: So many functions of a module have addresses.
 _MOST_FUNCTIONS = 1 << 16
 #: So many modules may be launched together.
 MOST_MODULES = 128

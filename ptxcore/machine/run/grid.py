@@ -37,6 +37,7 @@ _RESIDENT = 1024
 _MOST_STALLS = 200
 #: What a round counts in which threads were busy, with nothing coming of it.
 _BUSY_STALL = 20
+#: So many threads are named that a run has left waiting.
 _MOST_TOLD = 8
 #: Rounds after which threads that sleep go on, and one more CTA is let in, although others get on.
 _PATIENCE = 16

@@ -16,6 +16,7 @@ from ptxcore.machine.run.surroundings import ThreadView
 
 #: Bits of integers by the length that stands before their conversion; 64 for all others.
 _BITS = {"": 32, "h": 16, "hh": 8}
+#: Characters that one `printf` may write, and that a string is read for.
 _LONGEST_TEXT = 1 << 16
 _CONVERSION = re.compile(r"%([-+ #0]*+)(\*|\d++)?+(?:\.(\*|\d++))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
 

@@ -7,10 +7,7 @@ from itertools import islice
 
 from ptxcore.check.symbols import Scopes
 from ptxcore.diagnostics import Diagnostic, Span, brief, nearest
-from ptxcore.isa.targets import Target, missing
-
-#: What a module is taken for whose header says nothing that can be used.
-NEWEST = (9, 0)
+from ptxcore.isa.targets import NEWEST, Target, missing
 
 #: Suggestions cost time, so only the first names that are not declared get one, among not too many.
 _MOST_SUGGESTIONS = 16
@@ -45,7 +42,7 @@ class Context:
         self.manual = manual
         self.faulty = faulty
         self.headless = False
-        self.version = NEWEST
+        self.version = NEWEST  # until the header says something that can be used
         self.later: tuple[int, int] | None = None
         self.target: Target | None = None
         self.options: frozenset[str] = frozenset()

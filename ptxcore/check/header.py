@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from ptxcore.check.context import NEWEST, Context
+from ptxcore.check.context import Context
 from ptxcore.check.places import word_span
 from ptxcore.diagnostics import Span, nearest
 from ptxcore.isa.difference import Difference
-from ptxcore.isa.targets import TARGETS, Target, target, version
+from ptxcore.isa.targets import NEWEST, TARGETS, VERSIONS, Target, target, version
 from ptxcore.syntax.tree import AnyStatement, Directive, Immediate, Name
-
-#: Every version of the language (the release history of section 13).
-VERSIONS = frozenset(
-    (major, minor)
-    for major, last in {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 0}.items()
-    for minor in range(last + 1)
-)
 
 #: Words of `.target` that are no architecture, and the version that introduced each (section 11.1.2).
 OPTIONS = {"texmode_unified": "1.5", "texmode_independent": "1.5", "debug": "3.0", "map_f64_to_f32": "1.0"}

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ptxcore.check import labels
 from ptxcore.check.calls import check_callees
-from ptxcore.check.context import NEWEST, Context
+from ptxcore.check.context import Context
 from ptxcore.check.debugging import Debugging
 from ptxcore.check.declarations import declare
 from ptxcore.check.functions import check_alias, check_gates, check_pragma, check_prototype, enter
@@ -18,6 +18,7 @@ from ptxcore.check.places import word_span
 from ptxcore.check.symbols import Callable
 from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic, InputError, Span, brief
+from ptxcore.isa.targets import NEWEST
 from ptxcore.syntax.tree import (
     AnyStatement,
     Close,

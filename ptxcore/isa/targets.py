@@ -6,6 +6,15 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+#: Every version of the language (the release history of section 13).
+VERSIONS = frozenset(
+    (major, minor)
+    for major, last in {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 0}.items()
+    for minor in range(last + 1)
+)
+#: The latest one: later modules are read by its rules, and no form needs more.
+NEWEST = max(VERSIONS)
+
 #: Architectures and the first PTX version that knows each (section 11.1.2; measured for sm_88).
 TARGETS: dict[str, str] = {
     "sm_10": "1.0", "sm_11": "1.0", "sm_12": "1.2", "sm_13": "1.2", "sm_20": "2.0", "sm_21": "2.0", "sm_30": "3.0",

@@ -29,6 +29,8 @@ import pins
 import reading_pins
 from coverage_pins import PINNED, UNPINNED
 
+from axioms.models.options import OF_MODELS
+
 if TYPE_CHECKING:
     from axioms.cat.model import Model
     from ptxcore.isa.form import Form
@@ -44,10 +46,7 @@ LIBRARY = ROOT / "litmus" / "library" / "model"
 MOST = 2
 
 #: Where clauses of options, which are idle without them, are asked about: the option, and tests that it changes.
-OPTIONS = {
-    "war-ok": "P44", "sc-not-acqrel": "P12b", "bar-is-fence": "P27d", "dep=data": "P03", "sink-is-atom": "P41",
-    "async-fence-any-cta": "P35", "mbar-chain": "A9",
-}  # fmt: skip
+OPTIONS = {option: name for option, name, *_ in model_pins.OPTION_PINS if option in OF_MODELS}
 
 
 class Clause(NamedTuple):

@@ -320,3 +320,19 @@ PINS: tuple[ModelPin, ...] = (
         ("cta 0: st.weak.u32 [x], 1; bar.sync 0, 64;", "cta 0: bar.sync 0, 64; ldu.global.u32 %r1, [x];"), "true", "", "misuse"),
 )
 # fmt: on
+
+#: What an option changes: its name, a pin (of this file or of those that it names), and what that answers without it and with it.
+#: `coverage_map` asks these pins, with the option, of clauses that are idle without it.
+OPTION_PINS = (
+    ("war-ok", "P44", "race", "-"),
+    ("sc-not-acqrel", "P12b", "forbid", "allow"),
+    ("bar-is-fence", "P27d", "allow", "forbid"),
+    ("dep=data", "P03", "forbid", "allow"),
+    ("sink-is-atom", "P41", "allow", "forbid"),
+    ("async-fence-any-cta", "P35", "async", "forbid"),
+    ("mbar-chain", "A9", "allow", "forbid"),
+    ("no-tearing", "P24", "allow", "forbid"),
+    ("st-async-proxy", "Q21", "forbid", "async"),
+)
+#: Options of models that only tests of the library show.
+LIBRARY_ONLY = {"grid-end-leaves-copies"}

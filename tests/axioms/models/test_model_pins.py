@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 from asynchronous_cases import CASES, Case
+from model_pins import LIBRARY_ONLY, OPTION_PINS, ModelPin
 from model_pins import PINS as FIRST_PINS
-from model_pins import ModelPin
 from more_model_pins import MORE_PINS
 from pins import PINS as GENERIC_PINS
 from pins import Pin
 
 import ptxmm
+from axioms.models.options import OF_MODELS
 
 PINS = (*FIRST_PINS, *MORE_PINS)
 TABLE = Path(__file__).resolve().parents[4] / "shared" / "pins.md"
@@ -85,25 +86,16 @@ def test_every_row_of_the_table_is_a_pin_here() -> None:
     assert all(ours[name] == "async" for name, races in COLUMN.items() if races == "ASYNCRACE")
 
 
-@pytest.mark.parametrize(
-    ("option", "name", "before", "after"),
-    [
-        ("war-ok", "P44", "race", "-"),
-        ("sc-not-acqrel", "P12b", "forbid", "allow"),
-        ("bar-is-fence", "P27d", "allow", "forbid"),
-        ("dep=data", "P03", "forbid", "allow"),
-        ("sink-is-atom", "P41", "allow", "forbid"),
-        ("async-fence-any-cta", "P35", "async", "forbid"),
-        ("mbar-chain", "A9", "allow", "forbid"),
-        ("no-tearing", "P24", "allow", "forbid"),
-        ("st-async-proxy", "Q21", "forbid", "async"),
-    ],
-)
+@pytest.mark.parametrize(("option", "name", "before", "after"), OPTION_PINS)
 def test_an_option_changes_what_it_says(option: str, name: str, before: str, after: str) -> None:
     pin = next(p for p in (*PINS, *GENERIC_PINS, *CASES) if p.name == name)
     default, other = (ptxmm.check(ptxmm.parse(pin.litmus()), races=True, options=o) for o in ([], [option]))
     seen = [(races(r), outcome(r)) for r in (default, other)]
     assert before in seen[0] and after in seen[1], seen
+
+
+def test_every_option_of_a_model_has_a_pin() -> None:
+    assert {option for option, *_ in OPTION_PINS} >= {*OF_MODELS} - LIBRARY_ONLY
 
 
 def test_a_model_refuses_options_that_it_does_not_have() -> None:

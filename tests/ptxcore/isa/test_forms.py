@@ -8,7 +8,7 @@ import pytest
 
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.isa.table import SECTIONS, TYPED, WITH, forms_of
-from ptxcore.isa.targets import gates
+from ptxcore.isa.targets import VERSIONS, gates
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.ir.operands import Variable
 from ptxcore.machine.lower.code import prepare
@@ -180,6 +180,12 @@ def test_every_form_is_complete() -> None:
             assert gates(f"{form.version} {form.target}")
             for gate in (*form.needs.values(), *form.manual.values(), *([form.until] if form.until else ())):
                 assert gates(gate)
+
+
+def test_every_version_that_a_form_needs_is_one_that_modules_can_have() -> None:
+    for form in (form for forms in TYPED.forms.values() for form in forms):
+        wanted = (f"{form.version} {form.target}", *form.needs.values(), *form.manual.values(), form.until)
+        assert {gate.version for text in wanted if text for gate in gates(text)} <= VERSIONS, form
 
 
 def test_each_section_is_listed_with_its_mnemonics() -> None:

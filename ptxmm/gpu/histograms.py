@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,3 +174,9 @@ def histogram(
                 launches=launches, ran=None if confidence else seen,
             )  # fmt: skip
     return found
+
+
+def histograms(tests: Iterable[Test], where: Where, model: str = "ptx-9.0", **how: Any) -> Iterator[Histogram]:
+    """The histograms of tests, one by one as they are done; `how` as for `histogram`. Raises NoHistogram."""
+    for test in tests:
+        yield histogram(test, where, model, **how)

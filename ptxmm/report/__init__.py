@@ -24,6 +24,8 @@ FILES = ("junit", "sarif")
 FOLDER = "html"
 #: Columns of prose where nobody knows who reads it: that is how pages are measured.
 _PIPED = 100
+#: A width of more digits is none.
+_DIGITS = 6
 
 
 def tells(options: Namespace) -> bool:
@@ -93,7 +95,7 @@ def columns() -> int:
     """How wide prose is, for people: as `COLUMNS` says, as the terminal is, else 100 columns. 0, which `COLUMNS` may be, is for
     lines that are not wrapped."""
     said = os.environ.get("COLUMNS", "")
-    if said.isdecimal():
+    if said.isdecimal() and len(said) <= _DIGITS:
         return int(said)
     return shutil.get_terminal_size((_PIPED, 0)).columns if sys.stdout.isatty() else _PIPED
 

@@ -124,7 +124,8 @@ UNDEFINED = UndefinedValue()
 
 
 def lacking(state: int) -> str:
-    """What the current phase of an mbarrier object waits for, in words."""
+    """What the current phase of an mbarrier object waits for, in words; empty for one that lacks nothing, as only somebody
+    who wrote over it leaves it."""
     now = contents(state)
     assert isinstance(now.pending, int) and isinstance(now.transactions, int)
     signed = now.transactions - (1 << 21 if now.transactions >> 20 else 0)

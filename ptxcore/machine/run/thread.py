@@ -348,7 +348,7 @@ class RunningThread(Images):
             self.insists = False
             return ready
         op = self.launch.compiled.ops[self.op]
-        self.waiting = lambda: f"waits at '{op.name}' for a phase that {self._lacking(op)}"
+        self.waiting = lambda: f"waits at '{op.name}'{self._lacking(op)}"
         raise Asleep
 
     def _lacking(self, op: Op) -> str:
@@ -357,7 +357,8 @@ class RunningThread(Images):
         assert source is not None
         address = self.value(source) + (source.offset if source.kind == "register" else 0)
         segment, first = self.segment(address)
-        return lacking(segment.read(first, 8))
+        lacks = lacking(segment.read(first, 8))
+        return f" for a phase that {lacks}" if lacks else ""
 
     def copy(
         self,

@@ -160,3 +160,21 @@ def test_a_deadlock_at_an_mbarrier_object_says_what_its_phase_lacks(arrivals: in
         launch(load(text, "k.ptx"), "k", (1,), (1,), [np.zeros(64, np.uint32)])
     assert caught.value.kind == "deadlock"
     assert f"waits at 'mbarrier.try_wait.parity.shared.b64' for a phase that {words} (line 12)" in str(caught.value)
+
+
+def test_of_a_phase_that_lacks_nothing_only_the_wait_is_told() -> None:
+    """A store over the half of the object that counts leaves such a one."""
+    text = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 g)
+{
+.reg .pred %p; .shared .align 8 .b64 bar;
+mbarrier.init.shared.b64 [bar], 2; st.shared.u32 [bar], 0;
+L: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra L;
+ret;
+}
+"""
+    with pytest.raises(KernelError) as caught:
+        launch(load(text, "k.ptx"), "k", (1,), (1,), [np.zeros(64, np.uint32)])
+    assert "waits at 'mbarrier.try_wait.parity.shared.b64' (line 8)" in str(caught.value)

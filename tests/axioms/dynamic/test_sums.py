@@ -187,21 +187,15 @@ def test_contents_that_may_be_any_are_added_up() -> None:
     assert not open_ and found.verdict == "no"  # with zeros
 
 
-def test_several_runs_know_sums_that_are_exact() -> None:
+@pytest.mark.parametrize("block", lengths(4, 16))
+def test_several_runs_know_sums_that_are_exact(block: int) -> None:
     """The last CTA to come, by a ticket, tells the sum."""
     body = """ setp.eq.u32 %p1, %r1, 0; ADD.global [%rd2], V; bar.sync 0; @!%p1 bra OUT;
  fence.acq_rel.gpu; atom.relaxed.gpu.global.add.u32 %r5, [%rd2+4], 1; setp.ne.u32 %p2, %r5, 3; @%p2 bra OUT;
  fence.acq_rel.gpu; ld.global.u32 %r6, [%rd2]; st.global.u32 [%rd3], %r6;
 OUT: """
-    open_, found = by_runs(
-        launch(
-            body,
-            4,
-            4,
-            ONES[:16],
-            ALL + SUM.replace("m[0]", "o[0]").replace(str(bits_of(384.0, "f32")), str(bits_of(24.0, "f32"))),
-        )
-    )
+    total = f'forall = "o[0] == {bits_of(4 * block * 1.5, "f32")}"\n'
+    open_, found = by_runs(launch(body, 4, block, ONES[: 4 * block], ALL + total))
     assert not open_ and found.verdict == "ok"
 
 

@@ -9,6 +9,7 @@ from campaigns import lengths
 
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
+from ptxmm.result import Result
 
 _HEAD = """.version 9.0
 .target sm_90
@@ -51,8 +52,8 @@ def _test(body: str, ctas: int, block: int, check: str) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": f"{_HEAD}{body} ret;\n}}\n"}).test()
 
 
-def _is_numbered(result: object) -> bool:
-    return any("nothing tells the" in note for note in result.notes)  # type: ignore[attr-defined]
+def _is_numbered(result: Result) -> bool:
+    return any("nothing tells the" in note for note in result.notes)
 
 
 @pytest.mark.compares(0.3)

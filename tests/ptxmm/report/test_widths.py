@@ -42,6 +42,15 @@ def test_a_piped_page_has_a_width(
         assert len(lines) <= LINES and words(lines) == words(endless)
 
 
+@pytest.mark.parametrize("columns", ["9" * 5000, "-3", "wide"])
+def test_what_is_no_width_is_passed_over(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", columns)
+    assert max(map(len, printed(capsys, "check", LOCK))) <= WIDTH
+
+
 @pytest.fixture
 def unexpected(tmp_path: Path) -> str:
     """The lock that is wrong, and does not say so."""

@@ -54,7 +54,8 @@ def add_weaken(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "weaken",
         "find the orders, scopes, fences and barriers that no check needs",
         "Finds every largest set of orders, scopes, fences and barriers that can be weaker, or gone, while every "
-        "check still holds; each is proven by check, with what fails when anything more is weaker. The cheapest comes first.",
+        "check still holds; each is proven by check, with what fails when anything more is weaker. The cheapest comes first. "
+        "Of a kernel, larger launches are asked, too.",
         "0 something can be weaker; 1 nothing can, or not everything holds as it is; 2 bad input or usage; "
         "3 undecided; 130 interrupted",
         "ptxmm weaken lock.litmus",

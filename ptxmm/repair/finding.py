@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: How long a text is looked at that is only tried to rule out more: seconds of computing, or so many times what the first
 #: check took.
 _SOON, _TIMES = 0.3, 3
+#: And in a search of weakenings, which begins with what is weakest and takes longest: one failure that is learned from what is
+#: stronger spares many.
+_SOON_WEAKER = 1.0
 #: Whether threads wait in a text that is wrong is asked no more after so many times without an answer.
 _VAIN = 3
 #: The share of the time for what is no arrival, where no execution ends.
@@ -47,13 +50,15 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Need:
     """What a solution rests on: a change or a statement that is one step weaker, and what fails then; `undecided` are checks of
-    which nobody knows whether they fail, too."""
+    which nobody knows whether they fail, too. `launch` is the larger one in which it fails, where everything holds in the
+    one given."""
 
     who: str
     line: int
     words: str
     failed: tuple[str, ...]
     undecided: tuple[str, ...] = ()
+    launch: str = ""
 
 
 @dataclass(kw_only=True)
@@ -126,6 +131,10 @@ def answered(
     if answer.stopped != "interrupted":  # who interrupts waits for nothing more
         for found in answer.found:
             _look_further(subject, found, mode)
+    if mode != REPAIR:  # what the search had no time for may be refuted now; then it was no answer, and others may be
+        kept = [found for found in answer.found if found.larger.holds is not False]
+        answer.complete = answer.complete and len(kept) == len(answer.found)
+        answer.found = kept
     return answer
 
 
@@ -136,6 +145,9 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         pace = Pace()
         with pace.measured():
             subject.judge(subject.text)  # again: the first one loads what it needs
+        if base.holds and mode != REPAIR:
+            with pace.measured():
+                subject.judge_weaker(subject.text)
     except OutOfTime:
         return Answer(mode=mode, subject=subject, base=Judgement(None), most=most, stopped="out of time")
     answer = Answer(mode=mode, subject=subject, base=base, most=most, asked=1)
@@ -176,11 +188,11 @@ def _among_sites(
     or no execution ends."""
     subject, mode, base, most = answer.subject, answer.mode, answer.base, answer.most
     limit = most if mode == REPAIR else None
-    patience = max(_SOON, _TIMES * once)
+    patience = max(_SOON if mode == REPAIR else _SOON_WEAKER, _TIMES * once)
     start = base if mode == REPAIR else None  # what a weakening begins with changes everything
 
     def searching(sites: list[EditSite]) -> Search:
-        check = partial(judging, subject, sites)
+        check = partial(judging, subject, sites, weaker=mode != REPAIR)
         left = subject.how.left()
         ample = 0.0 if left is None else pace.work(left) * _AMPLE
         return Search(
@@ -348,22 +360,21 @@ def _needs(sites: list[EditSite], solution: Solution) -> tuple[Need, ...]:
     for step in solution.needs:
         site = sites[step.site]
         words = _step(site, solution.vector[step.site], step.option)
-        made.append(Need(site.where, site.line, words, step.failed, step.undecided))
+        made.append(Need(site.where, site.line, words, step.failed, step.undecided, step.launch))
     return tuple(made)
 
 
 def _look_further(subject: Subject, found: Found, mode: str) -> None:
     """What becomes of a solution in the source, and then in a larger launch, each until the time was enough."""
     if found.source is None or found.source.late:
-        found.source = subject.in_source(found.wanted)
-    if mode == REPAIR:
-        _enlarge(subject, found)
+        found.source = subject.in_source(found.wanted, weaker=mode != REPAIR)
+    _enlarge(subject, found, subject.larger if mode == REPAIR else subject.weaker_in_larger)
 
 
-def _enlarge(subject: Subject, found: Found) -> None:
+def _enlarge(subject: Subject, found: Found, asked: Callable[[str], Larger] | None = None) -> None:
     if not found.enlarged:
         try:
-            found.larger, found.enlarged = subject.larger(found.text), True
+            found.larger, found.enlarged = (asked or subject.larger)(found.text), True
         except OutOfTime:
             found.larger = Larger("a larger launch was not tried: out of time")
 

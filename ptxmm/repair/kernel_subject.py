@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
-from ptxmm.repair.larger import next_larger, shape_of
+from ptxmm.repair.beyond import NOT_KNOWN, Beyond, all_hold, beyond, claimed, name_of, verdict, with_ends
+from ptxmm.repair.larger import next_larger
+from ptxmm.repair.pace import Pace
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import EditSite, Wanted
 from ptxmm.repair.source_words import SourceWords
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from ptxmm.result import Result
 
 
-#: Seconds for the next larger launch.
+#: Seconds of computing for the next larger launch.
 _LARGER = 10.0
 #: What orders threads of one warp alone: it rests on blocks of no more.
 _OF_A_WARP = "bar.warp.sync"
@@ -45,10 +47,10 @@ class KernelSubject:
         self.beyond = _of_the_grid(test)
         if any(not check.wanted for check in test.checks):
             self.notes.append("what the test says does not hold is taken as what must hold")
-        self.test = replace(test, checks=tuple(replace(check, wanted=True) for check in test.checks), expect=("ok",))
         self.how, launch = how, test.launches[0]
+        self.test = self._claimed(test)
         self.name, self.path, self.text = test.name, launch.kept or launch.path, launch.text
-        self.claims = tuple(dict.fromkeys((*map(str, self.test.checks), *how.checks)))
+        self.claims = tuple(dict.fromkeys(map(str, self.test.checks)))
         if all(check.expression is None and check.kind != ASSERTIONS for check in self.test.checks):
             self.notes.append(NOT_ASKED)
         self.applies = not launch.source and launch.path != test.path
@@ -59,6 +61,9 @@ class KernelSubject:
             kept = f"it is kept in {launch.kept}" if launch.kept else "that is in no file"
             self.notes.append(f"nvcc made the PTX of {launch.source} just now: {kept}")
         self._deadlocks: bool | None = None
+        self._beyond: Beyond | None = None
+        self._known: dict[tuple[str, str], Judgement] = {}
+        self._pace = Pace()
 
     @property
     def search_share(self) -> float:
@@ -85,20 +90,49 @@ class KernelSubject:
         stuck = self._stuck(text, patience)
         return only_now(stuck, self._stuck_at_first)
 
+    def judge_weaker(self, text: str, patience: float | None = None) -> Judgement:
+        """Whether the checks hold of a weakened module, and in larger launches those that hold there of the module as it is.
+        What no larger launch decides is `unsure`. Raises OutOfTime."""
+        judged = self.judge(text, patience)
+        if not judged.holds:
+            return judged
+        for where, test in self._beyond_launch().tests:
+            there = self._in_larger(where, test, text, patience)
+            if there.holds is False:
+                return there._replace(launch=where)
+            if there.holds is None:
+                if patience is not None:
+                    return there
+                judged = judged._replace(unsure=f"{where}: {there.reason}")
+        return judged
+
+    def weaker_in_larger(self, text: str) -> Larger:
+        """What became of a weakened module in larger launches, or why none was asked. Raises OutOfTime."""
+        beyond = self._beyond_launch()
+        return beyond.told([self._in_larger(where, test, text) for where, test in beyond.tests])
+
+    def _in_larger(self, where: str, test: KernelTest, text: str, patience: float | None = None) -> Judgement:
+        """The judgement of a weakened module in a larger launch, remembered once it is known. Raises OutOfTime."""
+        known = self._known.get((where, text))
+        if known is None:
+            known = self._judged(test, text, self._pace.wait(_LARGER) if patience is None else patience)
+            if known.holds is not None:
+                self._known[where, text] = known
+        return known
+
     def larger(self, text: str) -> Larger:
         """What becomes of the changed module in the tests of the same file that launch more threads of it; where there are
         none, in the next larger launch, as far as what is claimed is about any launch. Raises OutOfTime."""
         tests = tuple(self._larger())
         if tests:
             several = [self._judged(other, text) for other in tests]
-            told = [f"{other.name}: {_verdict(judged)}" for other, judged in zip(tests, several, strict=True)]
-            return Larger(f"larger launches: {', '.join(told)}", _all_hold(several), tests)
+            told = [f"{other.name}: {verdict(judged)}" for other, judged in zip(tests, several, strict=True)]
+            return Larger(f"larger launches: {', '.join(told)}", all_hold(several), tests)
         other = next_larger(self.test, warps=text.count(_OF_A_WARP) > self.text.count(_OF_A_WARP))
         if other is None:
-            return Larger("a larger launch was not tried: what it would be given is not known")
-        claims = ", ".join(map(str, other.checks))
-        judged = self._judged(other, text, _LARGER)
-        words = f"computed on the next larger launch ({shape_of(other)}): {claims}: {_verdict(judged)}"
+            return Larger(f"a larger launch was not tried: {NOT_KNOWN}")
+        judged = self._judged(other, text, self._pace.wait(_LARGER))
+        words = f"computed on {name_of(other)}: {claimed(other)}: {verdict(judged)}"
         return Larger(words, judged.holds, (other,))
 
     def judge_on(self, larger: Larger, text: str, patience: float | None = None) -> Judgement:
@@ -110,8 +144,9 @@ class KernelSubject:
                 break
         return judged
 
-    def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
-        """The source with what compiles to these changes, checked as the module was. None where no source is known."""
+    def in_source(self, changes: Sequence[Wanted], weaker: bool = False) -> Rewritten | None:
+        """The source with what compiles to these changes, checked as the module was, or as what is `weaker` is. None where no
+        source is known."""
         from ptxmm.kernels.modules import options_for
         from ptxmm.repair.cuda.proof import CudaSource, Rewritten
 
@@ -123,7 +158,7 @@ class KernelSubject:
                 self._source = CudaSource(self._source_path, self.text, options)
             except (OSError, ValueError) as error:
                 return Rewritten(self._source_path, why=f"cannot read it: {getattr(error, 'strerror', None) or error}")
-        return self._source.rewritten(changes, self.judge)
+        return self._source.rewritten(changes, self.judge_weaker if weaker else self.judge)
 
     def spot(self, line: int) -> tuple[str, int] | None:
         """The file and the line of the source that a line of the module comes from."""
@@ -138,6 +173,26 @@ class KernelSubject:
     @cached_property
     def _origins(self) -> SourceWords:
         return SourceWords(self.text)
+
+    def _claimed(self, test: KernelTest) -> KernelTest:
+        """The test with everything that must hold."""
+        checks = (*(replace(check, wanted=True) for check in test.checks), *map(Check, self.how.checks))
+        return replace(test, checks=tuple(dict.fromkeys(checks)), expect=("ok",))
+
+    def _beyond_launch(self) -> Beyond:
+        """Larger launches with what holds there as it is; found out once. Raises OutOfTime."""
+        if self._beyond is None:
+            named = [(test.name, test) for test in self._larger()]
+            if not named:
+                # a barrier of the CTA may not be needed because there is one of the warp, which is no other's
+                both = (False, True) if _OF_A_WARP in self.text else (False,)
+                several = [next_larger(self.test, warps=warps) for warps in both]
+                named = list({name_of(test): test for test in several if test is not None}.items())
+            if _meets(self.text):
+                named = [(where, with_ends(test, _waits(self.text))) for where, test in named]
+            found = beyond(named, lambda test: self._checked(test, self.text, self._pace.wait(_LARGER)))
+            self._beyond = found if named else Beyond(left=(NOT_KNOWN,))
+        return self._beyond
 
     def _larger(self) -> list[KernelTest]:
         from ptxmm.kernels.files import tests_of
@@ -154,7 +209,7 @@ class KernelSubject:
             except InputError:
                 continue
             if self._same_code(other) and _threads(other) > _threads(self.test):
-                found.append(replace(other, checks=tuple(replace(check, wanted=True) for check in other.checks)))
+                found.append(self._claimed(other))
         return found
 
     def _same_code(self, other: KernelTest) -> bool:
@@ -162,22 +217,23 @@ class KernelSubject:
 
     def _judged(self, test: KernelTest, text: str, patience: float | None = None) -> Judgement:
         try:
-            result = self._checked(test, text, self.how.checks, patience)
+            result = self._checked(test, text, patience)
         except InputError as error:
             if text == self.text:
                 raise
             return Judgement(False, reason=error.diagnostics[0].message)
         return of_result(result)
 
-    def _checked(self, test: KernelTest, text: str, checks: tuple[str, ...], patience: float | None = None) -> Result:
+    def _checked(self, test: KernelTest, text: str, patience: float | None = None) -> Result:
         from ptxmm.api import check
 
         how = self.how
         launches = tuple(replace(launch, text=text) for launch in test.launches)
-        return check(
-            replace(test, launches=launches), how.model, unroll=how.unroll, timeout=how.left(patience), checks=checks,
-            witnesses=False, options=how.options,
-        )  # fmt: skip
+        with self._pace.measured():
+            return check(
+                replace(test, launches=launches), how.model, unroll=how.unroll, timeout=how.left(patience), witnesses=False,
+                options=how.options,
+            )  # fmt: skip
 
     def _stuck_at_first(self) -> bool | None:
         if self._deadlocks is None:
@@ -187,9 +243,8 @@ class KernelSubject:
     def _stuck(self, text: str, patience: float | None = None) -> bool | None:
         """Whether threads may wait for ever at a barrier, or for an mbarrier; None where that takes long. Raises InputError,
         OutOfTime."""
-        waits = ("no_deadlock", "terminates") if "mbarrier." in text else ("no_deadlock",)
-        asking = replace(self.test, checks=tuple(Check(kind) for kind in waits))
-        result = self._checked(asking, text, (), patience)
+        waits = _waits(text)
+        result = self._checked(replace(self.test, checks=tuple(map(Check, waits))), text, patience)
         return known_to_wait(result, waits)
 
 
@@ -200,24 +255,13 @@ def _of_the_grid(test: KernelTest) -> tuple[str, ...]:
     return (told,) if several else ()
 
 
-def _all_hold(several: Sequence[Judgement]) -> bool | None:
-    if any(judged.holds is False for judged in several):
-        return False
-    return True if all(judged.holds for judged in several) else None
-
-
 def _meets(text: str) -> bool:
     return any(word in text for word in ("bar.", "barrier."))
 
 
-def _verdict(judged: Judgement) -> str:
-    if judged.holds is None:
-        return f"undecided ({judged.reason})"
-    if not judged.holds:
-        if judged.failed == ("undefined",):
-            return f"it has no meaning there ({judged.reason})"
-        return f"{', '.join(judged.failed)} fails" if judged.failed else judged.reason
-    return "holds within the bounds of loops" if judged.bounded else "holds"
+def _waits(text: str) -> tuple[str, ...]:
+    """The checks that fail where threads wait for ever at what a module has of barriers."""
+    return ("no_deadlock", "terminates") if "mbarrier." in text else ("no_deadlock",)
 
 
 def _threads(test: KernelTest) -> int:

@@ -35,7 +35,8 @@ class Judgement(NamedTuple):
     """What became of the checks: all `hold`, or not, or (None) nobody knows. `wrong`: some execution shows it, or two accesses
     race; `waits`: in some execution threads wait for ever, or where they must not; `endless`: none ends; where nothing is known
     to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided` those of which
-    nobody knows beside them. `bounded`: what holds rests on bounds of loops."""
+    nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch this is, where
+    it is not of the one given; what holds there but is not decided in a larger one is `unsure`."""
 
     holds: bool | None
     wrong: bool = False
@@ -45,15 +46,19 @@ class Judgement(NamedTuple):
     waits: bool = False
     undecided: tuple[str, ...] = ()
     endless: bool = False
+    launch: str = ""
+    unsure: str = ""
 
 
 class Weakening(NamedTuple):
-    """A site of a solution, one step weaker, and the checks that fail then, or are not decided beside them."""
+    """A site of a solution, one step weaker, and the checks that fail then, or are not decided beside them; `launch` is the
+    larger one in which they fail, where they hold in the one given."""
 
     site: int
     option: int
     failed: tuple[str, ...]
     undecided: tuple[str, ...] = ()
+    launch: str = ""
 
 
 @dataclass
@@ -131,9 +136,10 @@ class Search:
             self.stuck = self.stuck or known.waits or known.endless
             self.told(f"{self.asked} texts checked")
             if known.holds is not None or patience is None:
-                self.undecided += known.holds is None
-                if known.holds is None and known.reason not in self.reasons:
-                    self.reasons.append(known.reason)
+                open_ = known.reason if known.holds is None else known.unsure
+                self.undecided += known.holds is None or bool(known.unsure)
+                if open_ and open_ not in self.reasons:
+                    self.reasons.append(open_)
                 self._known[vector] = known
         return known
 
@@ -402,12 +408,16 @@ class Search:
                 for lower in self.sites[s].under(o):
                     tried = (*current[:s], lower, *current[s + 1 :])
                     judged = self.judge(tried)
+                    if (
+                        judged.unsure
+                    ):  # and what is stronger failed in the larger launch: it does, too, and nobody saw how
+                        judged = Judgement(None)
                     if judged.holds:  # cheaper, and ruled out: by a failure of something stronger
                         self.upside_down = True
                         current, again = list(tried), True
                         break
                     known = known and judged.holds is False
-                    needs.append(Weakening(s, lower, judged.failed, judged.undecided))
+                    needs.append(Weakening(s, lower, judged.failed, judged.undecided, judged.launch))
                 if again:
                     break
         final = tuple(current)
@@ -420,4 +430,6 @@ class Search:
             return step
         self.asked += 1
         judged = self.check((*of[: step.site], step.option, *of[step.site + 1 :]), None)
-        return step._replace(failed=judged.failed, undecided=judged.undecided) if judged.holds is False else step
+        if judged.holds is not False:
+            return step
+        return step._replace(failed=judged.failed, undecided=judged.undecided, launch=judged.launch)

@@ -98,16 +98,26 @@ class Subject(Protocol):
         `patience` seconds. Raises InputError, OutOfTime."""
         ...
 
+    def judge_weaker(self, text: str, patience: float | None = None) -> Judgement:
+        """Whether the checks hold of a weakened text, and in larger launches those that hold there of the text as it is. Raises
+        OutOfTime."""
+        ...
+
     def larger(self, text: str) -> Larger:
         """What becomes of a changed text in larger launches. Raises OutOfTime."""
+        ...
+
+    def weaker_in_larger(self, text: str) -> Larger:
+        """What became of a weakened text in larger launches, or why none was asked. Raises OutOfTime."""
         ...
 
     def judge_on(self, larger: Larger, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text in each of these launches. Raises OutOfTime."""
         ...
 
-    def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
-        """The source that the text was compiled from, with these changes; None where there is none."""
+    def in_source(self, changes: Sequence[Wanted], weaker: bool = False) -> Rewritten | None:
+        """The source that the text was compiled from, with these changes, checked as such, or as what is `weaker` is; None
+        where there is none."""
         ...
 
     def spot(self, line: int) -> tuple[str, int] | None:
@@ -119,11 +129,14 @@ class Subject(Protocol):
         ...
 
 
-def judging(subject: Subject, sites: list[EditSite], vector: Vector, patience: float | None = None) -> Judgement:
-    """The judgement of what a vector makes of a subject's text; none where it takes longer than `patience` seconds. Raises
-    OutOfTime."""
+def judging(
+    subject: Subject, sites: list[EditSite], vector: Vector, patience: float | None = None, *, weaker: bool = False
+) -> Judgement:
+    """The judgement of what a vector makes of a subject's text, as what is changed or `weaker`; none where it takes longer than
+    `patience` seconds. Raises OutOfTime."""
+    judge = subject.judge_weaker if weaker else subject.judge
     try:
-        return subject.judge(edited(subject.text, edits_of(sites, vector)), patience)
+        return judge(edited(subject.text, edits_of(sites, vector)), patience)
     except (EngineDefect, UnsupportedProgram) as error:  # of one text among many: nobody knows what holds of it
         return Judgement(None, reason=f"{'a defect of ptxmm: ' * isinstance(error, EngineDefect)}{error}")
 
@@ -207,15 +220,21 @@ class LitmusSubject:
             return met(judged, self.waits(text, patience), _waits(test))
         return judged
 
+    def judge_weaker(self, text: str, patience: float | None = None) -> Judgement:
+        """A litmus test has the threads that it has."""
+        return self.judge(text, patience)
+
     def larger(self, text: str) -> Larger:
         """A litmus test has the threads that it has."""
         return Larger()
+
+    weaker_in_larger = larger
 
     def judge_on(self, larger: Larger, text: str, patience: float | None = None) -> Judgement:
         """A litmus test has the threads that it has."""
         return Judgement(None)
 
-    def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
+    def in_source(self, changes: Sequence[Wanted], weaker: bool = False) -> Rewritten | None:
         """A litmus test is compiled from nothing."""
         return None
 

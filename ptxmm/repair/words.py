@@ -149,7 +149,8 @@ def _fails(need: Need) -> str:
     if not need.failed:
         return "nobody knows what holds"
     undecided = f" (not decided: {', '.join(need.undecided)})" if need.undecided else ""
-    return f"{', '.join(need.failed)} fail{'s' * (len(need.failed) == 1)}{undecided}"
+    where = f" on {need.launch}" if need.launch else ""
+    return f"{', '.join(need.failed)} fail{'s' * (len(need.failed) == 1)}{where}{undecided}"
 
 
 def _end(answer: Answer) -> Iterator[str]:
@@ -232,7 +233,14 @@ def _found(answer: Answer, found: Found) -> dict[str, Any]:
 
 def _listed(needs: tuple[Need, ...]) -> list[dict[str, Any]]:
     return [
-        {"in": n.who, "line": n.line, "without": n.words, "fails": list(n.failed), "undecided": list(n.undecided)}
+        {
+            "in": n.who,
+            "line": n.line,
+            "without": n.words,
+            "fails": list(n.failed),
+            "undecided": list(n.undecided),
+            "on": n.launch,
+        }
         for n in needs
     ]
 

@@ -66,7 +66,7 @@ def rows(name: str, found: dict[str, Any]) -> list[tuple[str, int, str, str]]:
     for number, one in enumerate(found["weakens"] or [{"edits": [], "needs": found["needs"]}], 1):
         who = f"{name}, weakening {number}" if one["edits"] else name
         steps = [(edit["line"], edit["what"], "nothing") for edit in one["edits"]]
-        steps += [(need["line"], need["without"], kinds(need["fails"])) for need in one["needs"]]
+        steps += [(need["line"], need["without"], broken_by(need)) for need in one["needs"]]
         made += [(who, line, f"`{what}`", broken) for line, what, broken in steps]
     return made
 
@@ -74,6 +74,11 @@ def rows(name: str, found: dict[str, Any]) -> list[tuple[str, int, str, str]]:
 def kinds(failed: list[str]) -> str:
     """Which checks fail, by their first words."""
     return ", ".join(check.split()[0] for check in failed)
+
+
+def broken_by(need: dict[str, Any]) -> str:
+    """Which checks fail, and whether a larger launch is what shows it."""
+    return kinds(need["fails"]) + f" on {need['on']}" * bool(need["on"])
 
 
 def table(found: list[tuple[str, int, str, str]]) -> str:

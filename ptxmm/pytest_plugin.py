@@ -1,8 +1,9 @@
-"""Litmus tests and kernel tests as tests of pytest: `*.litmus`, those `*.toml` that are kernel tests, `*.cu` and `*.ptx` with
-annotations, and nvlitmus's `*.test`.
+"""Litmus tests and kernel tests as tests of pytest: `*.litmus`, those `*.toml` that are kernel tests, `*.cu`, `*.cuh` and
+`*.ptx` with annotations, and nvlitmus's `*.test`.
 
 Each test is one item, a variant of a kernel test too; it passes when it answers as it says it should, and a failure shows
-ptxmm's report. Settings, in the ini file or as options: see `pytest_addoption`.
+ptxmm's report. Settings, in the ini file or as options: see `pytest_addoption`; what neither says is as `[tool.ptxmm]` of
+`pyproject.toml` has it for `ptxmm check`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from ptxmm.baseline import Baseline
     from ptxmm.checker import Outcome, Settings
     from ptxmm.kernels.files import NamedTest
@@ -34,14 +37,16 @@ _SETTINGS = {
 _FLAGS = {
     "bounded-ok": "accept what holds within the bounds of loops",
     "races": "search for races of every kind; one fails the test",
+    "no-defaults": "leave out what [tool.ptxmm] of pyproject.toml says",
 }
 _LISTS = {
     "check": "check this of every test, too: race_free, no_deadlock, terminates, no_trap",
     "reading": "another reading of the manual, by its name in ptxmm check --help",
 }
 #: As `ptxmm.kernels.files.ENDINGS`, which is not imported for this.
-_ENDINGS = (".litmus", ".toml", ".test", ".cu", ".ptx")
+_ENDINGS = (".litmus", ".toml", ".test", ".cu", ".cuh", ".ptx")
 _BASELINE = pytest.StashKey["Baseline | None"]()
+_PROJECT = pytest.StashKey["Namespace | None"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -188,6 +193,7 @@ def settings_of(config: pytest.Config) -> Settings:
     """How tests are checked. Raises UsageError for a setting that is none."""
     from argparse import ArgumentTypeError
 
+    from axioms.models.naming import seen_from
     from axioms.models.options import OPTIONS
     from litmus.test import PROPERTIES
     from ptxmm.checker import Settings
@@ -199,6 +205,8 @@ def settings_of(config: pytest.Config) -> Settings:
         for name in _SETTINGS.keys() - {"baseline"}:
             if said := _said(config, name):
                 given[name] = readers.get(name, str)(said)
+        if "model" in given:
+            given["model"] = seen_from(str(_folder_of(config, "model")), given["model"])
         for name, known in (("engine", ("solve", "enumerate")), ("backend", ("z3", "sat"))):
             if given.get(name, known[0]) not in known:
                 raise ArgumentTypeError(f"{name} is {' or '.join(known)}, not '{given[name]}'")
@@ -208,27 +216,58 @@ def settings_of(config: pytest.Config) -> Settings:
                     raise ArgumentTypeError(f"{name} is one of {', '.join(names)}, not '{said}'")
     except ArgumentTypeError as error:
         raise pytest.UsageError(f"ptxmm: {error}") from None
+    flags = {name: bool(_said(config, name)) for name in ("bounded-ok", "races")}
+    checks, options = [*_said(config, "check")], {*_said(config, "reading")}
+    project = _project(config)
+    if project is not None:
+        given = {name: getattr(project, name) for name in _SETTINGS.keys() - {"baseline"}} | given
+        flags = {name: said or getattr(project, name.replace("-", "_")) for name, said in flags.items()}
+        checks, options = [*project.check, *checks], options | {*project.readings}
     return Settings(
         tell=True,
-        bounded_ok=bool(_said(config, "bounded-ok")),
-        races=bool(_said(config, "races")),
-        checks=tuple(_said(config, "check")),
-        options=frozenset(_said(config, "reading")),
+        bounded_ok=flags["bounded-ok"],
+        races=flags["races"],
+        checks=tuple(dict.fromkeys(checks)),
+        options=frozenset(options),
         **given,
     )
 
 
+def _project(config: pytest.Config) -> Namespace | None:
+    """What `[tool.ptxmm]` says, read once; None where there is none, or nobody wants it. Raises UsageError."""
+    if _PROJECT not in config.stash:
+        from ptxcore.diagnostics import InputError
+        from ptxmm.cli.defaults import options_of
+        from ptxmm.cli.project import project_file
+
+        try:
+            path = None if _said(config, "no-defaults") else project_file()
+            config.stash[_PROJECT] = None if path is None else options_of(os.path.relpath(path))
+        except InputError as error:
+            raise pytest.UsageError(f"ptxmm: {error.render()}") from None
+        except OSError as error:
+            raise pytest.UsageError(f"ptxmm: pyproject.toml: {error.strerror or error}") from None
+    return config.stash[_PROJECT]
+
+
+def _folder_of(config: pytest.Config, name: str) -> Path:
+    """Where a file that a setting names is seen from: the ini file's folder, or the current one, for an option."""
+    if config.getoption(f"--ptxmm-{name}"):
+        return config.invocation_params.dir
+    return config.inipath.parent if config.inipath else config.rootpath
+
+
 def _baseline(config: pytest.Config) -> Baseline | None:
-    """The known findings, read once. A path of the ini file is seen from there. Raises UsageError."""
+    """The known findings, read once. Raises UsageError."""
     if _BASELINE not in config.stash:
         from ptxmm.baseline import Baseline
 
-        option, said = config.getoption("--ptxmm-baseline"), _said(config, "baseline")
-        folder = config.invocation_params.dir if option else (config.inipath or config.rootpath / "x").parent
+        said, project = _said(config, "baseline"), _project(config)
+        path = str(_folder_of(config, "baseline") / said) if said else project.baseline if project else None
         try:
-            config.stash[_BASELINE] = Baseline.read(str(folder / said)) if said else None
+            config.stash[_BASELINE] = Baseline.read(path) if path else None
         except (OSError, ValueError) as error:
-            raise pytest.UsageError(f"ptxmm: baseline {said}: {error}") from None
+            raise pytest.UsageError(f"ptxmm: baseline {said or path}: {error}") from None
     return config.stash[_BASELINE]
 
 

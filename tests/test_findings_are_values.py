@@ -49,8 +49,8 @@ READERS = {
         ptxmm/repair/cuda/proof.py
         ptxmm/repair/cuda/spellings.py
     """,
-    "what a compiler says that it has read": "ptxmm/kernels/compiled.py",
-    "annotations in a source": "ptxmm/kernels/annotations.py",
+    "what a compiler says that it has read": "ptxmm/kernels/compile_inputs.py",
+    "annotations in a source": "ptxmm/kernels/annotations.py ptxmm/kernels/touched.py",
     "litmus tests": """
         litmus/formats/printer.py litmus/formats/source.py litmus/formats/declarations.py litmus/formats/files.py
         litmus/formats/header.py litmus/formats/placement.py litmus/formats/program.py litmus/formats/checks.py

@@ -6,6 +6,7 @@ ptx-9.0 --show rf;co as seen
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -72,6 +73,22 @@ def including(text: str, folders: Iterable[str]) -> str:
     if not _LESS_OR_FILE.match(text):
         return text
     return "".join([text, *(f" -I {folder}" for folder in folders)])
+
+
+def seen_from(folder: str, text: str) -> str:
+    """The name as it is written from here, where it was written in a folder: a model in a file, and folders where its `include`
+    looks, are seen from there."""
+    whole, *more = _READINGS.split(text)
+    if not _LESS_OR_FILE.match(whole):
+        return text
+    less = _LESS.fullmatch(whole)
+    base = less["base"] if less else whole
+    there = [_below(folder, base) + whole[len(base) :]]
+    return " ".join([*there, *(f"-I {_below(folder, w[2:].strip())}" if w.startswith("-I") else w for w in more)])
+
+
+def _below(folder: str, path: str) -> str:
+    return os.path.relpath(os.path.join(folder, path))
 
 
 def reading(text: str, options: Iterable[str]) -> str:

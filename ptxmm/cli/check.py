@@ -163,7 +163,7 @@ def _wanted(options: Namespace) -> list[FoundText]:
     if options.changed:
         from ptxmm.kernels.touched import concerned
 
-        return concerned(options.paths)
+        return concerned(options.paths, [*filter(None, [options.baseline]), *options.kinds, *options.conds])
     from litmus.formats import find
 
     return find(options.paths, TESTS)

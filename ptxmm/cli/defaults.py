@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from axioms.models.naming import seen_from
 from ptxcore.diagnostics import nearest
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.document import TomlDocument, kind_of
@@ -89,9 +90,18 @@ def _word(key: str, action: argparse.Action, value: Any, folder: str) -> list[st
     if action.nargs == 0:
         return [f"--{key}"] if value else []
     text = str(value)
-    if (key in _FILES and text != "none") or (key == "model" and text.partition(" ")[0].endswith(".cat")):
+    if key == "model":
+        text = seen_from(folder, text)
+    elif key in _FILES and text != "none":
         text = os.path.relpath(os.path.join(folder, text))
     return [f"--{key}={text}"]
+
+
+def options_of(path: str) -> argparse.Namespace:
+    """What `check` is told by a `pyproject.toml` and nothing else. Raises InputError, and OSError."""
+    from ptxmm.cli.options import parser
+
+    return parser("check").parse_args([*settled(["check"], path), "."])
 
 
 def settled(arguments: Sequence[str], path: str) -> list[str]:

@@ -147,31 +147,15 @@ def main(arguments: list[str]) -> int:
         return _command(arguments)
 
 
-def _project() -> str | None:
-    """The `pyproject.toml` of this folder, or of the nearest one above that has any, if it speaks of ptxmm."""
-    try:
-        folder = os.getcwd()
-    except OSError:  # it was removed
-        return None
-    while True:
-        path = os.path.join(folder, "pyproject.toml")
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                data = file.read().replace(b" ", b"").replace(b'"', b"").replace(b"'", b"")
-            return path if b"tool.ptxmm" in data or (b"[tool]" in data and b"ptxmm" in data) else None
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-
-
 def _settled(arguments: list[str]) -> list[str] | None:
     """The arguments, with the project's defaults where there are any; None where those are wrong, which is told."""
     if arguments[:1] != ["check"] or "--no-defaults" in arguments:
         return arguments
+    from ptxmm.cli.project import project_file
+
     project = None
     try:
-        project = _project()
+        project = project_file()
         if project is None:
             return arguments
         from ptxcore.diagnostics import InputError

@@ -41,7 +41,7 @@ class Command(NamedTuple):
 
 
 #: Endings of files that have tests.
-_TESTS = (".litmus", ".toml", ".cu", ".ptx", ".test")
+_TESTS = (".litmus", ".toml", ".cu", ".cuh", ".ptx", ".test")
 
 
 def _models() -> tuple[str, ...]:

@@ -25,7 +25,9 @@ from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, KernelTest
 _LONGEST = 64 << 20  # bytes of a file
 #: Strings and comments, of which those that begin with `//` may be annotations.
 _TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
-_MARK = re.compile(r"/[/*][ \t]*ptxmm[ \t]*(?P<colon>:)?", re.IGNORECASE)
+#: How a line comment begins that may be an annotation, and a line of a block comment.
+_MARK = re.compile(r"//[/!<]*[ \t]*ptxmm[ \t]*(?P<colon>:)?", re.IGNORECASE)
+_MARK_IN_BLOCK = re.compile(r"^[ \t]*(?:/\*+!?|\*+)?[ \t]*ptxmm[ \t]*(?P<colon>:)?", re.IGNORECASE | re.MULTILINE)
 #: How an annotation begins that is written as it should be; what follows another beginning tells whether it is meant as one.
 _PROPER = re.compile(r"//[ \t]*ptxmm[ \t]*:")
 _MEANT = re.compile(r"[ \t]*[A-Za-z_]\w*=")
@@ -42,6 +44,12 @@ _KEYS = (
     "resident",
     "description",
     "name",
+)
+#: A comment below an annotation that goes on with it: what it says is lost, and an argument that is lost is missed anyway.
+_GOES_ON = re.compile(
+    rf"\s*?\n[ \t]*(?P<comment>//[/!<]*(?:[ \t]*(?:{'|'.join((*_KEYS, *CHECK))})=.*"
+    rf"|(?:[ \t]+(?:{'|'.join(PROPERTIES)}))+[ \t]*$))",
+    re.MULTILINE,
 )
 _SIZES = frozenset({"grid", "block", "cluster"})
 _NUMBERS = frozenset({"dynamic_shared", "resident", "device"})
@@ -65,7 +73,7 @@ class AnnotatedFile:
         self.path, self.text = path, text
         self.document = TomlDocument.of({}, path, text)
         self._found: list[Diagnostic] = []
-        found = [case for start, end in _marked(text) if (case := self._case(start, end)) is not None]
+        found = [case for mark in _marked(text) if (case := self._case(mark)) is not None]
         if self._found:
             raise InputError(sorted(self._found, key=lambda d: d.span), path, text)
         self.cases = self._named(found)
@@ -103,18 +111,21 @@ class AnnotatedFile:
     def _note(self, start: int, end: int, message: str, hint: str | None = None) -> None:
         self._found.append(Diagnostic(self.document.span(start, end), message, hint))
 
-    def _case(self, start: int, end: int) -> AnnotatedTest | None:
-        mark = _MARK.match(self.text, start)
-        assert mark is not None
+    def _case(self, mark: _Mark) -> AnnotatedTest | None:
+        start, end = mark.start, mark.end
         before = len(self._found)
-        if not _PROPER.match(mark[0]):
-            wrong = "a colon behind its name" if mark[0].startswith("//") and "ptxmm" in mark[0] else "// ptxmm:"
-            self._note(start, mark.end(), f"an annotation begins with {wrong}", "as in // ptxmm: grid=2")
+        if not mark.proper:
+            self._note(start, mark.begun, "an annotation begins with // ptxmm:", "as in // ptxmm: grid=2")
             return None
+        more = _GOES_ON.match(self.text, end)
+        if more:
+            self._note(
+                *more.span("comment"), "an annotation is one line: nobody reads this", "write it behind what is above"
+            )
         said: list[Said] = []
         checks: list[Said] = []
         arguments: list[Said] = []
-        for word in self._words(mark.end(), end):
+        for word in self._words(mark.begun, end):
             if word.key in CHECK:
                 self._claim(word, checks)
             elif word.key in _KEYS:
@@ -250,15 +261,33 @@ class AnnotatedFile:
         return named
 
 
-def _marked(text: str) -> list[tuple[int, int]]:
-    """Where the comments begin and end that are annotations, or are meant as such."""
+class _Mark(NamedTuple):
+    """An annotation, or what is meant as one: where it starts, where its mark ends, and its text; `proper`: as it should be."""
+
+    start: int
+    begun: int
+    end: int
+    proper: bool
+
+
+def _marked(text: str) -> list[_Mark]:
+    """The comments that are annotations, or are meant as such, and lines of comments."""
     if "ptxmm" not in text.lower():
         return []
     found = []
     for token in _TOKENS.finditer(text):
-        mark = _MARK.match(text, token.start())
-        if mark and mark.end() <= token.end() and (_PROPER.match(mark[0]) or _MEANT.match(text, mark.end())):
-            found.append((token.start(), token.start() + len(token[0].rstrip())))
+        if token[0].startswith("//"):
+            mark = _MARK.match(token[0])
+            marks = [mark] if mark else []
+        else:
+            marks = list(_MARK_IN_BLOCK.finditer(token[0])) if token[0].startswith("/*") else []
+        for mark in marks:
+            begun, proper = token.start() + mark.end(), _PROPER.fullmatch(mark[0]) is not None
+            if proper or _MEANT.match(text, begun):
+                line = token[0].find("\n", mark.end())
+                whole = token[0][mark.start() : line if line >= 0 else None]
+                start = token.start() + mark.start()
+                found.append(_Mark(start, begun, start + len(whole.rstrip()), proper))
     return found
 
 

@@ -1,13 +1,13 @@
 """What nvcc made of sources before: kept in the user's folder for caches, and found again by what it was made of.
 
-An entry is called by a hash of the source's text and path, the options, the compiler's version, the host's compiler and the
-variables of the environment that either heeds. It says which headers were read, each with a hash of its contents, and which
-names stood in the folders where headers are looked for, as far as they could be names of these. Where any of that has changed,
-it does not count.
+An entry is called by a hash of the source's text and path, the options, the compiler and its version, and the variables of the
+environment that it or the host's compiler heeds. It says what else the compiler looked at (`compile_inputs`). Where any of that
+has changed, it does not count. Within one process what was made is remembered likewise, so that the variants of one file are of
+one compilation, and a header that changes is heeded there, too.
 
 The PTX stands beside its entry as a file that can be opened, called as reports call it: `lock.cu.ptx`, in a folder of its own.
 
-`PTXMM_CACHE` in the environment is another folder, or `none`: then everything is compiled anew.
+`PTXMM_CACHE` in the environment is another folder, or `none`: then each process compiles anew.
 """
 
 from __future__ import annotations
@@ -15,36 +15,50 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
-_FORMAT = 1  # of an entry
+from ptxcore.sources import remembered
+from ptxmm.kernels.compile_inputs import CompileInputs, contents, inputs_of, telling, tool_of, untold
+
+_FORMAT = 2  # of an entry
 _VARIABLE = "PTXMM_CACHE"
-#: Variables of the environment that change what a compiler makes of a source.
+#: Variables of the environment that hold options.
+_FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+#: Those that change what a compiler makes of a source.
 _HEEDED = (
-    "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX",
-    "COMPILER_PATH", "INCLUDE", "CL", "_CL_", "SOURCE_DATE_EPOCH",
+    *_FLAGS, "NVCC_CCBIN", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH",
+    "SOURCE_DATE_EPOCH",
 )  # fmt: skip
-_HOSTS = ("g++", "gcc", "cl")
-#: Options that name a folder of headers, and those that write dependencies themselves.
-_FOLDERS = re.compile(r"(?:-I|-isystem|--include-path|--system-include)=?(?P<folder>.*)\Z", re.S)
-_OWN = ("-M", "--generate-dependencies", "--generate-nonsystem", "--dependency")
-#: Seconds by which a file's time may be behind the clock.
-_COARSE = 0.1
-#: What a source may ask for that is another one each time.
-_TIMES = re.compile(rb"__(?:DATE|TIME|TIMESTAMP)__")
 _PATIENCE = 60  # seconds for the compiler to tell its version
 #: So many entries are kept at most, half of them when there are more.
 _MOST = 512
-_LONGEST = 256 << 20  # bytes of an entry
 _SHORT = 16  # digits of an entry's name that the folder of its file is called by
+
+
+class _Made(NamedTuple):
+    """What a compilation made, and of what."""
+
+    text: str
+    inputs: CompileInputs
+
+    def holds(self) -> bool:
+        try:
+            return self.inputs.unchanged()
+        except (OSError, ValueError, TypeError):
+            return False
+
+
+@remembered(32)
+def _of_this_process(key: str) -> list[_Made]:
+    """Where this process has what it made last under a key."""
+    return []
 
 
 class KeptPtx:
@@ -52,37 +66,47 @@ class KeptPtx:
 
     def __init__(self, nvcc: str, options: Sequence[str], path: str) -> None:
         self._options, self._path = tuple(options), path
-        self._folder = "" if any(option.startswith(_OWN) for option in options) else folder()
-        self._file = ""
+        self._file = self._key = ""
         self._source = b""
-        if self._folder:
-            with contextlib.suppress(OSError):
-                self._source = _contents(path)
-                self._file = os.path.join(self._folder, f"{self._key(nvcc)}.json")
+        if untold(options, map(os.environ.get, _FLAGS)):
+            return
+        with contextlib.suppress(OSError):
+            self._source = contents(path)
+            self._key = self._hashed(nvcc)
+            if folder():
+                self._file = os.path.join(folder(), f"{self._key}.json")
 
-    def _key(self, nvcc: str) -> str:
-        hosts = [shutil.which(host) for host in _HOSTS]
+    def _hashed(self, nvcc: str) -> str:
         parts = [
-            _FORMAT, self._options, os.path.abspath(self._path), os.getcwd(), sha256(self._source).hexdigest(), _version(nvcc),
-            [(os.path.realpath(h), os.stat(h).st_mtime_ns, os.stat(h).st_size) for h in hosts if h],
-            {name: os.environ.get(name) for name in _HEEDED},
+            _FORMAT, self._options, os.path.abspath(self._path), os.getcwd(), sha256(self._source).hexdigest(),
+            _version(nvcc, tool_of(nvcc)), {name: os.environ.get(name) for name in _HEEDED},
         ]  # fmt: skip
         return sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def found(self) -> str | None:
         """The PTX, where it was made of what is there now."""
+        if not self._key:
+            return None
+        for made in _of_this_process(self._key):
+            if made.holds():
+                return made.text
+        made = self._read()
+        if made is None or not made.holds():
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(self._file)  # those that nobody asks for go first
+        _of_this_process(self._key)[:] = [made]
+        return made.text
+
+    def _read(self) -> _Made | None:
         if not self._file:
             return None
         try:
-            entry = json.loads(_contents(self._file))
-            text, headers = entry["text"], entry["headers"]
-            good = entry["sum"] == _sum(text) and all(_hash(name) == there for name, there in headers)
-            if good and entry["names"] == self._names([name for name, _ in headers]):
-                os.utime(self._file)  # those that nobody asks for go first
-                return str(text)
-        except (OSError, ValueError, LookupError, TypeError):
-            pass
-        return None
+            entry = json.loads(contents(self._file))
+            text = entry["text"]
+            return _Made(text, CompileInputs.read(entry["inputs"])) if entry["sum"] == _sum(text) else None
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return None
 
     def file(self, text: str) -> str:
         """The PTX as a file that can be opened; empty where nothing is kept."""
@@ -91,7 +115,7 @@ class KeptPtx:
         path = os.path.join(_beside(self._file), f"{os.path.basename(self._path)}.ptx")
         data = text.encode("utf-8", "surrogatepass")
         try:
-            if not os.path.exists(path) or _contents(path) != data:
+            if not os.path.exists(path) or contents(path) != data:
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
                 _write(path, text)
         except (OSError, ValueError):
@@ -99,44 +123,24 @@ class KeptPtx:
         return path
 
     def options(self, target: str) -> list[str]:
-        """What the compiler must be told so that it writes which headers it reads."""
-        return ["-MD", "-MF", target] if self._file else []
+        """What the compiler must be told so that what it makes can be kept; nothing where it cannot."""
+        return telling(target) if self._key else []
 
-    def keep(self, text: str, target: str, begun: float) -> None:
-        """Keeps what was made; nothing that changed while it was made, and nothing where that cannot be known."""
-        if not self._file:
+    def keep(self, text: str, target: str, printed: str, begun: float) -> None:
+        """Keeps what was made, where it is known of what: by `target`, and by what the compiler `printed`."""
+        if not self._key:
             return
         try:
-            names = _dependencies(target)
-            headers = [name for name in names if not _is(name, self._path)]
-            changed = (
-                any(os.stat(name).st_mtime > begun - _COARSE for name in names) or _contents(self._path) != self._source
-            )
-            if not names or changed or _TIMES.search(self._source):
+            inputs = inputs_of(self._path, self._source, target, printed, begun)
+            if inputs is None:
                 return
-            entry = {
-                "headers": [[name, _hash(name)] for name in headers], "names": self._names(headers), "sum": _sum(text),
-                "text": text,
-            }  # fmt: skip
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            _write(self._file, json.dumps(entry))
-            _clean(self._folder)
+            _of_this_process(self._key)[:] = [_Made(text, inputs)]
+            if self._file:
+                os.makedirs(os.path.dirname(self._file), mode=0o700, exist_ok=True)
+                _write(self._file, json.dumps({"inputs": inputs, "sum": _sum(text), "text": text}))
+                _clean(os.path.dirname(self._file))
         except (OSError, ValueError):
             pass  # it is compiled again the next time
-
-    def _names(self, headers: Sequence[str]) -> str:
-        """A hash of the names, in every folder where headers are looked for, by which another file could stand for a header."""
-        told = [
-            (found["folder"] or after)
-            for option, after in zip(self._options, [*self._options[1:], ""], strict=True)
-            if (found := _FOLDERS.match(option))
-        ]
-        folders = {os.path.dirname(os.path.abspath(name)) for name in (*headers, self._path)} | set(
-            map(os.path.abspath, told)
-        )
-        parts = {part for name in headers for part in name.replace("\\", "/").split("/")}
-        listed = [(name, sorted(parts.intersection(_listed(name)))) for name in sorted(folders)]
-        return _sum(json.dumps(listed))
 
 
 def folder() -> str:
@@ -152,8 +156,8 @@ def folder() -> str:
 
 
 @lru_cache(maxsize=8)
-def _version(nvcc: str) -> str:
-    """What a compiler says of itself. Raises OSError where it says nothing."""
+def _version(nvcc: str, stamp: str) -> str:
+    """What a compiler says of itself, as long as its `stamp` is that. Raises OSError where it says nothing."""
     try:
         done = subprocess.run(
             [nvcc, "--version"], capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False
@@ -162,46 +166,11 @@ def _version(nvcc: str) -> str:
         raise OSError("no version") from None
     if done.returncode or not done.stdout.strip():
         raise OSError("no version")
-    return f"{os.path.realpath(nvcc)}\n{done.stdout}"
-
-
-def _dependencies(target: str) -> list[str]:
-    """The files that a compiler has read, as it wrote them for make. Raises OSError, and ValueError for what is none."""
-    text = _contents(target).decode("utf-8")
-    rule = re.search(r":(?=\s)", text)
-    if rule is None:
-        raise ValueError("no rule")
-    words = re.findall(
-        r"(?:\\[ #\\]|\$\$|[^\s\\]|\\(?![\n\r #\\]))+", text[rule.end() :].replace("\\\r\n", " ").replace("\\\n", " ")
-    )
-    return list(dict.fromkeys(re.sub(r"\\([ #\\])|\$(\$)", r"\1\2", word) for word in words))
-
-
-def _contents(path: str) -> bytes:
-    with open(path, "rb") as file:
-        data = file.read(_LONGEST + 1)
-    if len(data) > _LONGEST:
-        raise OSError("too long")
-    return data
-
-
-def _hash(path: str) -> str:
-    return sha256(_contents(path)).hexdigest()
+    return f"{stamp}\n{done.stdout}"
 
 
 def _sum(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _is(name: str, path: str) -> bool:
-    return os.path.abspath(name) == os.path.abspath(path)
-
-
-def _listed(name: str) -> Iterable[str]:
-    try:
-        return os.listdir(name)
-    except OSError:
-        return ()
 
 
 def _beside(entry: str) -> str:

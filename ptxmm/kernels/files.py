@@ -30,8 +30,8 @@ NamedTest: TypeAlias = "str | Variant | AskedKernel"
 
 
 #: How the names of files end that may be tests.
-ENDINGS = (".litmus", ".toml", ".test", ".cu", ".ptx")
-_CODE = (".cu", ".ptx")
+ENDINGS = (".litmus", ".toml", ".test", ".cu", ".cuh", ".ptx")
+_CODE = (".cu", ".cuh", ".ptx")
 #: How the names of files end that may hold several tests.
 _SEVERAL = (".toml", ".test", *_CODE)
 #: So many bytes of a `.test` file, of which other tools have many, say whether it is one of nvlitmus's.

@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxcore.sources import read_bytes, remembered, status
+from ptxcore.sources import read_bytes, status
 from ptxmm.kernels.compiled import KeptPtx
 
 #: What nvcc is told, each unless the test says something of its kind.
@@ -24,6 +25,8 @@ _INSTEAD = (
     ("-lineinfo", "--generate-line-info", "-G", "--device-debug"),
 )
 _PATIENCE = 300  # seconds for one compilation
+#: What it says of where it looks is read: not in another language.
+_PLAIN = {"LC_ALL": "C"}
 _LONGEST = 64 << 20  # bytes of a module
 _ENTRY = re.compile(r"(?<![\w$.])\.entry\s++([\w$]++)")
 _TARGET = re.compile(r"(?<![\w$.])\.target\s++(sm_\w++)")
@@ -94,7 +97,7 @@ def read(path: str) -> PtxText:
 
 def is_source(path: str) -> bool:
     """Whether a file is CUDA C++, by its ending."""
-    return path.lower().endswith(".cu")
+    return path.lower().endswith((".cu", ".cuh"))
 
 
 def of_file(path: str, options: Sequence[str] = NVCC_OPTIONS) -> PtxText:
@@ -112,10 +115,10 @@ def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> PtxText:
 
     Raises ModuleError without an nvcc, and for what it refuses."""
     try:
-        stamp = status(path).st_mtime_ns
+        status(path)
     except (OSError, ValueError) as error:
         raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    return _compiled(path, completed(options), stamp)
+    return _compiled(path, completed(options))
 
 
 def compile_changed(text: str, path: str, options: Sequence[str]) -> str:
@@ -129,11 +132,10 @@ def compile_changed(text: str, path: str, options: Sequence[str]) -> str:
         except OSError as error:
             raise ModuleError(f"cannot write {changed}: {error.strerror or error}") from None
         beside = os.path.dirname(os.path.abspath(path))
-        return _run(_nvcc(), [*options, "-I", beside], changed, os.path.join(folder, "module.ptx"))
+        return _run(_nvcc(), [*options, "-I", beside], changed, os.path.join(folder, "module.ptx"))[0]
 
 
-@remembered(32)  # the variants of one file are often launches of one module
-def _compiled(path: str, options: tuple[str, ...], stamp: int) -> PtxText:
+def _compiled(path: str, options: tuple[str, ...]) -> PtxText:
     nvcc = _nvcc()
     kept = KeptPtx(nvcc, options, path)
     known = kept.found()
@@ -142,17 +144,26 @@ def _compiled(path: str, options: tuple[str, ...], stamp: int) -> PtxText:
     begun = time.time()
     with tempfile.TemporaryDirectory(prefix="ptxmm-") as folder:
         output, headers = os.path.join(folder, "module.ptx"), os.path.join(folder, "module.d")
-        text = _run(nvcc, [*options, *kept.options(headers)], path, output)
-        kept.keep(text, headers, begun)
+        more = kept.options(headers)
+        try:
+            text, printed = _run(nvcc, [*options, *more], path, output, _PLAIN if more else {})
+        except ModuleError:
+            if not more:
+                raise
+            text, printed = _run(nvcc, options, path, output)  # what it says of a mistake, and nothing else
+        kept.keep(text, headers, printed, begun)
         return PtxText(text, f"{path}.ptx", path, options, kept.file(text))
 
 
-def _run(nvcc: str, options: Sequence[str], path: str, output: str) -> str:
-    """What a compiler makes of a file. Raises ModuleError."""
+def _run(
+    nvcc: str, options: Sequence[str], path: str, output: str, environment: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, str]:
+    """What a compiler makes of a file, and what it says. Raises ModuleError."""
     try:
         done = subprocess.run(
-            [nvcc, *options, "-ptx", "-o", output, path],
+            [nvcc, *options, *([] if path.endswith(".cu") else ["-x", "cu"]), "-ptx", "-o", output, path],
             capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False,
+            env={**os.environ, **environment},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise ModuleError(f"nvcc did not compile {path} in {_PATIENCE} s") from None
@@ -161,7 +172,7 @@ def _run(nvcc: str, options: Sequence[str], path: str, output: str) -> str:
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
         raise ModuleError(f"nvcc does not compile {path}", "nvcc says:", said)
-    return read(output).text
+    return read(output).text, done.stderr
 
 
 def _nvcc() -> str:

@@ -6,6 +6,7 @@ Where that is not known, as of headers that a compiler may read, a test counts a
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -20,23 +21,26 @@ from ptxmm.kernels.toml import LONGEST
 #: What every test may rest on: models, and a project's defaults.
 _OF_ALL = (".cat", "pyproject.toml")
 #: Code that is no test and no module: whatever is compiled may read it.
-_HEADERS = (".h", ".cuh", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp")
+_HEADERS = (".h", ".cuh", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".def", ".tcc", ".tpp")
+#: Arrays that annotations of a source name, as in `x=data.npy`.
+_ARRAY = re.compile(r'"(?P<quoted>[^"\n]+\.npy)"|(?P<bare>[^\s=,"{}]+\.npy)', re.IGNORECASE)
 
 #: How the names of files end that kernel tests name.
 _NAMED = (".cu", ".ptx", ".npy")
 
 
-def concerned(paths: Sequence[str]) -> list[FoundText]:
+def concerned(paths: Sequence[str], of_all: Iterable[str] = ()) -> list[FoundText]:
     """The tests below the folders (and lists, and names of the library) among the paths that concern the files among them, each
-    with what is wrong with it. Raises ValueError where no path says where the tests are."""
+    with what is wrong with it. Every test rests on the files `of_all`, as known findings. Raises ValueError where no path
+    says where the tests are."""
     changed = [path for path in paths if os.path.isfile(path) and list_file(path) is None]
     places = [path for path in paths if path not in changed]
     if not places:
         raise ValueError("--changed: write a folder of tests, too, as in: ptxmm check --changed . lock.cu")
     found = find(places, TESTS)
-    if any(path.lower().endswith(_OF_ALL) for path in changed):
-        return found
     touched = frozenset(map(_real, changed))
+    if any(path.lower().endswith(_OF_ALL) for path in changed) or touched.intersection(map(_real, of_all)):
+        return found
     made = {path: _made_of(path) for path, problem in found if problem is None}
     known = {source for sources in made.values() for source in sources or ()}
     spread = any(path.lower().endswith(_HEADERS) or (is_source(path) and path not in known) for path in touched)
@@ -59,6 +63,10 @@ def _missing(path: str) -> bool:
 def _made_of(path: str) -> frozenset[str] | None:
     """The files that a test is made of, itself among them; None where that is not known."""
     own = _real(path)
+    if is_code(path):
+        folder = os.path.dirname(path)
+        named = _ARRAY.findall(_text(own).decode("utf-8", "surrogateescape"))
+        return frozenset([own, *(_real(os.path.join(folder, quoted or bare)) for quoted, bare in named)])
     if not is_toml(path):
         return frozenset([own])
     try:
@@ -80,9 +88,9 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _mentions(path: str, touched: frozenset[str]) -> bool:
-    """Whether a source names one of these files, as it does that it includes."""
+    """Whether a source names one of these files, as it does that it includes, whatever their names end with."""
     text = _text(path)
-    return any(is_code(name) and os.path.basename(name).encode("utf-8", "surrogateescape") in text for name in touched)
+    return any(os.path.basename(name).encode("utf-8", "surrogateescape") in text for name in touched)
 
 
 @cache

@@ -16,7 +16,8 @@ import pytest
 from ptxmm.kernels import compiled, modules
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the compiler of these tests is a script")
-#: Reads `#include "NAME"` in the folders of -I and in its own; writes everything that it read, and how often it ran.
+#: Reads `#include "NAME"` in its own folder and where options, files of options and the environment say; heeds `__has_include`;
+#: writes everything that it read, and how often it ran; says where it looks, as gcc does.
 COMPILER = """#!{python}
 import os, re, sys
 here = os.path.dirname(os.path.abspath(__file__))
@@ -25,15 +26,30 @@ if "--version" in sys.argv:
     sys.exit()
 runs = os.path.join(here, "runs")
 open(runs, "a").write("x")
-words, folders, seen = sys.argv[1:], [], []
+words, seen = os.environ.get("NVCC_PREPEND_FLAGS", "").split() + sys.argv[1:], []
+if "-optf" in words:
+    words[:0] = open(words[words.index("-optf") + 1]).read().split()
 source = words[-1]
-folders = [os.path.dirname(source) or "."] + [w[2:] for w in words if w[:2] == "-I"]
+told = "\\n".join(words).replace("-Xcompiler=", "").replace("-I\\n", "-I").split("\\n")
+folders = [f.removeprefix("-I") for w in told if w[:2] == "-I" for f in w.split(",")]
+folders += [f for f in os.environ.get("CPATH", "").split(":") if f]
+if "-v" in words:
+    for folder in folders:
+        if not os.path.isdir(folder):
+            print('ignoring nonexistent directory "%s"' % folder, file=sys.stderr)
+    print('#include "..." search starts here:\\n#include <...> search starts here:', file=sys.stderr)
+    print("".join(" %s\\n" % f for f in folders if os.path.isdir(f)) + "End of search list.", file=sys.stderr)
+def find(name, beside):
+    return next((p for f in [beside, *folders] for p in [os.path.join(f, name)] if os.path.isfile(p)), None)
 def read(path):
     seen.append(path)
-    text = open(path).read()
+    text = out = open(path).read()
+    beside = os.path.dirname(path) or "."
     for name in re.findall('#include "(.*)"', text):
-        text += read(next(os.path.join(f, name) for f in folders if os.path.exists(os.path.join(f, name))))
-    return text
+        out += read(find(name, beside))
+    for name in re.findall('__has_include[(]"(.*)"[)]', text):
+        out += name + (" is there" if find(name, beside) else " is not there")
+    return out
 text = read(source)
 if "error" in text:
     sys.exit("not C++")
@@ -45,6 +61,11 @@ open(words[words.index("-o") + 1], "w").write("// " + " ".join(text.split()) + "
 OLD = 1_600_000_000  # long ago
 
 
+def forget() -> None:
+    """What follows is another process."""
+    compiled._of_this_process.cache_clear()  # type: ignore[attr-defined]
+
+
 class Place:
     """A compiler, a source with two headers, and the cache."""
 
@@ -52,20 +73,20 @@ class Place:
         self.folder = folder
         self.write("bin/version", "1.0")
         self.write("bin/nvcc", COMPILER.format(python=sys.executable)).chmod(0o755)
-        self.write("k.cu", '#include "one.h"\n__global__ void k();')
+        self.write("k.cu", '#include "one.h"\n#if __has_include("maybe/x.h")\n#endif\n__global__ void k();')
         self.write("inc/one.h", '#include "a b.h"')
         self.write("late/a b.h", "// b")
         (folder / "early").mkdir()
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text, encoding="utf-8")
         os.utime(path, (OLD, OLD))
         return path
 
     def compile(self, *options: str) -> str:
-        modules._compiled.cache_clear()
+        forget()
         compiled._version.cache_clear()
         found = modules.compile_cuda("k.cu", ["-Iinc", "-Iearly", "-Ilate", *options])
         assert (found.path, found.source) == ("k.cu.ptx", "k.cu")
@@ -90,8 +111,9 @@ def test_the_same_is_compiled_once(place: Place) -> None:
     first = place.compile()
     assert "// b" in first and [place.compile() for _ in range(3)] == [first] * 3
     assert place.runs == 1
-    for path in place.folder.rglob("*"):  # times alone change nothing
-        os.utime(path, (OLD + 5, OLD + 5))
+    for path in place.folder.rglob("*"):  # times alone change nothing, but for the compiler's
+        if path.name != "nvcc":
+            os.utime(path, (OLD + 5, OLD + 5))
     assert place.compile() == first and place.runs == 1
 
 
@@ -103,6 +125,9 @@ CHANGES: dict[str, Callable[[Place, pytest.MonkeyPatch], object]] = {
     "header in front": lambda place, _: place.write("early/a b.h", "// d"),
     "header beside the source": lambda place, _: place.write("one.h", "// e"),
     "compiler": lambda place, _: place.write("bin/version", "1.1"),
+    "the compiler's file": lambda place, _: place.write("bin/nvcc", (place.folder / "bin/nvcc").read_text() + "#"),
+    "a header that is only asked for": lambda place, _: place.write("inc/maybe/x.h", ""),
+    "a header that leads up": lambda place, _: place.write("inc/../maybe/x.h", ""),
     "environment": lambda place, monkeypatch: monkeypatch.setenv("CPATH", "elsewhere"),
 }
 
@@ -118,16 +143,67 @@ def test_what_has_changed_is_compiled_again(place: Place, change: str, monkeypat
     assert place.compile() == again and place.runs == 3
 
 
+#: How a compiler is told of the folders `early` and `late`, in which order it looks for headers there.
+WAYS: dict[str, tuple[list[str], dict[str, str]]] = {
+    "options": (["-Iearly", "-Ilate"], {}),
+    "a list": (["-Iearly,late"], {}),
+    "two words": (["-I", "early", "-I", "late"], {}),
+    "options of the host's compiler": (["-Xcompiler=-Iearly,-Ilate"], {}),
+    "CPATH": ([], {"CPATH": "early:late"}),
+    "flags in the environment": ([], {"NVCC_PREPEND_FLAGS": "-Iearly -Ilate"}),
+    "a file of options": (["-optf", "options"], {}),
+}
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["a folder", "no folder yet"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_header_that_comes_in_front_is_seen_whatever_told_the_compiler_of_its_folder(
+    place: Place, way: str, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options, variables = WAYS[way]
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    if not there:
+        (place.folder / "early").rmdir()
+    place.write("options", "-Iearly -Ilate")
+    place.write("k.cu", '#include "a b.h"\n')
+
+    def compiled_now() -> str:
+        return modules.compile_cuda("k.cu", options).text
+
+    first = compiled_now()
+    assert "// b" in first and compiled_now() == first and place.runs == 1 + (way == "a file of options")
+    place.write("early/a b.h", "// in front")
+    assert "// in front" in compiled_now(), "in the same process"
+    forget()
+    assert "// in front" in compiled_now(), "and in another"
+    place.write("early/a b.h", "// other")
+    assert "// other" in compiled_now()
+
+
+def test_where_a_compiler_does_not_tell_where_it_looks_nothing_is_kept(place: Place, tmp_path: Path) -> None:
+    place.write("bin/nvcc", (place.folder / "bin/nvcc").read_text(encoding="utf-8").replace('"-v"', '"-w"'))
+    assert place.compile() == place.compile() and place.runs == 2
+    assert not list((tmp_path / "cache").glob("*.json"))
+
+
+def test_the_variants_of_a_file_are_compiled_once_without_a_cache_too(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PTXMM_CACHE", "none")
+    assert len({modules.compile_cuda("k.cu", ["-Iinc", "-Ilate"]).text for _ in range(3)}) == 1 and place.runs == 1
+
+
 def test_what_was_compiled_can_be_opened(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     first = place.compile()
     for _ in range(2):  # made just now, and found again where somebody wrote into it or took it away
-        modules._compiled.cache_clear()
+        forget()
         kept = Path(modules.compile_cuda("k.cu", ["-Iinc", "-Iearly", "-Ilate"]).kept)
         assert kept.name == "k.cu.ptx" and kept.read_text(encoding="utf-8") == first
         kept.write_text("// other", encoding="utf-8")
     assert place.runs == 1
     monkeypatch.setenv("PTXMM_CACHE", "none")
-    modules._compiled.cache_clear()
+    forget()
     assert modules.compile_cuda("k.cu", ["-Iinc", "-Iearly", "-Ilate"]).kept == ""
 
 
@@ -155,11 +231,15 @@ def test_what_is_no_entry_does_not_count(place: Place, tmp_path: Path) -> None:
     (entry,) = (tmp_path / "cache").glob("*.json")
     good = entry.read_text(encoding="utf-8")
     spoilt = json.loads(good) | {"text": "// other"}
-    for text in ("", "{}", "[]", good[: len(good) // 2], json.dumps(spoilt)):
+
+    def inputs(value: object) -> str:
+        return json.dumps(json.loads(good) | {"inputs": value})
+
+    for text in ("", "{}", "[]", good[: len(good) // 2], json.dumps(spoilt), inputs(7), inputs([[], [], [], 0, []])):
         entry.write_text(text, encoding="utf-8")
         assert place.compile() == first
         assert entry.read_text(encoding="utf-8") == good
-    assert place.runs == 6
+    assert place.runs == 8
 
 
 def test_what_changes_while_it_is_compiled_is_not_kept(place: Place, tmp_path: Path) -> None:
@@ -185,7 +265,7 @@ def test_without_a_cache_and_with_one_that_cannot_be_written(
     place.write("k.cu", "")
     monkeypatch.setenv("PTXMM_CACHE", str(tmp_path / "file" / "cache"))
     (tmp_path / "file").write_text("", encoding="utf-8")
-    assert place.compile() == place.compile() and place.runs == 3
+    assert place.compile() == place.compile() and place.runs == 4  # a mistake is told by a run that nothing is kept of
     monkeypatch.setenv("PTXMM_CACHE", "none")
     assert compiled.folder() == ""
     monkeypatch.delenv("PTXMM_CACHE")
@@ -215,7 +295,7 @@ def test_nvcc_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         os.utime(name, (OLD, OLD))
 
     def text() -> str:
-        modules._compiled.cache_clear()
+        forget()
         return modules.compile_cuda("k.cu").text
 
     first = text()

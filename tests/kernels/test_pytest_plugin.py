@@ -159,6 +159,40 @@ def test_known_findings_do_not_fail(project: pytest.Pytester) -> None:
     run(project, *tests).assert_outcomes(passed=1, failed=1)
 
 
+def test_a_model_of_the_ini_file_is_seen_from_there(project: pytest.Pytester) -> None:
+    """Wherever pytest is called; one that an option names is seen from where it is called."""
+    (project.path / "m.cat").write_text("m\nempty rf as nothing_is_read\n", encoding="utf-8")
+    (project.path / "sub").mkdir()
+    (project.path / "sub" / "m.cat").write_text("m\nacyclic po-loc | rf | co | fr as coherence\n", encoding="utf-8")
+    project.path.joinpath("waits.litmus").write_text(WAITS.replace("forall", "exists"), encoding="utf-8")
+    project.makeini("[pytest]\nptxmm_model = m.cat\n")
+    with pytest.MonkeyPatch.context() as there:
+        there.chdir(project.path / "sub")
+        run(project, "../waits.litmus").assert_outcomes(failed=1)
+        run(project, "../waits.litmus", "--ptxmm-model=m.cat").assert_outcomes(passed=1)
+
+
+def test_what_the_project_says_for_the_command_line_is_asked_here_too(project: pytest.Pytester) -> None:
+    """Else pytest is green where `ptxmm check` is red."""
+    project.path.joinpath("race.litmus").write_text(RACE, encoding="utf-8")
+    project.path.joinpath("waits.litmus").write_text(WAITS, encoding="utf-8")
+    (project.path / "sub").mkdir()
+    for test, table in (
+        ("race", "races = true"),
+        ("race", 'check = ["race_free"]'),
+        ("waits", 'check = ["terminates"]\nprogress = "unfair"'),
+        ("waits", 'check = ["terminates"]\nresident = 1'),
+    ):
+        project.path.joinpath("pyproject.toml").write_text(f"[tool.ptxmm]\n{table}\n", encoding="utf-8")
+        with pytest.MonkeyPatch.context() as there:
+            there.chdir(project.path / "sub")
+            run(project, f"../{test}.litmus").assert_outcomes(failed=1)
+            run(project, f"../{test}.litmus", "--ptxmm-no-defaults").assert_outcomes(passed=1)
+    run(project, "waits.litmus", "--ptxmm-resident=2").assert_outcomes(passed=1)
+    project.path.joinpath("pyproject.toml").write_text("[tool.ptxmm]\nracse = true\n", encoding="utf-8")
+    assert "pyproject.toml:2:1: error: ptxmm check has no default 'racse'" in run(project, "race.litmus").stdout.str()
+
+
 def test_command_line_python_and_pytest_ask_the_same() -> None:
     """What changes an answer can be said in each of them."""
     import inspect

@@ -17,10 +17,16 @@ FILES = {
     "tests/broken.toml": "ptx = [\n",
     "tests/mp.litmus": "PTX mp\n",
     "tests/annotated.cu": "// ptxmm: grid=1 block=1\n__global__ void k() {}\n",
-    "code/made.cu": '#include "shared.cu"\n#include "h.cuh"\n',
+    "code/made.cu": '#include "shared.cu"\n#include "h.cuh"\n#include "table.txt"\n',
+    "tests/annotated.ptx": '// ptxmm: grid=1 x=annotated.npy y={ptr="u32", init="y.npy"}\n.entry k() {}\n',
+    "tests/annotated.npy": "",
+    "tests/y.npy": "",
+    "known.json": "",
     "code/shared.cu": "",
     "code/h.cuh": "",
     "code/lonely.cu": "",
+    "code/table.txt": "",
+    "code/other.txt": "",
     "tests/plain.ptx": "",
     "tests/other.ptx": "",
     "tests/x.npy": "",
@@ -28,7 +34,7 @@ FILES = {
     "pyproject.toml": "",
     "m.cat": "",
 }
-ALL = {"made.toml", "plain.toml", "array.toml", "broken.toml", "mp.litmus", "annotated.cu"}
+ALL = {"made.toml", "plain.toml", "array.toml", "broken.toml", "mp.litmus", "annotated.cu", "annotated.ptx"}
 COMPILED = {"made.toml", "annotated.cu"}
 CONCERNED = {
     "tests/made.toml": {"made.toml"},
@@ -40,6 +46,12 @@ CONCERNED = {
     "code/h.cuh": COMPILED,
     "code/shared.cu": COMPILED,  # which no test names: any source may include it
     "code/lonely.cu": COMPILED,
+    "code/table.txt": {"made.toml"},
+    "code/other.txt": set(),
+    "tests/annotated.npy": {"annotated.ptx"},
+    "tests/y.npy": {"annotated.ptx"},
+    "tests/annotated.ptx": {"annotated.ptx"},
+    "known.json": ALL,
     "README.md": set(),
     "pyproject.toml": ALL,
     "m.cat": ALL,
@@ -59,7 +71,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("place", [["."], ["tests"], ["@list"]])
 def test_a_change_concerns_what_is_made_of_it(file: str, place: list[str]) -> None:
     Path("list").write_text("tests\n", encoding="utf-8")
-    found = {Path(path).name for path, _ in concerned([*place, file])}
+    found = {Path(path).name for path, _ in concerned([*place, file], of_all=["known.json"])}
     assert found == CONCERNED[file] | {"broken.toml"}  # of which nobody knows what it is made of
 
 
@@ -72,9 +84,14 @@ def test_a_source_that_another_includes_concerns_both() -> None:
 def test_a_test_of_a_file_that_is_not_there_is_always_concerned() -> None:
     """A renamed file is told by its new name: by that nobody knows whose it was."""
     Path("tests/broken.toml").unlink()
-    for gone, whose in {"tests/plain.ptx": "plain", "code/made.cu": "made", "tests/x.npy": "array"}.items():
+    for gone, whose in {
+        "tests/plain.ptx": "plain",
+        "code/made.cu": "made",
+        "tests/x.npy": "array",
+        "tests/y.npy": "annotated",
+    }.items():
         Path(gone).rename("kept")
-        assert [Path(path).name for path, _ in concerned(["tests", "README.md"])] == [f"{whose}.toml"]
+        assert [Path(path).stem for path, _ in concerned(["tests", "README.md"])] == [whose]
         Path("kept").rename(gone)
     assert concerned(["tests", "README.md"]) == []
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shlex
+import shutil
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -353,7 +355,16 @@ WRONG_LINES = [
     ("// ptxmm: grid=2 x= n=1", "1:18: 'x' has no value", None),
     ("// PTXMM: grid=2", "1:1: an annotation begins with // ptxmm:", "as in // ptxmm: grid=2"),
     ("/* ptxmm: grid=2 */", "1:1: an annotation begins with // ptxmm:", "as in // ptxmm: grid=2"),
-    ("// ptxmm grid=2", "1:1: an annotation begins with a colon", "as in // ptxmm: grid=2"),
+    ("// ptxmm grid=2", "1:1: an annotation begins with // ptxmm:", "as in // ptxmm: grid=2"),
+    *(
+        (f"{begin}ptxmm: grid=2 */", "1:1: an annotation begins with // ptxmm:", "as in // ptxmm: grid=2")
+        for begin in ("/** ", "/*! ", "/// ", "//! ", "/*\t")
+    ),
+    ("/*\n * ptxmm: grid=2\n */", "2:1: an annotation begins with // ptxmm:", "as in // ptxmm: grid=2"),
+    *(
+        (f"// ptxmm: grid=2 block=1 x=u32[1] n=1 {end}\n//{more}", "2:1: an annotation is one line: nobody", "behind what")
+        for end, more in (("", '  forall="x[0] == 2"'), (" ", " terminates no_trap"), ("", " expect=no"), ("", "/ block=2"))
+    ),
     ("// ptxmm: grid=2 block=1 x=u32[1] n=1 expect=fine", "1:46: a test expects", None),
     ('// ptxmm: grid=2 block=1 x=u32[1] n=1 forall="y[0] == 1"', "1:47: no parameter is called 'y'", None),
     ("// ptxmm: grid=2 grid=1 block=1 x=u32[1] n=1", "1:23: 'grid' is said twice", None),
@@ -372,6 +383,30 @@ def test_mistakes_in_annotations_have_a_line_and_a_caret(here: Path, line: str, 
     assert f"{found.span.line}:{found.span.column}: {found.message}".startswith(message)
     assert hint is None or hint in (found.hint or "")
     assert error.value.path == "k.ptx" and "^" in str(error.value)
+
+
+def test_comments_that_say_nothing_of_a_test_are_left_alone() -> None:
+    for line in ("// more", "// terminates when n is 0", "// n = 2 is enough", "// the grid=2 of old", "//"):
+        before = "/* ptxmm is a checker:\n * of ptxmm: more\n * // ptxmm: grid=3\n */\n// ptxmm: grid=1\n"
+        text = f"{before}{line}\n__global__ void k() {{}}\n"
+        assert AnnotatedFile(text, "k.cu").variants == ["k"]
+
+
+def test_a_header_with_annotations_is_a_test_of_a_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tests").mkdir()
+    Path("tests/plain.cuh").write_text("__global__ void k(int *x) {}\n", encoding="utf-8")
+    Path("tests/k.ptx").write_text(f"{ANNOTATED.splitlines()[0]}\n{PTX}", encoding="utf-8")
+    assert main(["check", "tests", "--format", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["tests"]) == 1
+    Path("tests/some.cuh").write_text("// ptxmm: grid=1 blok=1\n__global__ void k() {}\n", encoding="utf-8")
+    assert main(["check", "tests"]) == 2 and "some.cuh:1:18: error: 'blok'" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+def test_a_header_is_compiled_as_a_source_is(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = '#pragma once\n// ptxmm: grid=1 block=1 x=u32[1] forall="x[0] == 1"\n'
+    Path("k.cuh").write_text(f"{head}__global__ void k(unsigned *x) {{ x[0] = 1; }}\n", encoding="utf-8")
+    assert main(["check", "k.cuh"]) == 0, capsys.readouterr()
 
 
 def test_an_annotation_below_its_kernel_is_refused() -> None:
@@ -485,7 +520,7 @@ def test_python_asks_the_same(here: Path) -> None:
     with pytest.raises(InputError, match="no argument for parameter 1") as error:
         ptxmm.check("k.ptx", grid=1, block=1, args={"x": words})
     assert 'args={"NAME1": "1"}' in str(error.value)
-    Path("k.ptx").write_text(ANNOTATED.replace("//ptxmm :", "//"), encoding="utf-8")
+    Path("k.ptx").write_text(ANNOTATED.replace("//ptxmm :", "// off:"), encoding="utf-8")
     assert ptxmm.check("k.ptx").verdict == "ok" and ptxmm.check("k.ptx:k").verdict == "ok"
     with pytest.raises(TypeError, match="unexpected keyword argument 'gird'"):
         ptxmm.check("k.ptx", gird=1)  # type: ignore[call-arg]

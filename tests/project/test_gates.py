@@ -103,6 +103,13 @@ def test_the_action_takes_a_baseline_a_model_and_writes_sarif(tmp_path: Path, pr
     assert [r["baselineState"] for r in document["runs"][0]["results"]] == ["unchanged"]
 
 
+def test_the_action_leaves_the_model_to_the_project(tmp_path: Path, project: Path) -> None:
+    installed(tmp_path)
+    (project / "pyproject.toml").write_text('[tool.ptxmm]\nmodel = "ptx-7.5"\n', encoding="utf-8")
+    assert "under ptx-7.5" in run_step("Check", tmp_path, project, paths=".").stdout
+    assert "under ptx-6.0" in run_step("Check", tmp_path, project, paths=".", model="ptx-6.0").stdout
+
+
 def test_the_action_reads_every_line_of_its_paths(tmp_path: Path, project: Path) -> None:
     installed(tmp_path)
     weaken(project)

@@ -82,3 +82,20 @@ def test_what_is_no_toml_is_told(below: Path, capsys: pytest.CaptureFixture[str]
     assert main(["check", "t.litmus"]) == 2 and "no TOML" in capsys.readouterr().err
     (below / "pyproject.toml").write_text("[tool]\nptxmm = 1\n", encoding="utf-8")
     assert main(["check", "t.litmus"]) == 2 and "a table is wanted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["m.cat", "m.cat/-sc", "m.cat -I inc", "m.cat/-sc -I inc -I none/../inc"])
+def test_a_model_of_a_project_is_seen_from_there_with_all_that_its_name_says(
+    below: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And what it includes; a model of the same name in the folder below is another one."""
+    (below / "inc").mkdir()
+    (below / "none").mkdir()
+    (below / "inc" / "part.cat").write_text("acyclic po | rf | co | fr as sc\n", encoding="utf-8")
+    included = 'include "part.cat"' if "-I" in name else "acyclic po | rf | co | fr as sc"
+    (below / "m.cat").write_text(f"m\n{included}\nacyclic po-loc | rf | co | fr as coherence\n", encoding="utf-8")
+    Path("m.cat").write_text("m\nempty rf as other\n", encoding="utf-8")
+    project(below, f'model = "{name}"')
+    assert main(["check", "t.litmus"]) == 0, capsys.readouterr()
+    said = capsys.readouterr().out
+    assert f"under ../m.cat{'/-sc' * ('sc' in name)}" in said and ("-I ../inc" in said) == ("-I" in name)

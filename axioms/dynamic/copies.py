@@ -7,6 +7,8 @@ comes before that only by a fence between the proxies in the CTA that issues the
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
@@ -91,6 +93,8 @@ class Copies:
         self._fenced: dict[int, Table] = {}
         #: Of the first thread of each warpgroup the tables that its threads had at their last product, and what they said.
         self._products: dict[int, tuple[list[Table], Several, dict[tuple[int, int, int], bool]]] = {}
+        #: Of each thread when it issued products with its warpgroup, and what stands for these: one list for all of it.
+        self._multiplied: dict[int, tuple[array[int], list[int]]] = {}
         #: The products that may access registers without a fence behind other accesses, by the identities of instructions.
         self._unfenced: set[int] | None = None
         #: Who issued what the numbers of other agents stand for, and in which proxy.
@@ -106,9 +110,10 @@ class Copies:
         number, party = thread.number, Party(thread.number, thread.instruction)
         arrival, ops = self.clocks.release(number), thread.launch.compiled.ops
         if how.form.run is arrive_after_copies:
-            parts = (
-                Part(how.scope or "cta", number, self._known(number, (self._own(number), self._counts.get(number, 0)))),
-            )
+            _, known, time = self._known(number, (self._own(number), self._counts.get(number, 0)))
+            # The arrival is behind its issue, and so behind what has happened before that.
+            known = {**self.run.tensor_memories.before(arrival), **known}
+            parts = (Part(how.scope or "cta", number, (number, known, time)),)
             return Agent(party, thread.op, ops, arrival, "generic", -1, -1, 0, parts, None, {})
         if copy is None and how.form.mnemonic == "tcgen05":
             return self.run.tensor_memories.commits(thread)
@@ -156,7 +161,19 @@ class Copies:
         fenced, known = self._behind_fences([thread.number for thread in threads])
         agent = Agent(party, product.op, ops, arrival, "async", first, first + 1, 1, (), fenced, known)
         self._unfinished.setdefault(number // self.clocks.size, []).append((agent, agent.reads))
+        _, products = self._multiplied.setdefault(number, (array("q"), []))
+        products.append(agent.reads)
+        for other in (arrival, *(self.clocks.release(thread.number) for thread in threads[1:])):
+            self._multiplied.setdefault(other[0], (array("q"), products))[0].append(other[2])
         return agent
+
+    def multiplied(self, arrival: Arrival, other: int, time: int) -> bool:
+        """Whether an operation comes behind the end of a product that a thread issued past a time. It is an operation of the
+        whole warpgroup (section 9.7.15), so before each of its threads has issued it it cannot be complete: else what it reads
+        for that thread would be read behind its end."""
+        times, products = self._multiplied.get(other, ((), ()))
+        at = bisect_left(times, time)
+        return at < len(times) and self.run.phases.knows(arrival, products[at], 1)
 
     def _behind_fences(self, numbers: Sequence[int]) -> tuple[Several, dict[tuple[int, int, int], bool]]:
         """What the threads of a warpgroup knew at their last fences, and what that said so far: the products between two

@@ -247,8 +247,8 @@ class Determinate:
     def copied(self, copy: Told | WatchedProduct, kind: str, address: int, size: int) -> None:
         how = copy.agent.party.op.use
         commutes = done(how) if kind == "A" else ""
-        if commutes and is_sum(how):
-            self.sums.hangs(copy.agent.party.op)
+        if commutes and is_sum(how) and isinstance(copy, Told):
+            self.sums.combined(copy, address)
         self.copies.accesses(copy.agent, kind, copy.thread.segment(address), size, commutes)
 
     def tensors(self, thread: WatchedThread, how: Use) -> Tensors:

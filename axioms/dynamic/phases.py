@@ -144,7 +144,11 @@ class Phases:
 
     def follows(self, arrival: Arrival, other: int, time: int) -> bool:
         """Whether what a thread did at a time has happened before an operation, whatever that may access."""
-        return self.knows(arrival, other, time) or self.run.tensor_memories.executed(arrival[1], other, time)
+        return (
+            self.knows(arrival, other, time)
+            or self.run.tensor_memories.executed(arrival[1], other, time)
+            or self.run.copies.multiplied(arrival, other, time)
+        )
 
     def touched(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
         """A thread accesses memory otherwise: never the bytes of an object that is in use."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from axioms.dynamic.findings import Open, Party, Stopped
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
-from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.machine.run.watched import Told, WatchedThread, Write
 from ptxcore.values.ieee import FORMATS, FloatFormat, add, decode
 
 
@@ -66,6 +66,12 @@ class Sums:
         if not self.exact(place, op.use.type, found, addend):
             self._hanging[place] += 1
             self.hangs(op)
+
+    def combined(self, copy: Told, address: int) -> None:
+        """A reducing copy is about to add to an element. Raises Stopped as `hangs`."""
+        segment, first = copy.thread.segment(address)
+        op: Op = copy.agent.party.op
+        self.add((id(segment), first), op, segment.read(first, copy.element), copy.addend(address))
 
     def exact(self, place: tuple[int, int], type_: str, found: Any, addend: Any) -> bool:
         """One more addition to a place; whether those so far come to the same in any order."""

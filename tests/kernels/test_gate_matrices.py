@@ -75,6 +75,14 @@ def _two_ctas() -> Matrix:
     return _lanes(product)
 
 
+def _corrected() -> Matrix:
+    """Half of a product and another one."""
+    return sum(
+        (scale * _rows(_OF_A, 2048 * n, 128) @ _rows(_OF_B, 256 * n, 16).T for n, scale in enumerate((0.5, 1.0))),
+        np.zeros((128, 16)),
+    )
+
+
 def _attention() -> Matrix:
     scores = _rows(_OF_A, 0, 64) @ _rows(_OF_B, 0, 8).T
     return _fragments(np.hstack([scores, scores]) @ _rows(_OF_B, 128, 8).T)
@@ -95,12 +103,14 @@ WHAT: dict[str, Callable[[], Matrix]] = {
     "umma_a_in_tensor_memory": lambda: _lanes(_numbers(0, 1024).reshape(128, 16) @ _tile(_B, 16).T),
     "umma_accumulators": _in_turn,
     "umma_attention": lambda: _lanes(_umma() @ _tile(_B, 16).T),
+    "umma_correction": lambda: _lanes(_corrected()),
     "umma_elected": _in_turn,
     "umma_multicast": _two_ctas,
     "umma_pair": _two_ctas,
     "umma_persistent": lambda: np.tile(_lanes(_umma()), 4),
     "umma_ring": lambda: _lanes(_sum(4, 128, 16)),
     "umma_ring_bytes": lambda: _lanes(_sum(4, 128, 16)),
+    "umma_stolen": lambda: np.concatenate([_lanes(_rows(_OF_A, 2048 * n, 128) @ _rows(_OF_B, 0, 16).T) for n in range(2)]),
     "umma_tile_again": lambda: _lanes(_umma() + _tile(2048, 128) @ _tile(_B, 16).T),
     "umma_two_issuers": lambda: _lanes(2 * _umma()),
     **dict.fromkeys(
@@ -108,11 +118,14 @@ WHAT: dict[str, Callable[[], Matrix]] = {
          "umma_tile"), lambda: _lanes(_umma()),
     ),
     "wgmma_attention": _attention,
+    "wgmma_cp_async": lambda: _fragments(_sum(4, 64, 8)),
     "wgmma_epilogue_in_stage": lambda: _wgmma() + 2,
     "wgmma_in_flight": lambda: _fragments(_sum(4, 64, 8)),
+    "wgmma_multicast": lambda: np.tile(_fragments(_sum(4, 64, 8)), 2),
     "wgmma_pingpong": lambda: 2 * _wgmma(),
     "wgmma_registers": _registers,
     "wgmma_ring": lambda: _fragments(_sum(4, 64, 8)),
+    "wgmma_split_k": lambda: _fragments(_sum(2, 64, 8)),
     "wgmma_store": lambda: np.concatenate([_wgmma(), 2 * _wgmma()]),
     "wgmma_store_unfenced": _wgmma,
     "wgmma_tile": _wgmma,

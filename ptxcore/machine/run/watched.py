@@ -179,6 +179,12 @@ class Told(Copy):
         else:
             yield from (("W", self.to + i, 1) for i in range(size) if self.selected >> i % 16 & 1)
 
+    def addend(self, address: int) -> int:
+        """What it combines with the element at an address, of one piece that it has read."""
+        assert self.data is not None
+        at = address - self.to
+        return int.from_bytes(self.data[at : at + self.element], "little")
+
 
 class WatchedCopy(Told):
     """An asynchronous copy of a thread that is watched."""

@@ -89,6 +89,22 @@ def _small(choose: random.Random, threads: int) -> Made:
     return (threads, 1), programs
 
 
+def _ring(choose: random.Random, threads: int) -> Made:
+    """One thread copies by `cp.async` into the same place round after round; the others read, and one of them gives the place
+    back, or each."""
+    programs: list[list[str]] = [[] for _ in range(threads)]
+    noinc, one = choose.choice((".noinc", ".noinc", "")), choose.random() < 0.5
+    for i in range(choose.choice((2, 2, 3))):
+        programs[0] += [_WAIT.format(8, i - 1 & 1)] * (i > 0)
+        programs[0] += [_COPY.format(0, 16 * i), _COPIED.format(0, noinc), *[_ARRIVE.format(0)] * (not noinc)]
+        for t, program in enumerate(programs[1:]):
+            program += [_WAIT.format(0, i & 1), _READ.format(4 * t)]
+            program += [f"bar.warp.sync {(1 << threads) - 2};"] * one
+            program += [_ARRIVE.format(8)] * (t == 0 or not one)
+    programs[0].append("cp.async.wait_all;")
+    return (1, 1 if one else threads - 1), programs
+
+
 def _other_size(statement: str) -> str:
     return statement.replace(", 16;", ", 8;" if "async.ca" in statement else ", 32;")
 
@@ -115,11 +131,18 @@ def _mistaken(choose: random.Random, programs: list[list[str]]) -> None:
     program[i : i + 1] = choose.choices(changes, (6, 3, 2, 3, 1, 2, 2, 1, 1))[0](program[i])
 
 
-def kernel(seed: int) -> KernelTest:
+def ring(seed: int) -> KernelTest:
+    """Copies by `cp.async` round after round."""
+    return kernel(seed, (_ring,))
+
+
+def kernel(
+    seed: int, patterns: tuple[Callable[[random.Random, int], Made], ...] = (_loads, _loads, _stores, _small)
+) -> KernelTest:
     """Copies by bulk and by `cp.async`, whose completion is waited for."""
     choose = random.Random(seed)
     threads = choose.choice((2, 2, 3))
-    counts, programs = choose.choice((_loads, _loads, _stores, _small))(choose, threads)
+    counts, programs = choose.choice(patterns)(choose, threads)
     for _ in range(choose.choice((0, 0, 1, 1, 2))):
         _mistaken(choose, programs)
     lines = [f"@%p1 mbarrier.init.shared.b64 [m+{8 * o}], {count};" for o, count in enumerate(counts)]

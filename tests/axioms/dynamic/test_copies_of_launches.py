@@ -22,6 +22,12 @@ def test_one_run_says_of_copies_what_the_formula_says(seeds: range, monkeypatch:
     assert min(verdicts["ok"], verdicts["no"], verdicts["undefined"]) > 0
 
 
+@pytest.mark.compares(0.5)
+@pytest.mark.parametrize("seeds", lengths(range(3), range(3, 12)))
+def test_one_run_says_of_rings_of_copies_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compare(generated_copies.ring, seeds, monkeypatch, may_be_undefined=True)["ok"]
+
+
 @pytest.mark.campaign
 @pytest.mark.compares(0.2)
 def test_one_run_says_of_many_copies_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:

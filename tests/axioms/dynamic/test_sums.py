@@ -87,7 +87,7 @@ _HEAD = """.version 9.0
 .visible .entry k(.param .u64 x, .param .u64 m, .param .u64 o)
 {
  .reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<4>; .reg .f64 %d<4>;
- .shared .align 8 .b8 s[16];
+ .shared .align 16 .b8 s[1024];
  ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [m]; ld.param.u64 %rd3, [o];
  mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;
  mul.wide.u32 %rd4, %r4, SIZE; add.u64 %rd4, %rd1, %rd4; mul.wide.u32 %rd5, %r4, 4; add.u64 %rd5, %rd3, %rd5;
@@ -102,6 +102,8 @@ def launch(
     """A kernel of which each thread has a number of `x` in a register `V`, and adds it by `ADD` to an address."""
     size, register, loaded = _OF[type_]
     noftz = ".noftz" if size == 2 else ""
+    text_of_copy = f"cp.reduce.async.bulk.global.shared::cta.bulk_group.add{noftz}.{type_}"
+    body = body.replace("REDUCE", text_of_copy).replace("STORE", f"st.shared.{loaded}")
     add = f"red.relaxed.SCOPE.SPACE.add{noftz}.{type_}"
     text = _HEAD.replace("SIZE", str(size)) + f" ld.global.{loaded} {register}, [%rd4];\n" + body + "\n ret;\n}\n"
     for space, scope in (("global", "gpu"), ("shared", "cta")):
@@ -113,7 +115,7 @@ block = {block}
 ptx = "k.ptx"
 [params]
 x = {{type = "{"u" + str(8 * size)}", elements = {grid * block}, init = {any_}}}
-m = {{type = "{"u" + str(8 * size)}", elements = 4, init = [{first}]}}
+m = {{type = "{"u" + str(8 * size)}", elements = {max(4, 16 // size)}, init = [{first}]}}
 o = {{type = "u32", elements = {grid * block}}}
 [check]
 {checks}
@@ -127,13 +129,17 @@ OVER_SHARED = """ setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.b64 [s], 0; bar.sync 0
  ADD.shared [s], V; bar.sync 0;"""
 DECIDES = f"""{OVER_SHARED} ld.shared.u32 %r5, [s]; setp.ge.u32 %p2, %r5, 1000; @%p2 st.global.u32 [%rd5], 1;"""
 STORES = f"""{OVER_SHARED} ld.shared.u32 %r5, [s]; st.global.u32 [%rd5], %r5;"""
+#: Each thread adds its number by a copy of 16 bytes.
+COPIED = """ shl.b32 %r6, %r1, 4; mov.u32 %r5, s; add.u32 %r6, %r6, %r5;
+ st.shared.v4.u32 [%r6], {0, 0, 0, 0}; STORE [%r6], V; fence.proxy.async.shared::cta;
+ REDUCE [%rd2], [%r6], 16; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"""
 
 
-def generated(seed: int) -> KernelTest:
+def generated(seed: int, bodies: tuple[str, ...] = (PLAIN, PLAIN, DECIDES, STORES)) -> KernelTest:
     draw = Random(seed)
     type_ = draw.choice(TYPES)
     grid, block = draw.choice(((1, 2), (1, 3), (2, 1), (3, 1), (2, 2)))
-    body = draw.choice((PLAIN, PLAIN, DECIDES, STORES))
+    body = draw.choice(bodies)
     values = some_numbers(draw, type_, grid * block)
     checks = ALL + draw.choice(("", f'forall = "m[0] == {bits_of(6.0, type_)}"', 'forall = "o[0] == 0 || o[0] > 1"'))
     first = some_numbers(draw, type_, 1)[0] if draw.random() < 0.5 else 0
@@ -145,6 +151,16 @@ def generated(seed: int) -> KernelTest:
 def test_one_run_says_of_sums_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     found = compare(generated, seeds, monkeypatch)
     assert found["ok"] > len(seeds) / 8 and found["no"]
+
+
+def copied(seed: int) -> KernelTest:
+    return generated(seed, (*[COPIED] * 5, COPIED + PLAIN))
+
+
+@pytest.mark.compares(0.4)
+@pytest.mark.parametrize("seeds", lengths(range(1), range(1, 12)))
+def test_one_run_says_of_sums_of_copies_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compare(copied, seeds, monkeypatch)["ok"]
 
 
 ONES = [bits_of(1.5, "f32")] * 256
@@ -159,6 +175,9 @@ SUM = f'forall = "m[0] == {bits_of(384.0, "f32")}"\n'
         (PLAIN, TENTHS, ALL, "ok", ""),
         (PLAIN, TENTHS, ALL + 'exists = "m[0] == 1"', "undecided", "as a sum does by how it is rounded"),
         (PLAIN, TENTHS, ALL + SUM, "no", "forall m[0] == "),
+        (COPIED, ONES, ALL + SUM, "ok", ""),
+        (COPIED, TENTHS, ALL + 'exists = "m[0] == 1"', "undecided", "as a sum does by how it is rounded"),
+        (COPIED, [*ONES[1:], FORMATS["f32"].nan], ALL + SUM, "no", "forall m[0] == "),
         (STORES, TENTHS, ALL, "ok", ""),
         (
             STORES,

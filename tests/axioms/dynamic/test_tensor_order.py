@@ -126,6 +126,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "in-one-thread | of-two-threads", "TENSOR*TENSOR", "tcgen05+pipelined-threads:no-before"),
     "the async proxy sees what threads write": ("s; [PF]; s; since", "s; since", "wgmma+proxy:unfenced"),
     "weak accesses do not race": ("empty of-allocation", "empty 0 & of-allocation", "tcgen05+weak-store:no-barrier"),
+    "a product is over at once": ("let over = awaited;", "let over = awaited?;", "wgmma+completion:barrier-alone"),
     "all synchronization is strong": ("(strong+)?", "x?", "tcgen05+proxy:relaxed"),
 }  # fmt: skip
 

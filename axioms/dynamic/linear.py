@@ -49,8 +49,13 @@ _ZERO = Linear(0, {})
 
 def linear(value: Value, ranges: Ranges) -> Linear | None:
     """What a value is equal to as an unsigned number, whatever its symbols are; None where that is no such sum."""
-    found = _Forms(ranges).of(value)
+    found = congruent(value, ranges)
     return None if found is None else exact(found, value.width if isinstance(value, Term) else 64, ranges)
+
+
+def congruent(value: Value, ranges: Ranges) -> Linear | None:
+    """A sum that a value is congruent to, modulo 2 to the number of its bits; None where it is none."""
+    return _Forms(ranges).of(value)
 
 
 def exact(form: Linear, width: int, ranges: Ranges, *, sign: bool = False) -> Linear | None:

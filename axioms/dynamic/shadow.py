@@ -21,6 +21,22 @@ CONSTANT = "constant"
 ORDERED = "ordered"
 #: What an atomic operation does of which only the position among its like tells; and a store behind all of them.
 COUNTED, CLOSES = "counted", "closes"
+#: Begins what an access does in a critical section; behind it stand the lock and the number of the section.
+_SECTION = "section"
+
+
+def in_section(lock: int, section: int) -> str:
+    """What an access does in a critical section, by the numbers of the lock and the section: any two sections of one lock
+    exclude each other."""
+    return f"{_SECTION} {lock} {section}"
+
+
+def _excluded(one: str, other: str) -> bool:
+    """Whether two accesses are in different critical sections of one lock."""
+    if not (one.startswith(_SECTION) and other.startswith(_SECTION)):
+        return False
+    (_, lock, section), (_, same, another) = one.split(), other.split()
+    return lock == same and section != another
 
 
 class Access(NamedTuple):
@@ -206,7 +222,9 @@ class Shadow:
         cell.atomics[access.thread, prefix + access.strong, access.first, access.size] = access
 
     def _commute(self, a: Access, b: Access) -> bool:
-        """Whether two strong writes may come in any order."""
+        """Whether two strong writes, or accesses of two critical sections, may come in any order."""
+        if a.commutes.startswith(_SECTION) or b.commutes.startswith(_SECTION):
+            return _excluded(a.commutes, b.commutes)
         if not (a.commutes and b.commutes and self._alike(a, b)) or not (a.commutes == b.commutes or self.mixes):
             return False
         self.commuted, self._mixed = True, self._mixed or a.commutes != b.commutes

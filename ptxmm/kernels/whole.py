@@ -31,6 +31,7 @@ from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import FinalValues, Runs, all_beside, truth
+from ptxmm.kernels.sectioned import decide_by_sections
 from ptxmm.kernels.several import UNWRITTEN, FailedExecution, FinalStates, OpenIn, RaceOf, hunt, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.ticketed import decide_by_tickets
@@ -160,6 +161,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
             if what in _HIDDEN:
                 found = race_of(runs)
                 several = None if found is not None and _tell_wrong(runs, result, places, found) else left[0]
+            elif decide_by_sections(runs, result, places):
+                several = None
             else:
                 telling = partial(tell_all, test, result)
                 by_orders = partial(_decide_by_several, runs, result, places)

@@ -160,6 +160,16 @@ def ticketed(threads: int, accesses: int, taken: list[tuple[str, int, str]]) -> 
     )
 
 
+def in_sections(threads: int, accesses: int, sections: int, place: str) -> str:
+    """The note of a test that one run decides up to the order of critical sections: how many, and where a lock is taken."""
+    each = "the critical section" if sections == 1 else f"the {sections:,} critical sections"
+    return (
+        f"one run of all {threads:,} threads stands for all executions up to the order of {each} ({place}): those of one lock "
+        "exclude each other and leave the same in any order; program order, barriers and what threads find order every other "
+        f"pair of the run's {accesses:,} accesses that conflict"
+    )
+
+
 def in_rounds(threads: int, accesses: int, counters: list[tuple[int, str]], worker: str) -> str:
     """The note of a test that one run of rounds decides: how many tickets were taken, and where, by which workers."""
     each = " and ".join(f"{count:,} ticket{'s' * (count != 1)} ({place})" for count, place in counters)

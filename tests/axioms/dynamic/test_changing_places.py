@@ -243,6 +243,7 @@ def test_a_check_of_what_may_differ_is_left_open_and_others_are_answered(monkeyp
 
     monkeypatch.setattr(whole, "_HUNTING", 0.5)
     monkeypatch.setattr(whole, "_FEW", 2)
+    monkeypatch.setattr(whole, "decide_by_sections", lambda *_: False)  # which knows what these come to
     every: list[int] = []
     monkeypatch.setattr(whole, "run_several", _few(whole.run_several, every))
     _, found = by_runs(_locked(5, 32, what="%r6"))

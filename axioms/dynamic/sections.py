@@ -1,0 +1,460 @@
+"""One run in which the order of critical sections is open: those of one lock exclude each other, and what they leave commutes.
+
+Threads that take one lock do so in any order, and each order is an execution of its own: of n sections there are n! of them.
+Where a section does the same whatever it finds in what other sections write, but for what it leaves there, and that commutes,
+all orders come to the same. So what a section finds there is a symbol with the number of the run beside it; it may be computed
+with and stored there again, and decides nothing (docs/whole-launches.md, Critical sections). A first run tells which bytes are
+locks, and which are *guarded*: written in some section, and accessed in sections by several threads. A second one holds all of
+that against the conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from axioms.dynamic.accesses import LEVELS
+from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.findings import Open, Party, Stopped
+from axioms.dynamic.shadow import CONSTANT, Access, in_section
+from axioms.dynamic.updates_in_sections import Update, commute
+from axioms.dynamic.waiting import WrittenBytes
+from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.run.faults import UndefinedValue
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.uninitialised import Uninitialised, Varying, anything
+from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.values.terms import Value, mask
+
+_WINDOWS = 1 << GLOBAL_BITS
+_SHARED_OFFSET = (1 << SHARED_BITS) - 1
+_WARP = 32
+#: Scopes that have all threads of a launch.
+_WIDE = ("gpu", "sys")
+_ACQUIRES, _RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
+#: Atomic operations that may take a lock.
+TAKING = ("cas", "exch", "or")
+#: What operations on a lock are among accesses that commute.
+_LOCKING = "locking"
+
+#: A byte, the same in all runs: the CTA whose shared memory it is (-1: `.global`), and the offset or address.
+Byte = tuple[int, int]
+#: Some bytes: the first one and their number.
+Place = tuple[Byte, int]
+
+
+class GuardedBytes:
+    """What a first run has shown: `locks`, the places that are locks; `lock_of`, of each guarded byte the lock."""
+
+    def __init__(self) -> None:
+        self.locks: set[Place] = set()
+        self.lock_of: dict[Byte, Place] = {}
+        self._touched: dict[Byte, dict[Place, set[int]]] = {}
+        self._written: set[Byte] = set()
+
+    def touch(self, byte: Byte, lock: Place, thread: int, *, writes: bool) -> None:
+        """A thread accesses a byte in a section of a lock."""
+        self._touched.setdefault(byte, {}).setdefault(lock, set()).add(thread)
+        if writes:
+            self._written.add(byte)
+
+    def close(self) -> None:
+        """The first run is over: says which bytes are guarded. Those that are accessed under several locks are not."""
+        for byte in self._written:
+            of = self._touched[byte]
+            if len(of) == 1:
+                ((lock, threads),) = of.items()
+                if len(threads) > 1:
+                    self.lock_of[byte] = lock
+
+
+@dataclass(eq=False)
+class _Lock:
+    """A lock: what stands there when it is free, and what those have put there who took it; `takes`: where who takes it goes on
+    with what it finds, and what it writes then."""
+
+    number: int
+    free: int
+    owner: _Section | None = None
+    values: set[int] = field(default_factory=set)
+    takes: list[tuple[Callable[[int], object], Write, Party]] = field(default_factory=list)
+    sections: list[_Section] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Section:
+    """All that a thread, the `holder`, and those that it has met do from taking a lock to giving it back. `acquired`,
+    `released`: the scopes in which it acquires and releases; `fenced`: how many of its accesses come before the last fence
+    that releases, and its scope; `before`: the sections that had to begin before it, as bits."""
+
+    lock: _Lock
+    place: Place
+    number: int
+    holder: int
+    party: Party
+    before: int
+    acquired: str = ""
+    released: str = ""
+    fenced: tuple[int, str] = (-1, "")
+    members: set[int] = field(default_factory=set)
+    joined: bool = False
+    accesses: list[tuple[int, int]] = field(default_factory=list)
+    found: dict[Place, Varying] = field(default_factory=dict)
+    left: dict[Place, tuple[Segment, int, int | Varying]] = field(default_factory=dict)
+
+
+class InSections(Determinate):
+    """Watches one launch. `settle` is asked when it has ended. It tells no race: it knows of less order than there is."""
+
+    alone = False
+
+    def __init__(self, size: int, guarded: GuardedBytes, *, first: bool) -> None:
+        """`first`: the run that tells what is guarded, and holds nothing against the conditions."""
+        super().__init__(size)
+        self.guarded, self._first = guarded, first
+        self.sections = 0
+        self.taken: Party | None = None  # who takes a lock first
+        self._locks: dict[Place, _Lock] = {}
+        self._lock_bytes = {(p[0][0], p[0][1] + i): p for p in guarded.locks for i in range(p[1])}
+        self._in: dict[int, _Section] = {}
+        #: The sections that had to begin before what a thread does next, as bits; and before those that come to a barrier.
+        self._past: dict[int, int] = {}
+        self._come: dict[tuple[int, int], tuple[int, set[_Section]]] = {}
+        self._waits: Party | None = None
+        self._joined = False  # whether threads met in a section
+        self._shapes: dict[Byte, Place] = {}
+        self._updates: dict[Place, tuple[list[Update], Party]] = {}
+
+    # Values that hang on the order of sections.
+
+    def decides(self, thread: WatchedThread, value: Varying) -> int:
+        raise self.leaves(thread, "order")
+
+    def locates(self, thread: WatchedThread, value: Varying) -> int:
+        raise self.leaves(thread, "order")
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+        if what == "unknown" and all(isinstance(v, Varying) for v in thread.R if isinstance(v, Uninitialised)):
+            return  # an instruction has been executed on values that vary
+        super().other(thread, what, how, address)
+
+    # Accesses.
+
+    def _at(self, thread: WatchedThread, address: int) -> tuple[Segment, int, Byte] | None:
+        """The memory that is accessed; None where it is the thread's own, or another CTA's."""
+        if address >= _WINDOWS:
+            return *thread.segment(address), (-1, address)
+        if address & ~_SHARED_OFFSET == thread.shared:
+            segment, first = thread.segment(address)
+            return segment, first, (thread.number // self.size, first)
+        return None
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> Any:
+        at = self._at(thread, address)
+        if at is None:
+            return super().reads(thread, address, size)
+        segment, first, byte = at
+        section = self._in.get(thread.number)
+        if self._lock_at(thread, byte, size) is not None and (section is not None or self._scope_of(thread)):
+            raise self.leaves(thread, "order")
+        if self._first:
+            self._touches(thread, byte, size, writes=False)
+            return None
+        place = self._guarded(thread, byte, size)
+        if section is None or place is None:
+            return super().reads(thread, address, size)
+        self._access_inside(thread, section, segment, first, size)
+        if place in section.left:
+            return section.left[place][2]
+        if place not in section.found:
+            number = segment.read(first, size)
+            if type(number) is not int:
+                raise self.leaves(thread, "unknown")
+            section.found[place] = Varying.fresh(8 * size, number, self)
+        return section.found[place]
+
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        if isinstance(value, UndefinedValue) and not isinstance(value, Varying):
+            raise self.leaves(thread, "unknown")
+        at = self._at(thread, address)
+        if at is None:
+            if isinstance(value, Varying):
+                raise self.leaves(thread, "order")
+            super().writes(thread, address, size, value)
+            return
+        segment, first, byte = at
+        section = self._in.get(thread.number)
+        locked = self._lock_at(thread, byte, size)
+        if locked is not None and section is not None:
+            self._gives_back(thread, section, locked, value)
+            return
+        if self._first:
+            self._touches(thread, byte, size, writes=True)
+            return
+        place = self._guarded(thread, byte, size)
+        if section is None or place is None:
+            if isinstance(value, Varying):
+                raise self.leaves(thread, "order")
+            super().writes(thread, address, size, value)
+            return
+        self._access_inside(thread, section, segment, first, size)
+        section.left[place] = segment, first, value
+
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
+        at = self._at(thread, address)
+        if at is None:
+            raise self.leaves(thread, "order")
+        segment, first, byte = at
+        section = self._in.get(thread.number)
+        if self._first and self._may_take(thread, how):
+            self.guarded.locks.add((byte, size))
+            self._lock_bytes.update({(byte[0], byte[1] + i): (byte, size) for i in range(size)})
+        locked = self._lock_at(thread, byte, size)
+        if locked is not None:
+            self._locks_by(thread, section, locked, segment, first, write)
+        elif self._first:
+            self._touches(thread, byte, size, writes=True)
+        elif section is not None and self._guarded(thread, byte, size) is not None:
+            raise self.leaves(thread, "order")
+        else:
+            super().updates(thread, how, address, size, write)
+        return None
+
+    def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:
+        if thread.number in self._in:
+            raise self.leaves(thread, "order")  # it may wait
+        self._waits = self._waits or self._party(thread)
+        super()._find(thread, access, segment, place)
+
+    def _touches(self, thread: WatchedThread, byte: Byte, size: int, *, writes: bool) -> None:
+        section = self._in.get(thread.number)
+        if section is not None:
+            for i in range(size):
+                self.guarded.touch((byte[0], byte[1] + i), section.place, thread.number, writes=writes)
+
+    def _guarded(self, thread: WatchedThread, byte: Byte, size: int) -> Place | None:
+        """The place that is accessed, where it is guarded by the lock of the section that the thread is in."""
+        section = self._in.get(thread.number)
+        lock_of = self.guarded.lock_of
+        locks = {lock_of.get((byte[0], byte[1] + i)) for i in range(size)}
+        if locks == {None} or section is None:
+            return None
+        if locks != {section.place}:
+            raise self.leaves(thread, "order")
+        place = byte, size
+        if any(self._shapes.setdefault((byte[0], byte[1] + i), place) != place for i in range(size)):
+            raise self.leaves(thread, "order")
+        return place
+
+    def _access_inside(self, thread: WatchedThread, section: _Section, segment: Segment, first: int, size: int) -> None:
+        """An access to guarded bytes in a section."""
+        if not section.acquired or self._scope_of(thread) == CONSTANT:
+            raise self.leaves(thread, "order")
+        places = self.places.get(id(segment), {})
+        if any(at in places for at in range(first, first + size)):
+            raise self.leaves(thread, "order")
+        access = self.shade(thread, "A", segment, first, size, in_section(section.lock.number, section.number))
+        section.accesses.append((thread.number, access.time))
+
+    # Locks.
+
+    def _may_take(self, thread: WatchedThread, how: Use) -> bool:
+        """Whether an atomic operation may take a lock: a thread looks what it finds, and may come back."""
+        return how.op in TAKING and thread.number in self.looked and thread.number not in self._in
+
+    def _lock_at(self, thread: WatchedThread, byte: Byte, size: int) -> Place | None:
+        """The lock of which the bytes are; it is accessed as a whole."""
+        if not self._lock_bytes:
+            return None
+        found = {self._lock_bytes.get((byte[0], byte[1] + i)) for i in range(size)} - {None}
+        if not found:
+            return None
+        if found != {(byte, size)}:
+            raise self.leaves(thread, "order")
+        return byte, size
+
+    def _locks_by(
+        self, thread: WatchedThread, section: _Section | None, place: Place, segment: Segment, first: int, write: Write
+    ) -> None:
+        """An atomic operation on a lock: it takes it, tries to in vain, or gives it back."""
+        size, number = place[1], thread.number
+        found = segment.read(first, size)
+        value, writes = write(0 if type(found) is not int else found)
+        if type(found) is not int or type(value) is not int or thread.instruction.use.words["vec"]:
+            raise self.leaves(thread, "unknown")
+        value = value & mask(8 * size) if writes else found
+        if section is not None:
+            self._gives_back(thread, section, place, value)
+            return
+        self._at_lock(thread, segment, first, size)
+        lock = self._locks.get(place)
+        if lock is None:
+            lock = self._locks[place] = _Lock(len(self._locks), found)
+        lead = self._lead(thread)
+        if value == found:
+            if lead(found) is not None or found == lock.free:
+                raise self.leaves(thread, "order")
+            self.vain[number] = self.looked[number].block
+            return
+        if found != lock.free or lock.owner is not None:
+            raise self.leaves(thread, "order")
+        self.taken = self.taken or self._party(thread)
+        lock.values.add(value)
+        lock.takes.append((lead, write, self._party(thread)))
+        section = _Section(lock, place, self.sections, number, self._party(thread), self._past.get(number, 0))
+        self.sections += 1
+        self._past[number] = section.before | 1 << section.number
+        if thread.instruction.use.sem in _ACQUIRES:
+            section.acquired = self._scope_of(thread)
+        lock.owner = self._in[number] = section
+        lock.sections.append(section)
+
+    def _at_lock(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
+        """An operation on a lock, of which any two are strong, and in each other's scope, or ordered."""
+        if not self._scope_of(thread) or any(
+            at in self.places.get(id(segment), {}) for at in range(first, first + size)
+        ):
+            raise self.leaves(thread, "order")
+        if not self._first:
+            self.shade(thread, "A", segment, first, size, _LOCKING)
+
+    def _gives_back(self, thread: WatchedThread, section: _Section, place: Place, value: Any) -> None:
+        """A thread in a section writes to a lock: the holder gives its own back."""
+        if section.place != place or thread.number != section.holder or value != section.lock.free:
+            raise self.leaves(thread, "order")
+        segment, first, _ = self._at_place(thread, place)
+        self._at_lock(thread, segment, first, place[1])
+        if not self._first:
+            self._ends(thread, section)
+        section.lock.owner = None
+        for number in (section.holder, *section.members):
+            self._in.pop(number, None)
+
+    def _at_place(self, thread: WatchedThread, place: Place) -> tuple[Segment, int, Byte]:
+        (cta, at), _ = place
+        return (*thread.segment(at), (cta, at)) if cta < 0 else (thread.cta.shared, at, (cta, at))
+
+    def _ends(self, thread: WatchedThread, section: _Section) -> None:
+        """The holder gives the lock back: all that was done in the section comes before that."""
+        if thread.instruction.use.sem in _RELEASES:
+            section.fenced = self._covered(section), self._scope_of(thread)
+        if not section.acquired or section.fenced[0] != len(section.accesses):
+            raise self.leaves(thread, "order")
+        section.released = section.fenced[1]
+        if self._past[section.holder] & ~section.before & ~(1 << section.number):
+            raise self.leaves(thread, "order")  # it came behind a section that might have to wait for this one
+        for place, (segment, first, value) in section.left.items():
+            found = section.found.get(place)
+            term: Value = value.term if isinstance(value, Varying) else value
+            if isinstance(value, Varying):
+                segment.write(first, place[1], value.number)
+            symbol = anything(8 * place[1]) if found is None else found.term
+            self._updates.setdefault(place, ([], section.party))[0].append(Update(symbol, term))
+
+    def _covered(self, section: _Section) -> int:
+        """The number of accesses of a section so far, all of which are ordered before what its holder does; -1 where not."""
+        ordered = all(self.clocks.ordered(section.holder, t, time) for t, time in section.accesses)
+        return len(section.accesses) if ordered else -1
+
+    def _fence(self, thread: WatchedThread, how: Use) -> None:
+        super()._fence(thread, how)
+        section = self._in.get(thread.number)
+        if section is None or section.holder != thread.number or self._first:
+            return
+        scope = LEVELS.get(how.scope or "", how.scope or "")
+        if how.sem != "release" and not section.acquired:
+            section.acquired = scope
+        if how.sem != "acquire" and section.acquired:
+            section.fenced = self._covered(section), scope
+
+    # Threads that meet.
+
+    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
+        super().arrives(thread, level, identity, waits, count)
+        self._meets([thread.number])
+        key = thread.number // self.size, identity
+        past, sections = self._come.get(key, (0, set()))
+        more = self._sections_of([thread.number])
+        self._come[key] = past | self._past.get(thread.number, 0), sections | more
+
+    def released(self, cta: Any, level: str, identity: int, whole: bool) -> None:
+        super().released(cta, level, identity, whole)
+        number = next(iter(cta.threads)).number
+        past, sections = self._come.pop((number // self.size, identity), (0, set()))
+        waited = self.last[number // self.size, identity].waited
+        self._come_behind(waited, past | self._past_of_ended(cta.threads), sections)
+
+    def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
+        super().met(how, threads, masked)
+        numbers = [thread.number for thread in threads]
+        warp = numbers[0] % self.size // _WARP * _WARP
+        past = self._past_of_ended(threads[0].cta.threads[warp : warp + _WARP])
+        self._meets(numbers)
+        for number in numbers:
+            past |= self._past.get(number, 0)
+        self._come_behind(numbers, past, self._sections_of(numbers) if how.form.mnemonic == "bar" else set())
+
+    def _meets(self, numbers: Sequence[int]) -> None:
+        """Threads meet others, maybe in a section: its end may have to wait for these."""
+        self._joined = self._joined or any(number in self._in for number in numbers)
+
+    def _past_of_ended(self, threads: Sequence[Any]) -> int:
+        """The sections before the ends of some threads: who waits for others waits for these no longer."""
+        past = 0
+        for thread in threads if self._past else ():
+            if thread.done:
+                past |= self._past.get(thread.number, 0)
+        return past
+
+    def _sections_of(self, numbers: Sequence[int]) -> set[_Section]:
+        """The sections that threads are in now, and in which they have acquired what those before them did."""
+        sections = {self._in[number] for number in numbers if number in self._in}
+        return {section for section in sections if section.acquired or self._first}
+
+    def _come_behind(self, numbers: Sequence[int] | frozenset[int], past: int, sections: set[_Section]) -> None:
+        """Threads have met; they come behind what was done in some sections, and are in them now as long as these last."""
+        if past:
+            self._past.update(dict.fromkeys(numbers, past))
+        for section in sections:
+            if section.lock.owner is not section:
+                continue
+            alone = all(self._in.get(number) in (None, section) for number in numbers)
+            if len(sections) > 1 or not alone:
+                raise Stopped(Open("order", section.party))
+            section.members.update(numbers)
+            section.members.discard(section.holder)
+            self._in.update(dict.fromkeys(numbers, section))
+
+    # At the end.
+
+    def settle(self) -> None:
+        """The launch has ended. Raises Stopped where something is open."""
+        if self._first:
+            self.guarded.close()
+            return
+        if self.unknown is not None:
+            raise Stopped(self.unknown)
+        if self._joined and self._waits is not None:
+            raise Stopped(Open("order", self._waits))  # somebody waits, maybe for what others do behind a section
+        for lock in self._locks.values():
+            self._settle_lock(lock)
+        for updates, party in self._updates.values():
+            if not commute(updates):
+                raise Stopped(Open("order", party))
+
+    def _settle_lock(self, lock: _Lock) -> None:
+        """A lock is free in the end, was taken in scopes that have all who took it, and who finds it taken tries again."""
+        sections = lock.sections
+        narrow = {scope for s in sections for scope in (s.acquired, s.released)} - set(_WIDE)
+        if lock.owner is not None or (narrow and len({s.holder // self.size for s in sections}) > 1):
+            raise Stopped(Open("order", sections[0].party))
+        for lead, write, party in lock.takes:
+            for value in lock.values:
+                written, writes = write(value)
+                if lead(value) is not None or (writes and written != value):
+                    raise Stopped(Open("order", party))
+
+
+__all__ = ["TAKING", "GuardedBytes", "InSections"]

@@ -48,13 +48,8 @@ def _kind(found: Term, value: Value) -> str | None:
 
 def _combination(found: Term, value: Term) -> str | None:
     """The operation by which a value combines what was found with numbers, once or several times."""
-    if value.op in _BITWISE:
-        kind, parts = value.op, value.args
-    elif value.op == "ite":
-        kind, parts = _extreme(value), value.args[1:]
-    else:
-        return None
-    inner = [part for part in parts if isinstance(part, Term)]
+    kind = value.op if value.op in _BITWISE else _extreme(value) if value.op == "ite" else None
+    inner = [part for part in value.args[-2:] if isinstance(part, Term)]
     if kind is None or len(inner) != 1:
         return None
     return kind if inner[0] is found or _combination(found, inner[0]) == kind else None

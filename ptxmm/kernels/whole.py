@@ -66,6 +66,8 @@ _MOST_BYTES = 1 << 28
 _OTHER_ORDERS = (1, 2)
 #: What several runs may decide where one does not.
 _EXPLORED = frozenset(("order", "unordered", "error"))
+#: What is open where more runs would be needed than can be made.
+_ENDLESS = frozenset(("runs", "time"))
 #: What leaves a run open that another order of threads may show to be a race: a thread uses what somebody is yet to write.
 _HIDDEN = frozenset(("unknown",))
 #: What is open, and in which launch; None where nothing is.
@@ -153,7 +155,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         return told.left_open("unordered", "")
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
-    what = left[0][1].what if left else ""
+    first = left[0] if left else (0, Open(""))
+    what = first[1].what
     spoken_of = racing and not (open_buffers(test) or by_runs_alone(runs))  # of other models the theorem does not speak
     spoken_of = spoken_of and threads_of(test) <= _MOST_AGAIN
     if what in _EXPLORED | _HIDDEN and spoken_of:
@@ -176,11 +179,18 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         return ""
     if left:
         number, open_ = left[0]
-        party = open_.party
-        place = str(places.of(number, party.op, runs.devices[test.launches[number].loaded].program)) if party else ""
         said = ran.error.message if open_.what == "error" and ran.error is not None else ""
-        return told.left_open(open_.what, place, said)
+        if open_.what in _ENDLESS and first[1].what not in _ENDLESS:
+            said = told.open_at(first[1].what, _place_of(runs, places, *first))
+        return told.left_open(open_.what, _place_of(runs, places, number, open_), said)
     return _by_one_run(test, result, places, ran, ones)
+
+
+def _place_of(runs: Runs, places: Places, number: int, open_: Open) -> str:
+    """Where something is open in the launch of a number; empty where nothing is named."""
+    if open_.party is None:
+        return ""
+    return str(places.of(number, open_.party.op, runs.devices[runs.test.launches[number].loaded].program))
 
 
 def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRun, ones: WatchedRun | None) -> str:

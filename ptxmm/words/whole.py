@@ -245,11 +245,16 @@ def under_them_all(readings: Sequence[Sequence[str]]) -> str:
 
 def left_open(what: str, place: str, more: str = "") -> LeftOpen:
     """The note of a test that one run does not decide; `more`: what is said of it."""
-    named = OPEN.get(what, f"a call of {what}") + (f" at {place}" if place else "")
+    named = open_at(what, place)
     told = "; ".join(line.strip() for line in more.splitlines())
     found = LeftOpen(f"one run does not stand for all executions: {named}{f' ({told})' if told else ''}")
     found.what = what
     return found
+
+
+def open_at(what: str, place: str) -> str:
+    """What is open, and where."""
+    return OPEN.get(what, f"a call of {what}") + (f" at {place}" if place else "")
 
 
 def with_zeros(place: str, said: str) -> str:

@@ -11,10 +11,13 @@ from by_runs import by_formula, by_runs
 from campaigns import lengths, share
 from generated_sections import section_kernel
 
+from axioms.dynamic.findings import Open
 from axioms.dynamic.updates_in_sections import Update, commute
 from ptxcore.values import terms
+from ptxmm.kernels import whole
 from ptxmm.kernels.runs import FinalValues, Runs
 from ptxmm.kernels.sectioned import run_with_sections
+from ptxmm.kernels.several import OpenIn
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -234,3 +237,11 @@ def _value(of: terms.Value, place: terms.Term, number: int) -> int:
 def test_updates_that_hang_on_another_place_are_not_said_to_commute() -> None:
     one, other = _of(8), terms.symbol("another", 8)
     assert not commute([Update(one, terms.add(one, other, 8)), Update(one, terms.add(one, other, 8))])
+
+
+def test_where_too_many_orders_matter_it_is_named_of_which_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "_HUNTING", 0.2)
+    monkeypatch.setattr(whole, "run_several", lambda *_, **__: OpenIn(0, Open("runs")))
+    test = _kernel(*_WRONG["the last writer wins"], block=40, grid=1)
+    open_, _ = by_runs(test)
+    assert "too many orders" in open_ and "strong accesses to the same bytes at k.toml:11" in open_

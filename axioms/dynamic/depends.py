@@ -312,6 +312,26 @@ def _passes_in_frames(program: ExecutableModule) -> bool:
     return any(p.source is None for p in passed) or (bool(calls) and any(p.slot is None for p in formal))
 
 
+def origins(code: Code, op: Op) -> list[Op]:
+    """The instructions that are more than a computation (loads, products of warpgroups, shuffles, ...) from whose results, by
+    the code of a function alone, what an instruction stores may be computed; what a product adds to is part of its result."""
+    by_slot: dict[int, list[Op]] = {}
+    for other in code.ops:
+        for slot in writes(other, -1):
+            by_slot.setdefault(slot, []).append(other)
+    found: list[Op] = []
+    seen: set[int] = set()
+    waiting = [slot for source in _sources(op)[0] for slot in _slots(source)]
+    while waiting:
+        for other in by_slot.get(waiting.pop(), ()):
+            if id(other) not in seen:
+                seen.add(id(other))
+                found += [] if computes(other) else [other]
+                waiting += [slot for source in _sources(other)[0] for slot in _slots(source)]
+                waiting += writes(other, -1) if other.use.form.mnemonic == _MULTIPLIES else ()
+    return found
+
+
 def computes(op: Op) -> bool:
     """Whether an instruction does nothing but compute results from its operands."""
     form = op.use.form
@@ -394,4 +414,4 @@ def _slots(source: Source | None) -> list[int]:
     return found
 
 
-__all__ = ["BufferRead", "Dependence", "Ran", "computes"]
+__all__ = ["BufferRead", "Dependence", "Ran", "computes", "origins"]

@@ -117,6 +117,11 @@ def spans(plan: WarpgroupPlan, name: str, descriptor: int, *, transposed: bool) 
     return _spans(descriptor, *_shape(plan, name)[:3], transposed)
 
 
+def pattern(descriptor: int) -> int:
+    """The bytes of a row of the pattern in which a descriptor has a matrix swizzled; 16 where it is not."""
+    return warpgroup_matrix(descriptor).line
+
+
 @lru_cache(maxsize=1024)
 def _spans(descriptor: int, across: int, along: int, size: int, transposed: bool) -> tuple[tuple[int, int], ...]:
     import numpy as np

@@ -57,6 +57,11 @@ class Matrix(NamedTuple):
         of `inner` numbers k (sections 9.7.15.5.1.10 and 9.7.16.3.3). Raises BadDescriptor."""
         return self._swizzled(self.start + _offsets(self._replace(start=0, base=0), outer, inner, size, k_major))
 
+    @property
+    def line(self) -> int:
+        """The bytes of a row of the pattern in which it is swizzled; 16 where it is not."""
+        return _SWIZZLES[self.mode].line
+
     def _swizzled(self, address: Any) -> Any:
         swizzle = _SWIZZLES[self.mode]
         chosen = ((1 << swizzle.bits) - 1) << swizzle.at

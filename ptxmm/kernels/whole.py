@@ -27,6 +27,7 @@ from ptxmm.kernels.changing import ChangingCtas as ChangingPlaces
 from ptxmm.kernels.changing import NotAlike
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.origins import tell_origins
 from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
@@ -183,7 +184,11 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         if open_.what in _ENDLESS and first[1].what not in _ENDLESS:
             said = told.open_at(first[1].what, _place_of(runs, places, *first))
         return told.left_open(open_.what, _place_of(runs, places, number, open_), said)
-    return _by_one_run(test, result, places, ran, ones)
+    said = _by_one_run(test, result, places, ran, ones)
+    if result.verdict == "no" and not said and ran.state is not None:
+        with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
+            tell_origins(runs, result, places, ran.state)
+    return said
 
 
 def _place_of(runs: Runs, places: Places, number: int, open_: Open) -> str:

@@ -252,9 +252,9 @@ class WatchedProduct(Product):
 
 
 class WatchedThread(RunningThread):
-    """A thread of a run that is watched."""
+    """A thread of a run that is watched. `map`: the tensor map by which it copied last."""
 
-    __slots__ = ("number", "watcher")
+    __slots__ = ("map", "number", "watcher")
 
     makes = WatchedCopy
     moves = WatchedBox
@@ -265,6 +265,7 @@ class WatchedThread(RunningThread):
         assert watcher is not None
         self.watcher: RunWatcher = watcher
         self.number = self.watcher.enters(cta)
+        self.map = b""
         super().__init__(launch, cta, place, code)
 
     @property
@@ -333,7 +334,8 @@ class WatchedThread(RunningThread):
             self.watcher.looks_up(self, address)
         elif address & ~_OFFSET == SHARED:
             self.watcher.other(self, "tensormap", how)
-        return super().tensor_map(how, address)
+        self.map = super().tensor_map(how, address)
+        return self.map
 
     def products_of_warpgroup(self, how: Use, action: str, pending: int = 0) -> list[Any]:
         complete = super().products_of_warpgroup(how, action, pending)

@@ -1,0 +1,83 @@
+"""Where a wrong value at the end comes from: who wrote it, the products that it may be computed of, and who wrote what these
+read, where the swizzle or the rows are others than the descriptor's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from by_runs import by_runs
+
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+
+sys.path.append(str(Path(__file__).parents[1] / "axioms" / "dynamic"))
+
+from warpgroup_kernels import PRODUCT, ring, tile
+
+GATE = Path(__file__).parent / "gate"
+
+
+def told(test: KernelTest) -> list[tuple[str, str]]:
+    """What is told of a check that does not hold: lines of the module, and what is said of them."""
+    open_, result = by_runs(test)
+    assert not open_ and result.verdict == "no" and result.checks[0].holds is False
+    lines = test.launches[0].text.splitlines()
+    return [(lines[spot.line - 1].strip(), what) for spot, what in result.checks[0].spots]
+
+
+@pytest.mark.parametrize(
+    ("keys", "matrices", "said"),
+    [
+        ({"swizzle": "none"}, "AB", "wrote these bytes with swizzle none, as its tensor map says"),
+        ({"b_swizzle": "none"}, "B", "wrote these bytes with swizzle none, as its tensor map says"),
+        (
+            {"b_box": [8, 16]},
+            "B",
+            "in rows of 32 bytes; the copy at k.toml:50 wrote these bytes in rows of 16, as the box",
+        ),
+    ],
+)
+def test_a_swizzle_or_a_box_that_is_not_the_descriptors_is_named(
+    keys: dict[str, Any], matrices: str, said: str
+) -> None:
+    (store, by), *products = told(ring(**keys))
+    assert store.startswith("st.global.f32") and "was written last here, by CTA 0 thread" in by
+    assert [line for line, _ in products] == [PRODUCT] * len(matrices)
+    for matrix, (_, what) in zip(matrices, products, strict=True):
+        assert f"reads {matrix} with swizzle 32B, as its descriptor says" in what and said in what
+
+
+def test_where_nothing_differs_it_says_who_wrote_what_is_read() -> None:
+    """A descriptor of B that begins 16 bytes too early, in A."""
+    _, *products = told(tile(("%rd5, %rd4, 128", "%rd5, %rd4, 127")))
+    assert [what.split(", ")[1] for _, what in products] == [
+        "whose A was written at k.toml:11",
+        "whose B was written at k.toml:13",
+        "whose B was written at k.toml:11",
+    ]
+
+
+def test_a_value_is_followed_through_shared_memory_and_a_bulk_store() -> None:
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": 1, "block": 128,
+            "params": {"out": {"type": "f32", "elements": 1024, "align": 128}},
+            "check": {"forall": "out[0] == 177 && out[1023] == 621"}}  # fmt: skip
+    text = (GATE / "wgmma_store" / "fixed.ptx").read_text()
+    (store, by), *products = told(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test())
+    assert store.startswith("cp.async.bulk.global.shared::cta") and by.startswith("out[1023] was written last here")
+    assert all("wgmma.mma_async" in line and "whose" in what for line, what in products[:-1])
+    assert products[-1] == (store, "and of 6 more")
+
+
+def test_nothing_is_told_of_launches_without_products() -> None:
+    text = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 y)
+{ .reg .b32 %r; .reg .b64 %y; ld.param.u64 %y, [y]; mov.u32 %r, 1; st.relaxed.gpu.global.u32 [%y], %r; ret; }
+"""
+    tree = {"ptx": "k.ptx", "grid": 1, "block": 64, "params": {"y": {"type": "u32", "elements": 1}},
+            "check": {"forall": "y[0] == 2"}}  # fmt: skip
+    assert told(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()) == []

@@ -497,4 +497,5 @@ class Determinate:
             if how is None or not (how.form.kind == "value" or self.open_values.takes(thread, address)):
                 self.unknown = self.unknown or Open(what)
             return
-        raise self.leaves(thread, what)
+        if what != "clock" or not self.live_of(thread).is_idle(thread.instruction):
+            raise self.leaves(thread, what)

@@ -84,8 +84,8 @@ class GatheredThread:
     def leads(self, value: int) -> object:
         """Where all go on with a value: None, back to look again; else something that is equal where they go on equally;
         `NotImplemented` where the thread that looks comes to no barrier."""
-        reader = self._member(self._look.thread, self._look.registers, Still(self._op, value))
-        members = [reader, *(self._member(other, other.R, Still(-1, 0)) for other in self._others)]
+        reader = self._member(self._look.thread, self._look.registers, Still(self._op, value, self._live))
+        members = [reader, *(self._member(other, other.R, Still(-1, 0, self._live)) for other in self._others)]
         blocks = [self._look.block, *(other.pc for other in self._others)]
         stops = [self._goes(member, block) for member, block in zip(members, blocks, strict=True)]
         if stops[0].arrival is None or reader.watcher.fences:  # one behind a round in vain would hand on more

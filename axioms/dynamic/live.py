@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from axioms.dynamic.idle import idle_operations
 from axioms.dynamic.needed import needed_bits
 from ptxcore.machine.ir.liveness import registers
 from ptxcore.machine.lower.liveness import live_registers, reads, writes
@@ -19,7 +20,8 @@ class Live:
         self._compiled = compiled
         self._of: dict[str, list[int]] = {}
         self._at: dict[tuple[str, int], list[int]] = {}
-        self._needed: dict[str, dict[int, int]] = {}
+        #: By function, the bits of registers that matter, and the instructions of which it is of no matter what they do.
+        self._needed: dict[str, tuple[dict[int, int], frozenset[int]]] = {}
 
     def at(self, block: int) -> list[int]:
         """The live registers where a block begins, by slot."""
@@ -48,17 +50,27 @@ class Live:
         return code.ops[place].use.form.mnemonic in ("bar", "barrier")
 
     def _values(self, code: Code, place: int, values: list[Any]) -> tuple[Any, ...]:
-        if code.name not in self._needed:
-            self._needed[code.name] = needed_bits(code)
-        needed = self._needed[code.name]
+        needed, _ = self._needed_of(code)
         overwritten = _overwritten(code.ops[place], values) if place < len(code.ops) else frozenset()
         found = []
         for slot in self._before(code, place):
             if slot in overwritten:
                 continue
             value = values[slot]
-            found.append((slot, value & needed.get(slot, 0) if type(value) is int else Same(value)))
+            if bits := needed.get(slot, 0):
+                found.append((slot, value & bits if type(value) is int else Same(value)))
         return tuple(found)
+
+    def is_idle(self, op: Op) -> bool:
+        """Whether it is of no matter what an instruction does: it only passes time, or nobody needs what it computes."""
+        needed, idle = self._needed_of(self._compiled.compiler.place_of(op)[0])
+        return id(op) in idle or not any(needed.get(slot) for slot in writes(op))
+
+    def _needed_of(self, code: Code) -> tuple[dict[int, int], frozenset[int]]:
+        if code.name not in self._needed:
+            idle = idle_operations(code)
+            self._needed[code.name] = needed_bits(code, idle), idle
+        return self._needed[code.name]
 
     def same(self, block: int, one: list[Any], other: list[Any]) -> bool:
         """Whether the live registers have the same values."""

@@ -10,8 +10,10 @@ _ALL = -1
 _SIGNS = {("lt", 0), ("ge", 0), ("gt", -1), ("le", -1)}
 
 
-def needed_bits(code: Code) -> dict[int, int]:
-    """For each register, by slot, the bits that some instruction of the function may depend on, wherever it stands."""
+def needed_bits(code: Code, idle: frozenset[int] = frozenset()) -> dict[int, int]:
+    """For each register, by slot, the bits that some instruction of the function may depend on, wherever it stands; but
+    for those
+    of which it is of no matter what they do (`axioms.dynamic.idle`), by their identities."""
     found: dict[int, int] = {}
     for formal in code.results:
         if formal.slot is not None:
@@ -20,6 +22,8 @@ def needed_bits(code: Code) -> dict[int, int]:
     while changed:
         changed = False
         for op in code.ops:
+            if id(op) in idle:
+                continue
             for slot, bits in _asked(op, found).items():
                 if bits & ~found.get(slot, 0):
                     found[slot] = found.get(slot, 0) | bits

@@ -8,6 +8,7 @@ where every value that leads on leads to the same, and it is certain of those wr
 from __future__ import annotations
 
 import copy
+import sys
 from collections import Counter
 from collections.abc import Callable
 from itertools import product
@@ -253,8 +254,8 @@ class Still:
     """Watches a copy of a thread: one instruction finds a value; whatever others would see, or what it might find otherwise,
     ends it. `fences`: those that it has come by."""
 
-    def __init__(self, op: int, value: int) -> None:
-        self.op, self.value = op, value
+    def __init__(self, op: int, value: int, live: Live) -> None:
+        self.op, self.value, self.live = op, value, live
         self.fences: list[int] = []
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int:
@@ -292,7 +293,13 @@ class Copying(WatchedThread):
             raise Ended
         self.watcher.fences.append(self.op)  # type: ignore[attr-defined]
 
-    barrier = collective = copy = defer = pause = clear = cancel_cluster = ask = call = leave = _ended
+    def ask(self, name: str) -> int:
+        watcher, number = self.watcher, self.launch.compiled.number_at(sys._getframe(1).f_lineno)  # type: ignore[attr-defined]
+        if not isinstance(watcher, Still) or not watcher.live.is_idle(self.launch.compiled.ops[number]):  # type: ignore[attr-defined]
+            raise Ended
+        return 0
+
+    barrier = collective = copy = defer = pause = clear = cancel_cluster = call = leave = _ended
     ended = staticmethod(_ended)
     stop = commit = wait = after_copies = allocate = refuse = jump = _ended
 
@@ -313,7 +320,7 @@ class Look:
         thread = copy.copy(self.thread)
         thread.__class__ = kind or Copying
         thread.answer = value
-        watcher = Still(op, value)
+        watcher = Still(op, value, live)
         thread.watcher = watcher
         thread.R, thread.frames = list(self.registers), list(self.thread.frames)
         compiled, parameters = thread.launch.compiled, thread.launch.read_parameters  # type: ignore[attr-defined]

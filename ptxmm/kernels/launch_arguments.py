@@ -37,9 +37,12 @@ class LaunchArguments:
         parameters: Sequence[FormalParameter],
         arguments: Sequence[Any],
         references: Mapping[str, Any] | None = None,
+        names: Mapping[int, str] | None = None,
     ) -> None:
-        """`references`: what textures, samplers and surfaces of the module are bound to, by name. Raises UsageError where an
-        argument does not fit its parameter."""
+        """`references`: what textures, samplers and surfaces of the module are bound to, by name; `names`: what buffers
+        are called,
+        by the identity of their arrays, where that is not the name of their parameter. Raises UsageError where an argument does
+        not fit its parameter."""
         self._memory = device.memory
         #: Arrays in buffers: the address of the first element.
         self.places: list[tuple[Any, int]] = []
@@ -57,7 +60,8 @@ class LaunchArguments:
         ]
         bound = _references(device, references or {})
         named = [named for p, a in zip(parameters, arguments, strict=True) for named in _arrays(p, a)]
-        places = self._place(named + [(b.image.name, array) for b in bound.values() for array in b.arrays])
+        named += [(b.image.name, array) for b in bound.values() for array in b.arrays]
+        places = self._place([((names or {}).get(id(array), name), array) for name, array in named])
         for address, b in bound.items():
             self._show(b, places, address)
         self.values: list[bytes] = []

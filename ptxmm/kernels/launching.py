@@ -60,11 +60,13 @@ def launch(
     watcher: Watcher | None = None,
     single: Callable[[], Any] | None = None,
     placed: Callable[[Sequence[tuple[Any, int]]], None] | None = None,
-    zeroed: bool = False,
+    unwritten: int | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> Run:
     """As `ptxmm.run`, of a module that is loaded already; `watcher` is told what threads do together, and what `single`
     gives, what they do one by one where they have to; see `ptxcore.machine.vector.choice.launch`. `placed` is told before
-    that at which address each array is. `zeroed`: shared memory holds zeros at first."""
+    that at which address each array is. `unwritten` is in every byte of shared memory that nothing wrote (None: nobody
+    knows what); `names`: see `LaunchArguments`."""
     from ptxcore.machine.run.launch import UsageError
     from ptxcore.machine.vector.choice import launch as launched
     from ptxmm.kernels.launch_arguments import LaunchArguments
@@ -73,13 +75,13 @@ def launch(
     parameters = device.kernel(entry)
     if len(args) != len(parameters):
         raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(args)}")
-    given = LaunchArguments(device, parameters, args, references)
+    given = LaunchArguments(device, parameters, args, references, names)
     try:
         if placed is not None:
             placed(given.places)
         how: dict[str, Any] = {
             "cluster": None if cluster is None else _three(cluster), "dynamic_shared": dynamic_shared, "seed": seed,
-            "limit": limit, "progress": progress, "watcher": watcher, "single": single, "zeroed": zeroed,
+            "limit": limit, "progress": progress, "watcher": watcher, "single": single, "unwritten": unwritten,
         }  # fmt: skip
         done = launched(device, entry, _three(grid), _three(block), given.values, **how)
         given.update()
@@ -108,7 +110,8 @@ def launch_together(
     progress: Callable[[int, int, int], None] | None = None,
     single: Callable[[], Any] | None = None,
     placed: Callable[[Sequence[tuple[Any, int]]], None] | None = None,
-    zeroed: bool = False,
+    unwritten: int | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> Run:
     """As `launch`, of several launches that run at the same time, thread by thread; an array that several of them take is the
     same memory. `single` is made once for all of them."""
@@ -121,7 +124,7 @@ def launch_together(
         if len(part.args) != len(own):
             raise UsageError(f"'{part.entry}' takes {len(own)} arguments, not {len(part.args)}")
     arguments = [a for part in parts for a in part.args]
-    given = LaunchArguments(device, [p for own in parameters for p in own], arguments, references)
+    given = LaunchArguments(device, [p for own in parameters for p in own], arguments, references, names)
     try:
         if placed is not None:
             placed(given.places)
@@ -131,7 +134,7 @@ def launch_together(
                 device.prepare(
                     part.entry, _three(part.grid), _three(part.block), [next(values) for _ in own],
                     dynamic_shared=part.dynamic_shared, seed=seed, limit=limit, progress=progress, watcher=watcher,
-                    zeroed=zeroed,
+                    unwritten=unwritten,
                 )
             )  # fmt: skip
         done = Concurrent(launches)

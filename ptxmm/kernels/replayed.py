@@ -18,7 +18,7 @@ from ptxcore.clock import limited
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.kernels.runs import FinalValues, Runs
-from ptxmm.kernels.several import FailedExecution, RaceOf, TestFails, hunt, one_run
+from ptxmm.kernels.several import TestFails, Wrong, hunt, one_run
 from ptxmm.kernels.smaller import smaller_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _MOST, _SECONDS = 150, 5.0
 class Replayed(NamedTuple):
     """What a run of the full launch showed, and the CTAs of the smaller one and the threads of each."""
 
-    found: RaceOf | FailedExecution
+    found: Wrong
     ctas: int
     threads: int
 
@@ -57,9 +57,7 @@ def replayed(runs: Runs, broken: Callable[[FinalValues], bool]) -> Replayed | No
     return None
 
 
-def _with(
-    runs: Runs, steps: tuple[Name, ...], broken: Callable[[FinalValues], bool]
-) -> RaceOf | FailedExecution | None:
+def _with(runs: Runs, steps: tuple[Name, ...], broken: Callable[[FinalValues], bool]) -> Wrong | None:
     """What a run of a launch shows in which its threads take such steps."""
     for others in get_args(Others):
 

@@ -62,19 +62,21 @@ class Runs:
         progress: Callable[[int, int, int], None] | None = None,
         placed: Callable[[dict[int, str]], None] | None = None,
         fill: int = 0,
-        zeroed: bool = False,
+        unwritten: int | None = None,
     ) -> FinalValues:
         """One run of all launches, one after the other, or all at the same time: the final values of what the checks speak of.
         `limit` bounds the instructions of each launch; `watch` gives each launch, or all at the same time, its watchers;
         `progress` is told of it now and then, `placed` before each launch which segment of memory is which buffer. Buffers that
-        may hold anything have `fill` in every byte; `zeroed`: shared memory holds zeros. Raises KernelError, UsageError."""
+        may hold anything have `fill` in every byte, shared memory that nothing wrote `unwritten` (None: nobody knows
+        what). Raises
+        KernelError, UsageError."""
         from ptxmm.kernels.launching import launch
 
         arrays = {p.name: _array(p, fill) for p in self.test.parameters if isinstance(p, Buffer)}
         for device in self.devices.values():
             device.reset()
         if all_beside(self.test):
-            self._run_beside(arrays, seed, limit, watch, progress, placed, zeroed)
+            self._run_beside(arrays, seed, limit, watch, progress, placed, unwritten)
             return self._state(arrays)
         for number, one in enumerate(self.test.launches):
             given = [passed(p, arrays) for p in one.params]
@@ -86,13 +88,14 @@ class Runs:
                 dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
                 references=bound(one, arrays),
                 watcher=watchers.together, single=watchers.single, progress=progress, placed=_naming(placed, arrays),
-                zeroed=zeroed,
+                unwritten=unwritten, names=_named(arrays),
             )  # fmt: skip
         return self._state(arrays)
 
     def _run_beside(
         self, arrays: Mapping[str, Any], seed: int | None, limit: int | None,
-        watch: Callable[[Launch, ExecutableModule], Watchers] | None, progress: Any, placed: Any, zeroed: bool,
+        watch: Callable[[Launch, ExecutableModule], Watchers] | None, progress: Any, placed: Any,
+        unwritten: int | None,
     ) -> None:  # fmt: skip
         """All launches at the same time; who watches them takes them for one."""
         from ptxmm.kernels.launching import ConcurrentLaunch, launch_together
@@ -115,7 +118,8 @@ class Runs:
             progress=progress,
             single=watchers.single,
             placed=_naming(placed, arrays),
-            zeroed=zeroed,
+            unwritten=unwritten,
+            names=_named(arrays),
         )
 
     def _state(self, arrays: Mapping[str, Any]) -> FinalValues:
@@ -128,11 +132,16 @@ class Runs:
         return state
 
 
+def _named(arrays: Mapping[str, Any]) -> dict[int, str]:
+    """What each array is called, by its identity."""
+    return {id(array): name for name, array in arrays.items()}
+
+
 def _naming(placed: Callable[[dict[int, str]], None] | None, arrays: Mapping[str, Any]) -> Any:
     """Who is told at which address each array is, so that it is told of segments and buffers."""
     if placed is None:
         return None
-    names = {id(array): name for name, array in arrays.items()}
+    names = _named(arrays)
     return lambda found: placed({address >> GLOBAL_BITS: names[id(a)] for a, address in found if id(a) in names})
 
 

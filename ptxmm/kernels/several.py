@@ -15,6 +15,7 @@ from axioms.dynamic.open_operations import OneOfSeveral
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers
+from ptxmm.kernels.whole_findings import FAULTS
 
 if TYPE_CHECKING:
     from axioms.dynamic.noted import OpenOperation
@@ -70,12 +71,30 @@ class RaceOf(NamedTuple):
     launch: int
     watcher: Exact
     steps: tuple[Name, ...] = ()
-    zeroed: bool = False  # whether shared memory held zeros at first, of which nobody knows what it holds
+    unwritten: int | None = (
+        None  # what was in every byte of shared memory at first, of which nobody knows what it holds
+    )
 
 
-def race_of(runs: Runs) -> RaceOf | None:
-    """A race of some run, in one of a few orders; None where none was seen."""
-    orders, zeroed = list(_ORDERS), False
+class FaultOf(NamedTuple):
+    """An error that leaves the launch of a number without a meaning, and who watched that; `steps` as of a race."""
+
+    error: KernelError
+    launch: int
+    watcher: Exact
+    steps: tuple[Name, ...] = ()
+    unwritten: int | None = None
+
+
+#: What one run shows that is wrong, whatever others do.
+Wrong = RaceOf | FaultOf | FailedExecution
+
+
+def race_of(runs: Runs) -> RaceOf | FaultOf | None:
+    """A race of some run, in one of a few orders, or else what leaves the launch without a meaning; None where neither was
+    seen."""
+    faulty: FaultOf | None = None
+    orders, unwritten = list(_ORDERS), None
     while orders:
         seed, late = orders.pop(0)
         watchers: list[Exact] = []
@@ -88,19 +107,21 @@ def race_of(runs: Runs) -> RaceOf | None:
             return Watchers(None, single)
 
         try:
-            runs.run(seed, limit=LIMIT, watch=watch, progress=step, zeroed=zeroed)
+            runs.run(seed, limit=LIMIT, watch=watch, progress=step, unwritten=unwritten)
         except Stopped as stopped:
             if isinstance(stopped.why, ByteRace):
-                return RaceOf(stopped.why, len(watchers) - 1, watchers[-1], zeroed=zeroed)
+                return RaceOf(stopped.why, len(watchers) - 1, watchers[-1], unwritten=unwritten)
             if stopped.why == Open("time"):
-                return None
+                break
         except KernelError as error:
-            if error.kind == UNWRITTEN and not zeroed:  # any values may be there: the run can go on with some
+            if error.kind == UNWRITTEN and unwritten is None:  # any values may be there: the run can go on with some
                 orders.insert(0, (seed, late))
-                zeroed = True
+                unwritten = 0
+            elif error.kind in FAULTS and faulty is None:
+                faulty = FaultOf(error, len(watchers) - 1, watchers[-1], unwritten=unwritten)
         except UsageError:
             continue
-    return None
+    return faulty
 
 
 def hunt(
@@ -108,9 +129,10 @@ def hunt(
     broken: Callable[[FinalValues], bool],
     most: int = MOST,
     late: Sequence[Late] = ("", "fence", "operation"),
-) -> RaceOf | FailedExecution | None:
-    """Something wrong in one of many runs that begin otherwise than those before it: a race, final values that are against
-    a check, or threads that wait for ever; None where none was seen. What they do not show is not known. `most`: runs; `late`:
+) -> Wrong | None:
+    """Something wrong in one of many runs that begin otherwise than those before it: a race, what leaves the launch without a
+    meaning, final values that are against a check, or threads that wait for ever; None where none was seen. What they do
+    not show is not known. `most`: runs; `late`:
     what comes late in them, one after the other."""
     turns = cycle(late)
 
@@ -156,6 +178,8 @@ def one_run(
     except KernelError as error:
         if error.kind == "deadlock" and all(w.free for w in watchers):
             raise TestFails(FailedExecution(None, steps())) from None
+        if error.kind in FAULTS:
+            raise TestFails(FaultOf(error, len(watchers) - 1, watchers[-1], steps())) from None
     return [w.events for w in watchers]
 
 
@@ -253,7 +277,7 @@ def _settle(watcher: OneOfSeveral, launch: int, circles: list[OpenIn]) -> None:
 class TestFails(Exception):
     """A run shows that a test fails."""
 
-    def __init__(self, found: RaceOf | FailedExecution) -> None:
+    def __init__(self, found: Wrong) -> None:
         super().__init__(found)
         self.found = found
 

@@ -22,27 +22,18 @@ from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers
 from ptxmm.kernels.test import KernelTest
-from ptxmm.kernels.whole_findings import Findings
+from ptxmm.kernels.whole_findings import ADDRESSED, FAULTS, Findings
 from ptxmm.result import Result
 
 #: Instructions after which a run of a test without a time limit is given up.
 _LIMIT = 100_000_000
-#: Errors that tell of themselves what is wrong: what has no meaning, and threads that wait for ever.
-_MISUSED = frozenset((
-    "bad-mbarrier", "bad-matrix", "bad-metadata", "bad-tensor-map", "unfenced-product", "unfinished-product",
-    "tensor-allocation", "tensor-bounds", "tensor-lane", "bad-tensor-memory", "bad-descriptor", "barrier-count",
-    "barrier-divergence", "bad-barrier",
-))  # fmt: skip
 STUCK = "deadlock"
-#: Errors that leave a launch without a meaning, which the formula tells where it can be asked.
-_UNDEFINED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
-#: Threads of which, if they access memory, no formula is made: it would have too many events.
-_MANY = 20_000
 #: Instructions that runs follow and the formula does not.
 BY_RUNS_ALONE = frozenset(("wgmma", "tcgen05", "clusterlaunchcontrol"))
 #: What releases tensor maps in memory, by which the formula has no copies.
 OF_MAPS = "tensormap::generic"
-TELLING = _MISUSED | {STUCK}
+#: Errors behind which no other one hides: where a thread comes too early to an address, a race may.
+TELLING = FAULTS - ADDRESSED | {STUCK}
 
 
 class WatchedRun(NamedTuple):
@@ -54,7 +45,9 @@ class WatchedRun(NamedTuple):
     recorded: list[Ran]
     error: KernelError | None = None
     searched: frozenset[int] = frozenset()  # the instructions that were taken for look-backs
-    zeroed: bool = False  # whether shared memory held zeros at first, of which nobody knows what it holds
+    unwritten: int | None = (
+        None  # what was in every byte of shared memory at first, of which nobody knows what it holds
+    )
     emulated: frozenset[int] = frozenset()  # and those of emulations
     numbered: frozenset[int] = frozenset()  # and those by which CTAs take their numbers
 
@@ -71,13 +64,13 @@ def watched_run(
     emulated: frozenset[int] = frozenset(),
     numbered: frozenset[int] = frozenset(),
     mixes: bool = False,
-    zeroed: bool = False,
+    unwritten: int | None = None,
 ) -> WatchedRun:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
     hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
     instructions by which threads look back, by their identity; `emulated`: those by which they emulate atomic operations;
     `numbered`: those by which CTAs that are alike take their numbers; `mixes`: what strong writes leave may hang on their
-    order; `zeroed`: shared memory holds zeros at first."""
+    order; `unwritten` is in every byte of shared memory at first."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -111,13 +104,13 @@ def watched_run(
         recorded[-1] = recorded[-1]._replace(buffers=names)
 
     try:
-        state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill, zeroed=zeroed)
+        state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill, unwritten=unwritten)
         for watcher in watchers:
             if isinstance(watcher, Confluent | Emulating):
                 watcher.settle()
         return WatchedRun(watchers, state, None, recorded, searched=searched)
     except Stopped as stopped:
-        return WatchedRun(watchers, None, stopped.why, recorded, zeroed=zeroed)
+        return WatchedRun(watchers, None, stopped.why, recorded, unwritten=unwritten)
     except KernelError as error:
         return WatchedRun(watchers, None, Open("limit" if error.kind == "limit" else "error"), recorded, error)
     except UsageError:  # who builds the launch tells what is wrong
@@ -183,12 +176,11 @@ def shows(runs: Runs, result: Result, ran: WatchedRun, places: Places, *, racing
     elif isinstance(ran.why, Misuse):
         if racing:
             findings.misuse(ran.why)
-    elif ran.error is not None and (
-        ran.error.kind in _MISUSED or (ran.error.kind in _UNDEFINED and _without_formula(runs))
-    ):
+    elif ran.error is not None and ran.error.kind in FAULTS:
         findings.fault(ran.error)
     elif ran.error is not None and ran.error.kind == STUCK:
-        determined = all(map(is_certain, ran.watchers)) and not any(_sums(r) for r in ran.recorded)
+        determined = ran.unwritten is None and all(map(is_certain, ran.watchers))
+        determined = determined and not any(_sums(r) for r in ran.recorded)
         findings.deadlock(ran.error, always=determined)
     if result.verdict not in ("no", "undefined") and racing:
         for number, watcher in enumerate(ran.watchers):
@@ -215,12 +207,6 @@ def by_runs_alone(runs: Runs) -> list[str]:
     uses = [op.use for code in codes for op in code.ops]
     maps = {OF_MAPS for use in uses if use.words.get("between") == OF_MAPS}
     return sorted({use.form.mnemonic for use in uses} & BY_RUNS_ALONE | maps)
-
-
-def _without_formula(runs: Runs) -> bool:
-    """Whether the formula cannot be asked."""
-    threads = sum(prod(launch.grid) * prod(launch.block) for launch in runs.test.launches)
-    return threads > _MANY or bool(by_runs_alone(runs))
 
 
 def open_buffers(test: KernelTest) -> list[str]:

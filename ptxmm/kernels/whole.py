@@ -33,7 +33,17 @@ from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import FinalValues, Runs, all_beside, truth
 from ptxmm.kernels.sectioned import decide_by_sections
-from ptxmm.kernels.several import UNWRITTEN, FailedExecution, FinalStates, OpenIn, RaceOf, hunt, race_of, run_several
+from ptxmm.kernels.several import (
+    UNWRITTEN,
+    FailedExecution,
+    FaultOf,
+    FinalStates,
+    OpenIn,
+    Wrong,
+    hunt,
+    race_of,
+    run_several,
+)
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.ticketed import decide_by_tickets
 from ptxmm.kernels.watched_run import (
@@ -51,7 +61,7 @@ from ptxmm.kernels.watched_run import (
 from ptxmm.kernels.whole_answers import all_hold, tell, tell_all, tell_failed
 from ptxmm.kernels.whole_contents import FILLS, ContentsOfRuns
 from ptxmm.kernels.whole_findings import Findings
-from ptxmm.kernels.zeroed import fails_with_zeros
+from ptxmm.kernels.zeroed import fails_with_contents
 from ptxmm.result import Result
 from ptxmm.words import whole as told
 from ptxmm.words.notes import held_at_first
@@ -138,7 +148,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         ran = numbers(runs, run, emulates(run, looking_back(run, run(None))))
         run = partial(run, searched=ran.searched, emulated=ran.emulated, numbered=ran.numbered)
         if racing:
-            ran = next((other for other in _again(run, ran) if isinstance(other.why, ByteRace)), ran)
+            ran = next((other for other in _again(test, run, ran) if isinstance(other.why, ByteRace)), ran)
         certain = isinstance(ran.why, ByteRace | Misuse)
         ones = run(None, FILLS[1]) if open_buffers(test) and not certain else None
         if ones is not None and isinstance(ones.why, ByteRace | Misuse):
@@ -147,7 +157,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     if unsettled:
         return unsettled
     if shows(runs, result, ran, places, racing=racing):
-        result.notes += [told.ZEROED] * ran.zeroed
+        result.notes += told.shared_at_first(ran.unwritten)
         if open_buffers(test):
             held = told.holding(open_buffers(test), FILLS[ran is ones])
             result.notes += [*held_at_first(open_buffers(test)), held]
@@ -175,8 +185,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
                 several = _whatever_order(run, test, result, places, by_tickets)
         if several is None:
             return ""
-        left = [several]
-    if left and racing and fails_with_zeros(runs, result, places, run, ran):
+        left = left if several[1] == Open("time") else [several]
+    if left and racing and fails_with_contents(runs, result, places, run, ran):
         return ""
     if left:
         number, open_ = left[0]
@@ -256,15 +266,14 @@ def _whatever_order(
     return None
 
 
-def _again(run: Callable[..., WatchedRun], ran: WatchedRun) -> Iterator[WatchedRun]:
+def _again(test: KernelTest, run: Callable[..., WatchedRun], ran: WatchedRun) -> Iterator[WatchedRun]:
     """More runs, in which a race may show that did not in a run."""
-    zeroed = ran.error is not None and ran.error.kind == UNWRITTEN
-    if (
-        zeroed
-    ):  # a thread let decide what nobody had written yet: any values may be there, and the run can go on with some
-        yield run(None, zeroed=True)
-    for seed in _other_orders(ran):
-        yield run(seed, alone=True, zeroed=zeroed)
+    # Where a thread let decide what nobody had written yet, any values may be there, and the run can go on with some.
+    unwritten = 0 if ran.error is not None and ran.error.kind == UNWRITTEN else None
+    if unwritten is not None:
+        yield run(None, unwritten=unwritten)
+    for seed in _other_orders(ran) if threads_of(test) <= _MOST_AGAIN else ():
+        yield run(seed, alone=True, unwritten=unwritten)
 
 
 def _other_orders(ran: WatchedRun) -> tuple[int | None, ...]:
@@ -346,12 +355,15 @@ def _hunted(runs: Runs, result: Result, places: Places, broken: Callable[[FinalV
     return wrong is not None and _tell_wrong(runs, result, places, wrong)
 
 
-def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: RaceOf | FailedExecution) -> bool:
+def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong) -> bool:
     """Tells what a run shows that is wrong; whether the test fails by it."""
     if isinstance(wrong, FailedExecution):
         tell_failed(runs.test, result, wrong.state)
     else:
         findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
-        findings.race(wrong.race, synchronized=not wrong.watcher.exact)
-        result.notes += [told.ZEROED] * wrong.zeroed
+        if isinstance(wrong, FaultOf):
+            findings.fault(wrong.error)
+        else:
+            findings.race(wrong.race, synchronized=not wrong.watcher.exact)
+        result.notes += told.shared_at_first(wrong.unwritten)
     return result.verdict in ("no", "undefined")

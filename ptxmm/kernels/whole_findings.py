@@ -23,6 +23,14 @@ from ptxmm.words import whole as told
 
 #: Checks that fail where a thread waits for ever.
 _ENDING = ("terminates", "no_deadlock")
+#: Errors of a run that leave a launch without a meaning, by what they are about: an address or a mask, which a thread may have
+#: from somebody who has not come yet, and else.
+ADDRESSED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
+FAULTS = ADDRESSED | {
+    "bad-mbarrier", "bad-matrix", "bad-metadata", "bad-tensor-map", "unfenced-product", "unfinished-product",
+    "tensor-allocation", "tensor-bounds", "tensor-lane", "bad-tensor-memory", "bad-descriptor", "barrier-count",
+    "barrier-divergence", "bad-barrier",
+}  # fmt: skip
 
 
 class Findings:

@@ -257,12 +257,13 @@ def open_at(what: str, place: str) -> str:
     return OPEN.get(what, f"a call of {what}") + (f" at {place}" if place else "")
 
 
-def with_zeros(place: str, said: str) -> str:
-    """The note of a test that fails where shared memory that nothing wrote holds zeros; `place`: where that decides something,
+def unwritten_memory(place: str, said: str, byte: int) -> str:
+    """The note of a test that fails where shared memory that nothing wrote holds some byte; `place`: where that decides
+    something,
     `said`: what is read."""
     read = ", ".join(filter(None, (said, f"at {place}" if place else "")))
-    more = f" ({read})" if read else ""
-    return f"shared memory that nothing wrote may hold anything{more}: this is an execution in which it holds zeros"
+    more, held = f" ({read})" if read else "", f"{byte:#04x} in every byte" if byte else "zeros"
+    return f"shared memory that nothing wrote may hold anything{more}: this is an execution in which it holds {held}"
 
 
 def contents(free: list[str], deciding: dict[str, list[str]]) -> str:
@@ -297,8 +298,9 @@ def holding(buffers: list[str], byte: int) -> str:
     return f"at first {', '.join(buffers)} hold{'s' * (len(buffers) == 1)} {byte:#04x} in every byte"
 
 
-#: What shared memory holds at first in the run that is shown, of which nothing is known.
-ZEROED = "at first shared memory holds 0x00 in every byte"
+def shared_at_first(byte: int | None) -> list[str]:
+    """What shared memory holds at first in the run that is shown, of which nothing is known."""
+    return [] if byte is None else [f"at first shared memory holds {byte:#04x} in every byte"]
 
 
 def of_contents(text: str, buffers: list[str]) -> str:

@@ -12,7 +12,8 @@ from ptxcore.machine.run.special import Triple
 class LaunchedClusters:
     """The clusters of a grid that have not begun: each is the indices of its CTAs, by rank.
 
-    Without `random` they begin in order, and a request to cancel one takes the next. With it any of them begins or is
+    Without `random` they begin in order, from `first` on, and a request to cancel one takes the next. With it any of them
+    begins or is
     cancelled, and a request may be refused, as the scheduler may do at any time (PTX ISA 9.0, section 9.7.13.17). What was
     taken does not begin, and is not taken again."""
 
@@ -21,6 +22,8 @@ class LaunchedClusters:
         self._counts = tuple(g // k for g, k in zip(grid, cluster, strict=True))
         self._total = self._counts[0] * self._counts[1] * self._counts[2]
         self._gone = 0
+        #: The cluster that begins first where they begin in order, those before it behind the last one.
+        self.first = 0
         #: Of a random order, drawn as it is needed: which cluster stands at a place, if not the one of that number.
         self._moved: dict[int, int] = {}
 
@@ -32,7 +35,9 @@ class LaunchedClusters:
             raise StopIteration
         number = place = self._gone
         self._gone += 1
-        if self.random is not None:
+        if self.random is None:
+            number = (number + self.first) % self._total
+        else:
             place = self.random.randrange(number, self._total)
             first = self._moved.pop(number, number)
             number = first if place == number else self._moved.get(place, place)

@@ -170,6 +170,8 @@ class Cta:
         self.launch, self.index, self.rank, self.cluster = launch, index, rank, cluster
         self.shared = Segment(launch.shared_bytes, "shared memory", known=False)
         assert self.shared.known is not None
+        if launch.filling:
+            self.shared.data[: launch.kernel_shared] = bytes((launch.filling,)) * launch.kernel_shared
         # What system software has there is zeros at first.
         self.shared.known[launch.unwritten :] = WRITTEN * (launch.shared_bytes - launch.unwritten)
         #: Shared memory as numbers, and for each whether it was written.

@@ -77,7 +77,7 @@ class GridLaunch:
         path: str = "<module>",
         progress: Callable[[int, int, int], None] | None = None,
         watcher: Any = None,
-        zeroed: bool = False,
+        unwritten: int | None = None,
     ) -> None:
         #: Who is told what threads do: see `ptxcore.machine.run.watched`.
         self.watcher = watcher
@@ -88,9 +88,11 @@ class GridLaunch:
         self.dynamic_shared = dynamic_shared
         #: Where the shared memory begins whose size the launch gives.
         self.dynamic_start = program.layout.dynamic(entry)
-        #: What the kernel has of shared memory, what of it nobody knows, and what there is with that of system software.
+        #: What the kernel has of shared memory, what of it nobody knows, what is in each byte of the rest, and what there
+        #: is with
+        #: that of system software.
         self.kernel_shared = self.dynamic_start + dynamic_shared
-        self.unwritten = 0 if zeroed else self.kernel_shared
+        self.unwritten, self.filling = (self.kernel_shared, 0) if unwritten is None else (0, unwritten)
         reads_reserved = not special.OF_RESERVED.isdisjoint(program.special)
         whole = special.reserved_offset(self.kernel_shared) + special.RESERVED
         self.shared_bytes = whole if reads_reserved else self.kernel_shared
@@ -99,6 +101,8 @@ class GridLaunch:
         self.read_parameters = ParameterValues(self)
         self.places = special.places(block)
         self.executed = self._asked = 0
+        #: The CTAs that arrays had executed when they came to something that they cannot.
+        self.by_arrays = 0
         #: Instructions after which somebody wants to run it in another way; None: however many.
         self.patience: int | None = None
         self.started, self.reported = time.monotonic_ns(), 0.0

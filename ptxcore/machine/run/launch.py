@@ -36,15 +36,15 @@ class NoLoop(UsageError):
 class Options(TypedDict, total=False):
     """What may be said of a launch besides. Threads take turns in an order that `seed` draws (None: round-robin); `limit`
     bounds the instructions; `progress(finished, all, executed)` is told of CTAs and instructions; `watcher`: see
-    `ptxcore.machine.run.watched`, for which the module must have been loaded; `zeroed`: shared memory holds zeros at first,
-    which is one of the contents that it may have, and not what nobody knows."""
+    `ptxcore.machine.run.watched`, for which the module must have been loaded; `unwritten` is in every byte
+    of shared memory at first, as one of the contents that it may have (None: nobody knows what)."""
 
     dynamic_shared: int
     seed: int | None
     limit: int | None
     progress: Callable[[int, int, int], None] | None
     watcher: Any
-    zeroed: bool
+    unwritten: int | None
 
 
 @dataclass(slots=True)

@@ -25,6 +25,9 @@ class LaunchView(Protocol):
     constants: Segment
     entry: str
     unwritten: int
+    #: What is in each byte of the kernel's shared memory at first.
+    filling: int
+    kernel_shared: int
     shared_bytes: int
     dynamic_start: int
     random: Random | None

@@ -7,6 +7,7 @@ run that nobody watches is none the slower.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -381,6 +382,7 @@ class WatchedThread(RunningThread):
         super().reduce_texel(how, address, combine, when)
 
     def ask(self, name: str) -> int:
+        self.op = self.launch.compiled.number_at(sys._getframe(1).f_lineno)
         self.watcher.other(self, "clock")
         return super().ask(name)
 

@@ -47,22 +47,27 @@ def launch(
     thread by thread. Schedules that a seed draws are always those of single threads. A `watcher` is told what happens, and
     wants arrays however small the launch is; `single` gives who is told of single threads (`ptxcore.machine.run.watched`), as
     which they run where there is no other watcher.
-    Raises UsageError, and KernelError for what goes wrong in the kernel."""
+    Single threads begin with the CTAs at which arrays have stopped, if somebody watches: what is wrong there is seen at
+    once then,
+    and is told of a run in any order. Raises UsageError, and KernelError for what goes wrong in the kernel."""
     watcher: Watcher | None = options.pop("watcher", None)
     shape = grid, block, cluster
 
     def prepared() -> GridLaunch:
         return device.prepare(entry, grid, block, arguments, cluster=cluster, **options)
 
+    stopped = 0
     if options.get("seed") is None:
         if watcher is not None:
             made = prepared()
             if _by_arrays(device, made, shape, watcher):
                 return made
+            stopped = made.by_arrays
         elif single is None and (left := patience(device, entry, shape)) is not None:
             return _without_watcher(device, prepared, shape, left)
     options["watcher"] = None if single is None else single()
     made = prepared()
+    made.waiting.first = stopped // prod(made.cluster)
     made.run()
     return made
 

@@ -66,6 +66,8 @@ def _groups(launch: GridLaunch, blocks: Blocks, memory: LaunchMemory, watcher: W
     while ctas := list(islice(waiting, clusters * ranks)):
         row = np.repeat(np.arange(len(ctas)), threads)
         own = GroupMemory(memory, row, ranks, launch.shared_bytes, launch.unwritten, blocks.code.frame)
+        if launch.filling:
+            own.shared.bytes.reshape(len(ctas), -1)[:, : launch.kernel_shared] = launch.filling
         allowed = None if launch.limit is None else launch.limit - count
         group = CtaGroup(
             blocks, own, ctas, launch.shape, launch.places, launch.dynamic_start, first * threads, watcher, allowed
@@ -78,4 +80,5 @@ def _groups(launch: GridLaunch, blocks: Blocks, memory: LaunchMemory, watcher: W
         if launch.limit is not None and count > launch.limit:
             raise Irregular(TOO_MANY)
         launch.executed = count
+        launch.by_arrays = first
         launch.report(first, total)

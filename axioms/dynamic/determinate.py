@@ -484,10 +484,8 @@ class Determinate:
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
         if what == FENCE and how is not None:
-            if self.alone and how.words["operation"] == "mbarrier_init" and not how.words["restrict"]:
-                self.copies.initialises(thread)
-            else:
-                self._fence(thread, how)
+            initialises = self.alone and how.words["operation"] == "mbarrier_init" and not how.words["restrict"]
+            self.copies.initialises(thread) if initialises else self._fence(thread, how)
             return
         if self.alone and what == PROXY_FENCE and how is not None:
             if not self.copies.maps.fence(thread, how, address):

@@ -7,11 +7,9 @@ that no execution determines, and yet nothing that anybody sees does. Blocks of 
 2. all ways through them lead to one place, the beginning of a loop, and none goes round within them;
 3. no instruction outside of idle blocks depends on what they write to registers.
 
-So each idle block can be taken for a jump to that place: whatever its threads hold in their registers, they come there,
-soon, and
-hold the same as before in all that matters from there on. With a jump in the place of one of them, what it read is read no
-more:
-so all of them can be replaced, one after the other, and what idle blocks read decides nothing.
+So each idle block can be taken for a jump to that place: whatever its threads hold in their registers, they come there, soon,
+and hold the same as before in all that matters from there on. With a jump in the place of one of them, what it read is read no
+more: so all of them can be replaced, one after the other, and what idle blocks read decides nothing.
 """
 
 from __future__ import annotations

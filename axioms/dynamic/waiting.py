@@ -21,7 +21,7 @@ from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import Compiled
-from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.machine.run.watched import WatchedThread, Write, number_at
 
 #: Blocks that a copy of a thread runs at most to find out what a value leads to.
 _MOST_BLOCKS = 64
@@ -294,8 +294,9 @@ class Copying(WatchedThread):
         self.watcher.fences.append(self.op)  # type: ignore[attr-defined]
 
     def ask(self, name: str) -> int:
-        watcher, number = self.watcher, self.launch.compiled.number_at(sys._getframe(1).f_lineno)  # type: ignore[attr-defined]
-        if not isinstance(watcher, Still) or not watcher.live.is_idle(self.launch.compiled.ops[number]):  # type: ignore[attr-defined]
+        watcher, compiled = self.watcher, self.launch.compiled
+        number = number_at(compiled, sys._getframe(1).f_lineno)
+        if not isinstance(watcher, Still) or not watcher.live.is_idle(compiled.ops[number]):
             raise Ended
         return 0
 

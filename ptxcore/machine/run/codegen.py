@@ -54,16 +54,6 @@ class Compiled:
         self.where: list[Op | None] = []
         self.ops: list[Op] = []
         self.compiler: Compiler
-        self._numbers: dict[int, int] = {}
-
-    def number_at(self, line: int) -> int:
-        """The number, in `ops`, of the instruction of a line of the text."""
-        op = self.where[line]
-        assert op is not None
-        if id(op) not in self._numbers:
-            self._numbers[id(op)] = len(self.ops)
-            self.ops.append(op)
-        return self._numbers[id(op)]
 
 
 #: What a meaning becomes, by its use and the shape of its sources: lines with `{0}` for the sources, and expressions.

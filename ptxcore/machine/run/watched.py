@@ -18,6 +18,7 @@ from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run import short
 from ptxcore.machine.run.asynchronous import Boxed, Copy
 from ptxcore.machine.run.clusters import ChosenClusters
+from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.special import PlaceInCta
 from ptxcore.machine.run.surroundings import CtaView, LaunchView
 from ptxcore.machine.run.tensor_memory import ThreadCells
@@ -252,6 +253,17 @@ class WatchedProduct(Product):
             thread.watcher.copied(self, "R", thread.shared + offset, size)
 
 
+def number_at(compiled: Compiled, line: int) -> int:
+    """The number, in `ops`, of the instruction of a line of compiled text."""
+    op = compiled.where[line]
+    assert op is not None
+    for number in range(len(compiled.ops) - 1, -1, -1):
+        if compiled.ops[number] is op:
+            return number
+    compiled.ops.append(op)
+    return len(compiled.ops) - 1
+
+
 class WatchedThread(RunningThread):
     """A thread of a run that is watched. `map`: the tensor map by which it copied last."""
 
@@ -382,7 +394,7 @@ class WatchedThread(RunningThread):
         super().reduce_texel(how, address, combine, when)
 
     def ask(self, name: str) -> int:
-        self.op = self.launch.compiled.number_at(sys._getframe(1).f_lineno)
+        self.op = number_at(self.launch.compiled, sys._getframe(1).f_lineno)
         self.watcher.other(self, "clock")
         return super().ask(name)
 

@@ -1,8 +1,8 @@
 """Arrivals that may be missing: at an mbarrier, at a barrier that others wait at, at the barrier of a cluster.
 
 They are tried where threads were seen waiting for ever and nothing else mends that. One more arrival is neither stronger nor
-weaker: a phase ends earlier, and another one begins. So nothing is concluded from a text with one for a text without it; and
-one is put in at most.
+weaker: a phase ends earlier, and another one begins. So nothing is concluded from a text with one for a text without it, or
+with another one besides.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
 _ADDRESS = re.compile(r"\[\s*([^\]\s]+)\s*\]")
 _REGISTER = re.compile(r"%[\w$]+")
 _GUARD = re.compile(r"^@\s*!?\s*\S+\s+")
+#: What accesses memory, and nothing that threads wait at by itself.
+_PLAIN = ("ld", "st", "atom", "red")
+#: So many arrivals at most are put in together. Nothing is concluded from one set of them for another, so that each is tried.
+MOST_ARRIVALS = 3
 #: So many places with an arrival are considered.
 MOST = 96
 
@@ -109,22 +113,31 @@ def written_before(register: str, body: Sequence[AnyStatement], i: int) -> bool:
     )
 
 
-def arrival_site(spots: Sequence[InsertedArrival]) -> Iterator[EditSite]:
-    """One site, with all places where one arrival may be put in; none for no place."""
-    options = [Option((), 0, (0,))]
-    for k, spot in enumerate(spots[:MOST], 1):
-        price = spot.arrival.price + costs.EDIT + spot.loops * costs.IN_A_LOOP
-        there = Option(
-            (spot.edit,),
-            price,
-            (k,),
-            spot.words,
-            spot.said,
-            alters=True,
-            wanted=spot.wanted,
-            spot=(spot.who, spot.line),
-        )
-        options.append(there)
-    if spots:
-        below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
-        yield EditSite(spots[0].who, spots[0].line, tuple(options), below)
+def last_of_stretch(statement: AnyStatement) -> bool:
+    """Whether an arrival before a statement is not one behind it as well: an access of memory alone ends nothing that others
+    wait for. Behind it an arrival releases that, too."""
+    return not (isinstance(statement, Instruction) and statement.opcode in _PLAIN)
+
+
+def arrival_sites(spots: Sequence[InsertedArrival], left_out: list[str]) -> Iterator[EditSite]:
+    """A site for each place where an arrival may be put in, once or several times; `left_out` takes in words that there are too
+    many."""
+    if len(spots) > MOST:
+        left_out.append(f"{len(spots) - MOST} more places of an arrival")
+    for spot in spots[:MOST]:
+        options = [Option((), 0, (0,)), *(_times(spot, times) for times in range(1, MOST_ARRIVALS + 1))]
+        yield EditSite(spot.who, spot.line, tuple(options), tuple(frozenset(range(k + 1)) for k in range(len(options))))
+
+
+def _times(spot: InsertedArrival, times: int) -> Option:
+    price = times * (spot.arrival.price + spot.loops * costs.IN_A_LOOP) + costs.EDIT
+    often = f", {times} times" * (times > 1)
+    wanted = spot.wanted
+    if wanted is not None and times > 1:
+        wanted = wanted._replace(new=";\n\t".join([wanted.new] * times))
+    edit = spot.edit._replace(new=spot.edit.new * times)
+    said = f"{spot.said}{often}" if spot.said else ""
+    return Option(
+        (edit,), price, (times,), spot.words + often, said, alters=True, wanted=wanted, spot=(spot.who, spot.line),
+        arrives=times,
+    )  # fmt: skip

@@ -88,7 +88,8 @@ class Found:
 @dataclass(kw_only=True)
 class Answer:
     """`found`, cheapest first. `base` is the judgement of the text as it is. `complete`: there are no others of up to `most`
-    edits; `stopped` says why the search ended early. `asked` texts were checked, of `sites` places with `options` changes.
+    edits and, where it is not None, of up to `arrivals` put in; `stopped` says why the search ended early. `asked` texts were
+    checked, of `sites` places with `options` changes.
     `needs`: where nothing can be weaker, what the text as it is rests on."""
 
     mode: str
@@ -99,6 +100,7 @@ class Answer:
     needs: tuple[Need, ...] = ()
     complete: bool = False
     stopped: str = ""
+    arrivals: int | None = None
     asked: int = 0
     sites: int = 0
     options: int = 0
@@ -161,12 +163,19 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         stuck = _among_sites(answer, sites, pace, once, every=every, told=told)
     finally:
         subject.how = how
-    if not stuck or answer.found or answer.stopped == "interrupted" or (answer.stopped and not base.endless):
+    if answer.found or answer.stopped == "interrupted" or (answer.stopped and not base.endless):
         return answer
-    with_arrivals = subject.sites(mode, True)  # some thread waits for what nobody does
-    if len(with_arrivals) > len(sites):
-        if base.endless:  # it does not lack a barrier, too: what has more of them does not end either
+    left_out = subject.left_out
+    with_arrivals = subject.sites(mode, True)
+    if not stuck:
+        more = mode == REPAIR and len(with_arrivals) > len(sites)
+        subject.left_out = [*left_out, *["more arrivals at barriers: no thread was seen waiting for ever"] * more]
+        return answer
+    if len(with_arrivals) > len(sites):  # some thread waits for what nobody does
+        if base.endless:  # what has more barriers does not end either
+            many = len(with_arrivals)
             with_arrivals = [s for s in with_arrivals if not any(o.meets for o in s.options)]
+            subject.left_out += ["barriers together with more arrivals"] * (len(with_arrivals) < many)
         again = replace(answer, stopped="", reasons=[])
         try:
             _among_sites(again, with_arrivals, pace, once, every=every, told=told)
@@ -237,6 +246,7 @@ def _among_sites(
         if mode != REPAIR:
             _tell_needs(sites, search, weakest)
     except OutOfTime:
+        search.exhausted = search.exhausted or (search.none_with > 0 and search.best is None and not answer.found)
         answer.stopped = "" if search.exhausted else "out of time"
     except KeyboardInterrupt:
         answer.stopped = "interrupted"
@@ -244,6 +254,8 @@ def _among_sites(
         answer.found.append(_found(subject, sites, search.best, mode, cheapest=False))
     answer.asked += alone.asked + search.asked
     answer.complete, answer.undecided = search.exhausted, search.undecided
+    if answer.complete and any(s.options[-1].arrives for s in sites):
+        answer.arrivals = search.none_with
     answer.upside_down, answer.reasons = search.upside_down, search.reasons
     return alone.stuck or search.stuck
 

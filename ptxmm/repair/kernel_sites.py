@@ -12,7 +12,7 @@ from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instru
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.plain_names import plain
 from ptxmm.repair import costs
-from ptxmm.repair.arrivals import InsertedArrival, arrival_site, arrivals, written_before
+from ptxmm.repair.arrivals import InsertedArrival, arrival_sites, arrivals, last_of_stretch, written_before
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
@@ -34,19 +34,24 @@ _ENDS, _NEAREST = ("ret", "exit"), 4
 _WAIT = 4
 
 
-def sites(launches: Sequence[Launch], mode: str, with_arrivals: bool = False) -> list[EditSite]:
+def sites(
+    launches: Sequence[Launch], mode: str, with_arrivals: bool = False, left_out: list[str] | None = None
+) -> list[EditSite]:
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
-    the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are."""
+    the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are, as far as `left_out` does not name
+    them."""
     text = launches[0].text
     lines = Lines(text)
     source = SourceWords(text)
     found: list[EditSite] = []
     threads = max(prod(launch.block) for launch in launches)
     entries = {launch.entry for launch in launches}
+    missing: list[InsertedArrival] = []
     for name, body in bodies(text, entries):
         found += _of_body(body, lines, _place(name, launches), mode, source, threads, called=name not in entries)
         if with_arrivals:
-            found += arrival_site(list(_arrivals(body, lines, plain(name), source)))
+            missing += _arrivals(body, lines, plain(name), source)
+    found += arrival_sites(missing, [] if left_out is None else left_out)
     return accepted(text, found, errors(text))
 
 
@@ -158,7 +163,8 @@ def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Sour
     layout = Layout(lines, table=False)
     every = [(k, arrival) for k, s in enumerate(body) for arrival in arrivals([s], body)]
     for i, statement in enumerate(body):
-        if not (start_of(statement)[0] and (matters(statement) or getattr(statement, "opcode", "") in _ENDS)):
+        somewhere = matters(statement) or getattr(statement, "opcode", "") in _ENDS
+        if not (start_of(statement)[0] and somewhere and last_of_stretch(statement)):
             continue
         known = [(abs(k - i), a) for k, a in every if written_before(a.register, body, i)]
         near = dict.fromkeys(a for _, a in sorted(known, key=lambda pair: pair[0]))

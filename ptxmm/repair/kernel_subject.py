@@ -75,7 +75,7 @@ class KernelSubject:
         from ptxmm.repair.kernel_sites import sites
 
         self.left_out = []
-        return sites(self.test.launches, mode, arrivals)
+        return sites(self.test.launches, mode, arrivals, self.left_out)
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime."""

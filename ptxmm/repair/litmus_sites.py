@@ -11,7 +11,7 @@ from ptxcore.diagnostics import InputError
 from ptxcore.places import SCOPES, includes
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction
 from ptxmm.repair import costs
-from ptxmm.repair.arrivals import InsertedArrival, arrival_site, arrivals, written_before
+from ptxmm.repair.arrivals import InsertedArrival, arrival_sites, arrivals, last_of_stretch, written_before
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import BARRIERS, alters, gaps, is_init, loops_around, matters, start_of
@@ -31,7 +31,7 @@ def sites(test: Test, mode: str, left_out: list[str], with_arrivals: bool = Fals
         found += _of_thread(test, thread, lines, mode)
     found += _barriers(test, lines, left_out) if mode == REPAIR else _barriers_gone(test, lines)
     if with_arrivals:
-        found += arrival_site(list(_arrivals(test, lines)))
+        found += arrival_sites(list(_arrivals(test, lines)), left_out)
     return [kept for s in found if (kept := _readable(test, s)) is not None]
 
 
@@ -175,7 +175,8 @@ def _arrivals(test: Test, lines: Lines) -> Iterator[InsertedArrival]:
         layout = layout_of(thread, lines)
         here = arrivals(thread.statements, every)
         there = [a for a in arrivals(every, every) if a not in here and not a.register]
-        for i in _meetings(thread):
+        ends = [i for i in _meetings(thread) if i == len(thread.statements) or last_of_stretch(thread.statements[i])]
+        for i in ends:
             for arrival in (*here, *there):
                 if written_before(arrival.register, thread.statements, i):
                     offset, new = _at(layout, thread, i, arrival.statement)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import z3
 
+from ptxmm.repair.arrivals import MOST_ARRIVALS
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import EditSite, Option, Vector
 
@@ -86,6 +87,10 @@ def _kind(option: Option) -> tuple[int, str]:
     return (1, "") if option.level[0] == "fence" else (2, option.words)
 
 
+def _up_to(arrivals: int) -> z3.BoolRef:
+    return z3.Bool(f"up to {arrivals}")
+
+
 @dataclass
 class Search:
     """The search over `sites`, whose vectors `check` judges. `most`: so many sites at most may be changed. `every`: more
@@ -104,6 +109,8 @@ class Search:
     asked: int = 0
     undecided: int = 0
     exhausted: bool = False
+    #: There is nothing with up to so many arrivals put in, and all of these was decided.
+    none_with: int = 0
     #: What holds, though something cheaper may hold, too.
     best: Solution | None = None
     _looked: bool = False
@@ -151,24 +158,32 @@ class Search:
             self.look_from_above()
         if self.best is not None and not self.every:
             self._ask_for_less_than(self.best.cost)
-        while (vector := self._next()) is not None:
-            best = self.best
-            if best is not None and self._cost(vector) >= best.cost:  # nothing is cheaper
-                self.best = None
-                self._rule_out_above(best.vector)
-                yield best
-                continue
-            judged = self.judge(vector)
-            if judged.holds:
-                found = self.least_of(vector)
+        last, nothing = self._rounds[-1], self.best is None
+        for most in self._rounds:
+            while (vector := self._next(most)) is not None:
+                best = self.best
+                if best is not None and self._cost(vector) >= best.cost:  # nothing is cheaper
+                    self.best = None
+                    self._rule_out_above(best.vector)
+                    yield best
+                    continue
+                judged = self.judge(vector)
+                if not judged.holds:
+                    self._learn(vector, judged)
+                    continue
+                found, nothing = self.least_of(vector), False
                 self._rule_out_above(found.vector)
-                yield found
-            else:
-                self._learn(vector, judged)
+                if self.every or most == last:
+                    yield found
+                else:  # more arrivals may cost less than what goes with fewer
+                    self.best = found
+                    self._ask_for_less_than(found.cost)
+            decided = not self.undecided and not self.upside_down
+            self.none_with = most if nothing and decided else self.none_with
         if self.best is not None:
             yield self.best
             self.best = None
-        self.exhausted = not self.undecided and not self.upside_down
+        self.exhausted = decided
 
     def _learn(self, vector: Vector, judged: Judgement) -> None:
         """Rules out a vector that does not hold, and what fails with it."""
@@ -263,6 +278,11 @@ class Search:
     def _choices(self) -> None:
         self._chosen = [[z3.Bool(f"{s}.{o}") for o in range(1, len(site.options))] for s, site in enumerate(self.sites)]
         self._solver = z3.Optimize()
+        arriving = [(v, option.arrives) for chosen, site in zip(self._chosen, self.sites, strict=True)
+                    for v, option in zip(chosen, site.options[1:], strict=True) if option.arrives]  # fmt: skip
+        self._rounds = range(1, MOST_ARRIVALS + 1) if arriving else range(1)
+        for most in self._rounds if arriving else ():
+            self._solver.add(z3.Implies(_up_to(most), z3.PbLe(arriving, most)))
         for chosen in self._chosen:
             if len(chosen) > 1:
                 self._solver.add(z3.AtMost(*chosen, 1))
@@ -288,8 +308,9 @@ class Search:
     def _literal(self, site: int, option: int) -> z3.BoolRef:
         return self._chosen[site][option - 1]
 
-    def _next(self) -> Vector | None:
-        if self._solver.check() != z3.sat:
+    def _next(self, arrivals: int) -> Vector | None:
+        """The cheapest vector that is not ruled out, with so many arrivals at most."""
+        if self._solver.check(_up_to(arrivals)) != z3.sat:
             return None
         model = self._solver.model()
         return tuple(next((o for o, v in enumerate(chosen, 1) if z3.is_true(model[v])), 0) for chosen in self._chosen)

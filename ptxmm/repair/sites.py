@@ -38,9 +38,9 @@ class Option:
     """What a statement may become. `edits` make it of the text; `cost` is what it costs on hardware, `level` what it is
     compared by, `words` tell it, `source_words` in the language that the text was compiled from. `meets`: threads wait
     there for others; `alters`: it changes how other barriers are met, so that a stronger text may allow what a weaker
-    one does not; `sure`: all whom it is for come by, equally often; `wanted` says what becomes of the statement; `spot` who and
-    which line, where that is not the site's. The first option of a site is no change, or where things are
-    weakened the weakest."""
+    one does not; `arrives`: it is so many more arrivals; `sure`: all whom it is for come by, equally often; `wanted` says what
+    becomes of the statement; `spot` who and which line, where that is not the site's. The first option of a site is
+    no change, or where things are weakened the weakest."""
 
     edits: tuple[TextEdit, ...]
     cost: int
@@ -52,6 +52,7 @@ class Option:
     sure: bool = False
     wanted: Wanted | None = None
     spot: tuple[str, int] | None = None
+    arrives: int = 0
 
 
 @dataclass(frozen=True, slots=True)

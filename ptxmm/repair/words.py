@@ -172,7 +172,8 @@ def _end(answer: Answer) -> Iterator[str]:
     elif answer.found:
         yield f"there is no other {what}{bound} {looked}"
     elif answer.mode == REPAIR:
-        yield f"no repair{bound}: of the changes considered no set is enough {looked}"
+        few = f", with up to {_counted(answer.arrivals, 'more arrival')}," if answer.arrivals is not None else ""
+        yield f"no repair{bound}: of the changes considered{few} no set is enough {looked}"
     else:
         yield f"nothing can be weaker {looked}"
     for reason in answer.reasons:

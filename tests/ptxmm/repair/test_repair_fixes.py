@@ -93,7 +93,7 @@ def test_where_no_file_is_changed_the_place_is_the_line_of_the_source(tmp_path: 
     launch = Launch(MODULE, "k", str(source) + ".ptx", grid=(2, 1, 1), params=(buffer,), source=str(source))
     test = KernelTest(str(source), "k", (launch,), (buffer,), (Check("race_free"),))
     subject = KernelSubject(test, How())
-    subject.in_source = lambda changes: None  # type: ignore[method-assign]
+    subject.in_source = lambda changes, weaker=False: None  # type: ignore[method-assign]
     answer = answered(subject, "repair", every=False, most=None)
     shown = text(answer)
     assert answer.found and NOT_ASKED in shown

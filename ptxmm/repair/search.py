@@ -310,7 +310,7 @@ class Search:
 
     def _next(self, arrivals: int) -> Vector | None:
         """The cheapest vector that is not ruled out, with so many arrivals at most."""
-        if self._solver.check(_up_to(arrivals)) != z3.sat:
+        if self._solver.check(*([_up_to(arrivals)] if arrivals else [])) != z3.sat:
             return None
         model = self._solver.model()
         return tuple(next((o for o, v in enumerate(chosen, 1) if z3.is_true(model[v])), 0) for chosen in self._chosen)

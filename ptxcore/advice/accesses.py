@@ -62,7 +62,11 @@ class AdvisedAccess(NamedTuple):
 class AdvisedFunction:
     """What is known of one function: its control flow, its registers, its accesses to shared state by instruction."""
 
-    def __init__(self, statements: Sequence[Instruction | Label], spaces: Mapping[str, str], source: str) -> None:
+    def __init__(
+        self, statements: Sequence[Instruction | Label], spaces: Mapping[str, str], source: str, *, kernel: bool
+    ) -> None:
+        """`kernel`: it is one, and no function that others call."""
+        self.kernel = kernel
         self.graph = Graph(statements)
         self.instructions = self.graph.instructions
         self.registers = RegisterWriters(self.instructions, spaces)
@@ -89,6 +93,12 @@ class AdvisedFunction:
             scope = scope or "gpu"
         yield AdvisedAccess(index, instruction, order, scope, place, self.registers.base(address), address)
 
+    def is_global(self, access: AdvisedAccess) -> bool:
+        """Whether an access goes to global memory: it says so, or its generic address is one that a kernel was given, which
+        is how `cuda::atomic_ref` is compiled. No launch can name shared memory of its own."""
+        given = self.kernel and access.base is not None and access.base[0] == "parameter"
+        return access.space == "global" or (not access.space and given)
+
     @cached_property
     def loops(self) -> list[NaturalLoop]:
         """The loops, each once."""
@@ -104,6 +114,14 @@ class AdvisedFunction:
     def written(self) -> set[tuple[str, str] | None]:
         """The variables and parameters that the function writes to."""
         return {access.base for access in self.accesses.values() if access.writes}
+
+    def orders_beyond(self, i: int, access: AdvisedAccess) -> bool:
+        """Whether an instruction orders for the threads that an access may meet: barriers of a CTA do not for those of others,
+        whatever comes before or behind them."""
+        instruction = self.instructions[i]
+        if instruction.opcode not in BARRIERS or "cluster" in instruction.modifiers:
+            return self.orders(i)
+        return access.space == "shared" or access.scope == "cta"
 
     def orders(self, i: int) -> bool:
         """Whether an instruction orders what comes before it with what comes behind, for some other threads: a fence, a

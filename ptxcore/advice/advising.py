@@ -32,7 +32,11 @@ def advise(module: Module) -> list[Diagnostic]:
         if hasattr(statement, "space") and hasattr(statement, "names"):
             for declarator in statement.names:
                 spaces[declarator.name] = statement.space
-    functions = [AdvisedFunction(body, spaces, module.source) for body in _bodies(module) if _is_telling(body)]
+    functions = [
+        AdvisedFunction(body, spaces, module.source, kernel=kernel)
+        for body, kernel in _bodies(module)
+        if _is_telling(body)
+    ]
     found = [advice for function in functions for advice in _of(function)]
     if not _has_orders(module):
         found = [advice._replace(fix=None) for advice in found]
@@ -65,10 +69,10 @@ def _has_orders(module: Module) -> bool:
     return known and all(t.number >= number for t in targets)
 
 
-def _bodies(module: Module) -> Iterator[list[Instruction | Label]]:
-    """The labels and instructions of each function."""
+def _bodies(module: Module) -> Iterator[tuple[list[Instruction | Label], bool]]:
+    """The labels and instructions of each function, and whether it is a kernel."""
     body: list[Instruction | Label] = []
-    depth = 0
+    depth, kernel = 0, False
     for statement in module.statements:
         if isinstance(statement, Instruction | Label):
             body.append(statement)
@@ -77,10 +81,10 @@ def _bodies(module: Module) -> Iterator[list[Instruction | Label]]:
         elif isinstance(statement, Close):
             depth -= 1
             if depth == 0:
-                yield body
+                yield body, kernel
                 body = []
         elif isinstance(statement, Head):
-            depth, body = 0, []
+            depth, body, kernel = 0, [], statement.kind == "entry"
 
 
 def _is_telling(body: list[Instruction | Label]) -> bool:

@@ -52,7 +52,7 @@ def _needs_order(function: AdvisedFunction, wait: AdvisedWait) -> bool:
     accesses, instructions = function.accesses, function.instructions
 
     def stops(i: int) -> bool:
-        if i == wait.access.at or i >= len(instructions) or function.orders(i):
+        if i == wait.access.at or i >= len(instructions) or function.orders_beyond(i, wait.access):
             return True
         return i in accesses and accesses[i].acquires
 
@@ -135,7 +135,9 @@ def _has_stores_before(function: AdvisedFunction, signal: AdvisedAccess, waiting
     accesses = function.accesses
 
     def stops(i: int) -> bool:
-        return i < 0 or i == signal.at or i in waiting or function.orders(i) or (i in accesses and accesses[i].releases)
+        if i < 0 or i == signal.at or i in waiting or function.orders_beyond(i, signal):
+            return True
+        return i in accesses and accesses[i].releases
 
     return any(
         i in accesses and accesses[i].weak and accesses[i].writes and accesses[i].base in function.read - {signal.base}

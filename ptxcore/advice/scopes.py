@@ -19,7 +19,7 @@ def narrow_accesses(function: AdvisedFunction) -> Iterator[Diagnostic]:
         modifiers = access.instruction.modifiers
         if (
             "cta" not in modifiers
-            or access.space != "global"
+            or not function.is_global(access)
             or function.registers.causes(access.address) & (CTA | READ)
         ):
             continue

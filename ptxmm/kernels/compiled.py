@@ -87,9 +87,9 @@ class KeptPtx:
         """The PTX, where it was made of what is there now."""
         if not self._key:
             return None
-        for made in _of_this_process(self._key):
-            if made.holds():
-                return made.text
+        for here in _of_this_process(self._key):
+            if here.holds():
+                return here.text
         made = self._read()
         if made is None or not made.holds():
             return None

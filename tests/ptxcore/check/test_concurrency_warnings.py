@@ -103,6 +103,10 @@ BULK = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [mine]
         (LOCKED.format("@%p2 bra E; fence.acq_rel.gpu; E:", "atom.global.exch.b32 %r3, [flag], 0;"), [("relaxed-release", 4)]),
         (LOCKED.format("", "atom.global.exch.b32 %r3, [data], 0;").replace("st.global.u32 [data]", "st.global.u32 [other]"),
          []),
+        # A barrier of the CTA orders nothing for threads of others
+        (LOCKED.format("bar.sync 0;", "atom.global.exch.b32 %r3, [flag], 0;"), [("relaxed-release", 4)]),
+        (LOCKED.format("barrier.cluster.arrive; barrier.cluster.wait;", "atom.global.exch.b32 %r3, [flag], 0;"), []),
+        (LOCKED.format("fence.acq_rel.gpu; bar.sync 0;", "atom.global.exch.b32 %r3, [flag], 0;"), []),
         # Loops that wait with weak loads
         (SPIN.format("global"), [("weak-spin", 1)]),
         (SPIN.format("global").replace("setp", "bar.sync 0; setp"), []),
@@ -138,6 +142,10 @@ BULK = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [mine]
         ("mov.u64 %rd1, flag;\natom.relaxed.cta.add.u32 %r1, [%rd1], 1;", [("cta-scope-global", 2)]),
         ("ld.param.u64 %rd1, [p];\ncvta.to.global.u64 %rd2, %rd1;\nred.relaxed.cta.add.u32 [%rd2+4], 1;",
          [("cta-scope-global", 3)]),
+        ("ld.param.u64 %rd1, [p];\natom.acquire.cta.cas.b32 %r1, [%rd1], 0, 1;", [("cta-scope-global", 2)]),
+        ("ld.param.u64 %rd1, [p];\nmov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;\n"
+         "atom.acquire.cta.cas.b32 %r1, [%rd1], 0, 1;", []),  # a lock of each CTA
+        ("mov.u64 %rd1, mine;\ncvta.shared.u64 %rd2, %rd1; atom.relaxed.cta.add.u32 %r1, [%rd2], 1;", []),
         ("ld.relaxed.cta.shared.u32 %r1, [mine];", []),
         ("ld.relaxed.gpu.global.u32 %r1, [flag];", []),
         # Weak and atomic

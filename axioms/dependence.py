@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.undetermined import OPTION, WIDTH, is_chosen
@@ -22,6 +21,7 @@ from axioms.witness.result import Decision, Undefined
 from axioms.witness.stalls import Bounded, Stall
 from ptxcore.isa.effect_kinds import COLLECTIVE
 from ptxcore.machine.ir.collective import UNDETERMINED
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -10,12 +10,12 @@ took a second may take hours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from axioms.cat.model import Model
 from axioms.models.options import WITHOUT
 from axioms.program import Program, settled
 from ptxcore.isa.effect_kinds import BARRIER, kinds_with
+from ptxcore.records import NamedTuple
 
 #: Programs of so many events at most are decided as they are: that takes less time than to find out what is constant.
 _SMALL = 64

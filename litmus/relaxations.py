@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from litmus.formats.placement import places
 from litmus.formats.printer import write
@@ -31,6 +30,7 @@ from litmus.test import (
 )
 from ptxcore.diagnostics import InputError
 from ptxcore.places import LEVELS, SCOPES
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name
 

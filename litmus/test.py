@@ -5,10 +5,11 @@ Equal tests are equal in everything that counts for the verdict; source position
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptxcore.diagnostics import Span
 from ptxcore.places import Placement
+from ptxcore.records import dataclass
 from ptxcore.syntax.tree import NOWHERE, AnyStatement
 
 #: What may be asked of a test beside its condition, in the order in which it is written.

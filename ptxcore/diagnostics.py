@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 
 class Span(NamedTuple):

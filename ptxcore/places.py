@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ptxcore.records import NamedTuple
 
 #: The scopes, narrowest first. The warp is a level of placement but not a scope.
 SCOPES = ("cta", "cluster", "gpu", "sys")

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from os import PathLike
-from typing import NamedTuple, ParamSpec, Protocol, TypeVar, cast
+from typing import ParamSpec, Protocol, TypeVar, cast
+
+from ptxcore.records import NamedTuple
 
 #: So many seconds a pipe or a device may keep silent.
 PATIENCE = 60.0

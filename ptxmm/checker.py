@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from ptxcore.records import NamedTuple
 from ptxmm.findings import Finding, findings
 from ptxmm.kernels.files import ENDINGS, NamedTest
 from ptxmm.result import Refusal, Result, Witness

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from ptxcore.records import dataclass
 from ptxmm.result import Checked, RaceEvent, Result, Spot, Step, event_text
 from ptxmm.undefined import place as place_of
 from ptxmm.undefined import shape

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.image import ADDRESSING, FILTERS, FORMATS, Format, Image, Sampler, geometry_of, level_offsets
+from ptxcore.records import NamedTuple
 
 #: What CUDA calls the modes of addressing.
 _MODES = {**{mode: mode for mode in ADDRESSING}, "clamp": "clamp_to_edge", "border": "clamp_to_border"}

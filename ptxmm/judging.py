@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from axioms.dependence import with_any_numbers
 from axioms.errors import UnsupportedProgram
@@ -14,6 +14,7 @@ from axioms.liveness.search import find
 from axioms.witness.result import Decision
 from axioms.witness.stalls import ABORTS, WAITS, Bounded, Stall, Wait
 from ptxcore.clock import OutOfTime
+from ptxcore.records import NamedTuple
 from ptxmm.answers import Coverage, coverage_of, settle
 from ptxmm.graphs.waiting import Stays
 from ptxmm.result import ASSERTIONS, Checked, Spot, Witness

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ptxcore.records import dataclass
 
 if TYPE_CHECKING:
     from litmus.test import Proposition

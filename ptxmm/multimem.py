@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.machine.run.launch import UsageError
+from ptxcore.records import NamedTuple
 
 
 class Replicas(NamedTuple):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from ptxcore.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from axioms.cat.evaluate import bits, closure
 from axioms.events.encounters import WARP, Encounters, InstanceName
 from axioms.events.event import ProgramThread
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

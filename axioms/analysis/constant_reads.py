@@ -27,7 +27,6 @@ ship have in common; under those of users nothing is settled here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from axioms.analysis.barrier_order import BarrierOrder, GuardedEffect
 from axioms.cat.model import Model
@@ -39,6 +38,7 @@ from ptxcore.clock import tick
 from ptxcore.isa.effect_kinds import FREE, LOAD, MALLOC, MBARRIER
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import includes
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from axioms.analysis.barrier_order import BarrierOrder
 from axioms.analysis.constant_reads import EffectKey, PlacedAccess, PlacedBytes, Settling
@@ -30,6 +29,7 @@ from axioms.events.event import ProgramThread
 from axioms.events.memory import AddressSpace
 from ptxcore.isa.effect_kinds import COLLECTIVE, STOP
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

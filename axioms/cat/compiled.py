@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.cat.marks import mark_chosen, mark_deferred, mark_polarity, reachable
 from axioms.cat.nodes import Facts, Node
+from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:
     from axioms.cat.residual import Residual

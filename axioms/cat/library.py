@@ -7,9 +7,9 @@ Functions and files are written in the language itself, and are read where a mod
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from axioms.cat.nodes import RELATION, SET, Builder, Node
+from ptxcore.records import NamedTuple
 
 
 class Derived(NamedTuple):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from axioms.cat.names import BASE
+from ptxcore.records import NamedTuple
 
 SET, RELATION = "set", "relation"
 

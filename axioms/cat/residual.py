@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from axioms.cat.algebra import Concrete, known, members, rows
 from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
@@ -39,6 +39,7 @@ from axioms.cat.values import (
     kind_of,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
+from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:
     from axioms.cat.statements import ModelCompiler

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ptxcore.diagnostics import Span
+from ptxcore.records import NamedTuple
 
 #: What a function or a `let` takes apart: one name, or the parts of a tuple. None stands for `_`.
 Binders = tuple["str | None", ...]

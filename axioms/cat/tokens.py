@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from axioms.cat.syntax import Expression
 from ptxcore.diagnostics import InputError, Span, fail
+from ptxcore.records import NamedTuple
 
 _TOKEN = re.compile(
     r"""[ \t\r\f]*+

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from axioms.cat.nodes import Node
 from axioms.cat.syntax import Binders, Binding, Expression, Item
 from ptxcore.diagnostics import InputError, Span
+from ptxcore.records import NamedTuple
 
 
 class Anything(Enum):

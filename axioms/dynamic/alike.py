@@ -18,7 +18,7 @@ the end is the same but for what CTAs have of their own, which has changed place
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.open_operations import OneOfSeveral
@@ -29,6 +29,7 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.liveness import writes
 from ptxcore.machine.lower.ops import Code, Op, Source
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.records import NamedTuple
 
 #: Memory is followed by so many bytes, in bits.
 _GRANULE = 2

@@ -7,7 +7,8 @@ threads met, so those that met share one table, by CTA; only a thread's own time
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 #: What is known of the threads of each CTA: their times. Never changed once it is shared.
 Table = dict[int, list[int]]

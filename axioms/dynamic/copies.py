@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from operator import is_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.dynamic.clocks import Arrival, Several, Table, several
 from axioms.dynamic.fenced import unfenced
@@ -28,6 +28,7 @@ from ptxcore.isa.mbarrier import arrive_after_copies
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread
+from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:
     from axioms.dynamic.determinate import Determinate

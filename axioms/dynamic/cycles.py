@@ -10,9 +10,9 @@ with what it writes (section 8.10.6). Who writes behind what nothing orders befo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from axioms.dynamic.plan import Bytes
+from ptxcore.records import dataclass
 
 _NEVER = 1 << 60
 #: What operations come behind: bytes, or a meeting of threads by its number.

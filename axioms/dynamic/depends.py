@@ -20,13 +20,13 @@ noted, any place may hold what any other holds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from axioms.dynamic.recording import GRANULE as _GRANULE
 from axioms.dynamic.recording import Recorder
 from ptxcore.machine.ir.windows import LOCAL, WINDOW_BITS
 from ptxcore.machine.lower.liveness import writes
 from ptxcore.machine.lower.ops import Code, ExecutableModule, Op, Source
+from ptxcore.records import NamedTuple
 
 #: Instructions that move data between registers and Tensor Memory, by their first words.
 _TENSOR_MOVES = frozenset(("ld", "ld red", "st"))

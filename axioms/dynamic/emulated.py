@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.confluent import open_reads
@@ -27,6 +27,7 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values.terms import mask
 
 _WINDOWS = 1 << GLOBAL_BITS

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
 
 from axioms.dynamic.noted import OpenOperation
 from axioms.dynamic.plan import Name, Script
+from ptxcore.records import NamedTuple
 
 #: Of more fences nothing is said.
 _MOST = 64

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence, Set
-from typing import NamedTuple
 
 from axioms.dynamic.noted import Again, OpenBytes, OpenOperation
 from axioms.dynamic.plan import Bytes, Name, Round, Script, StrongBytes
 from axioms.dynamic.symmetry import CtaNames, Symmetry
+from ptxcore.records import NamedTuple
 
 #: Runs at most.
 MOST = 400

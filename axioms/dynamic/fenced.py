@@ -9,11 +9,10 @@ a fence where they have one shape, and in registers of A, which they only read.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ptxcore.isa.warpgroup_product import planned
 from ptxcore.machine.lower.liveness import reads, writes
 from ptxcore.machine.lower.ops import Code, Op
+from ptxcore.records import NamedTuple
 
 #: Who accessed registers: other instructions than products; products, as A. Else products as D, by their shapes.
 _OTHERS, _AS_A = "", "a"

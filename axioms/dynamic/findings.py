@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ptxcore.clock import OutOfTime, tick
 from ptxcore.machine.lower.ops import Op
+from ptxcore.records import NamedTuple
 
 
 class Party(NamedTuple):

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from axioms.dynamic.live import Live, Same
 from axioms.dynamic.waiting import Copying, Ended, Look, Still, plain, stopped_at
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.cta import REDUCTIONS
 from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.records import NamedTuple
 
 #: Barriers that copies pass at most, and blocks that each of them runs between two.
 _MOST_MEETINGS, _MOST_BLOCKS = 4, 64

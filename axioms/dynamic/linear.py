@@ -8,8 +8,8 @@ holds for every choice of the numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, apply, mask, signed, subterms
 
 #: The least and the greatest number that a symbol may be; None where nothing is known of it.

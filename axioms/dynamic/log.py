@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from axioms.dynamic.rows import ClockRows, Crowd
+from ptxcore.records import NamedTuple
 
 #: Links of a chain after which it is made anew, of what is still needed.
 _DEPTH = 32

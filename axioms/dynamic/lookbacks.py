@@ -16,7 +16,7 @@ import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import step
@@ -24,6 +24,7 @@ from axioms.dynamic.live import Live
 from axioms.dynamic.waiting import Copying, Ended, Look, plain, stopped_at
 from ptxcore.isa.data_movement import ShuffleLanes
 from ptxcore.machine.lower.ops import Op
+from ptxcore.records import NamedTuple
 
 #: Places that a thread comes to by itself; and those that threads come to together, with all ways there.
 _MOST_STATES, _MOST_WAYS = 1000, 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from axioms.dynamic.clocks import Clocks
 from axioms.dynamic.cycles import FollowingOperation
@@ -12,6 +12,7 @@ from axioms.dynamic.plan import Bytes, Name, Takers
 from axioms.dynamic.waiting import Hand, StrongRead, WrittenBytes
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.records import dataclass
 
 
 class Again(BaseException):

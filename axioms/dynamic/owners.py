@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ptxcore.machine.run.memory import Segment
+from ptxcore.records import dataclass
 
 #: Owners from 0 on are rounds; those below this are what workers do before their first one.
 OUTSIDE = -1

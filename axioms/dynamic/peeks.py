@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NamedTuple
 
 from axioms.dynamic.depends import computes
 from axioms.dynamic.waiting import WIDTHS
 from ptxcore.isa.mbarrier import test_wait, test_wait_parity, try_wait, try_wait_parity
 from ptxcore.machine.lower.liveness import live_registers, reads, writes
 from ptxcore.machine.lower.ops import Code, Op
+from ptxcore.records import NamedTuple
 
 _WAITS = (test_wait, test_wait_parity, try_wait, try_wait_parity)
 #: Instructions that are followed from a branch on.

@@ -9,7 +9,7 @@ alone, and no two rounds touch each other's memory, that is of no matter: the ru
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from ptxcore.machine.lower.liveness import results_unused, writes
 from ptxcore.machine.lower.ops import Code, Op, Source
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.records import dataclass
 from ptxcore.values.terms import mask
 
 _WINDOWS = 1 << GLOBAL_BITS

@@ -7,7 +7,7 @@ forgotten before it looks, and where a no leads back to look again just so. docs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from axioms.dynamic.clocks import Arrival, Table
 from axioms.dynamic.findings import Party
@@ -28,6 +28,7 @@ from ptxcore.machine.lower.liveness import operands_read, reads, writes
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import signed, sub
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
+
+from ptxcore.records import NamedTuple, dataclass
 
 #: An operation of a run: the launch, the thread, and the number of this operation among the open ones of the thread.
 Name = tuple[int, int, int]

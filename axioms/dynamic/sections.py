@@ -11,7 +11,7 @@ that against the conditions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from axioms.dynamic.accesses import LEVELS
@@ -26,6 +26,7 @@ from ptxcore.machine.run.faults import UndefinedValue
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Uninitialised, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.records import dataclass
 from ptxcore.values.terms import Value, mask
 
 _WINDOWS = 1 << GLOBAL_BITS

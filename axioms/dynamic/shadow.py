@@ -7,9 +7,9 @@ reads since then that nothing orders among each other, and the atomic operations
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from axioms.dynamic.clocks import Clocks
+from ptxcore.records import NamedTuple
 
 #: Bytes for which a segment of memory is looked after together, unless smaller accesses come.
 _GRAIN = 4

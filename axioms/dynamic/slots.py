@@ -10,7 +10,7 @@ same ones in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 
 from axioms.dynamic.clocks import Clocks, Table
@@ -18,6 +18,7 @@ from axioms.dynamic.findings import Party, step
 from axioms.dynamic.linear import Linear, linear
 from axioms.dynamic.shadow import CONSTANT
 from ptxcore.machine.run.memory import Segment
+from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, Value, mask
 
 

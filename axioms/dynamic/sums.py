@@ -9,12 +9,13 @@ matter whether subnormal numbers are flushed (section 9.7.13.5). Tests of kernel
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from axioms.dynamic.findings import Open, Party, Stopped
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.watched import Told, WatchedThread, Write
+from ptxcore.records import NamedTuple
 from ptxcore.values.ieee import FORMATS, FloatFormat, add, decode
 
 

@@ -7,7 +7,7 @@ atomic operations that commute; a launch with anything else runs thread by threa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ptxcore.machine.lower.ops import Code, ExecutableModule, Op
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.vector.registers import TOO_MANY, Irregular
 from ptxcore.machine.vector.watching import WatchedAccesses
+from ptxcore.records import NamedTuple
 
 #: Batches that are one step of the work.
 _LOOK = 16

@@ -7,9 +7,9 @@ combined by `and`, `or`, `xor`, `min` or `max`), or where all are one function. 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from axioms.dynamic.linear import congruent
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, mask, substitute, symbol, symbols_of
 
 _BITWISE = ("and", "or", "xor")

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from axioms.dynamic.clocks import Clocks, Table
 from axioms.dynamic.live import Live, Same
@@ -22,6 +22,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.watched import WatchedThread, Write, number_at
+from ptxcore.records import NamedTuple
 
 #: Blocks that a copy of a thread runs at most to find out what a value leads to.
 _MOST_BLOCKS = 64

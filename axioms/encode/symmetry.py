@@ -19,7 +19,6 @@ Threads choose to stop there; exchanging two of them exchanges their choices, to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from axioms.cat.model import Model
 from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, READ, WRITE
@@ -27,6 +26,7 @@ from axioms.program import Event, Program
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import LEVELS
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -12,7 +12,6 @@ An asynchronous instruction is an event `I` in program order. What it does is in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from axioms.events.copied import CopiedPart, copy_spans, parts, range_span, reductions
 from axioms.events.event import MAKERS as ORDINARY
@@ -21,6 +20,7 @@ from axioms.events.event_kinds import COPIES_WAIT, FENCE_EVENT, ISSUE_EVENT, REA
 from axioms.events.memory import GuardedLocation
 from ptxcore.isa.effect_kinds import CLEAR, COMMIT, COPY, DISCARD, ISSUE, MBARRIER, RED, STORE, WAIT_GROUP
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import ByteRange
 from axioms.events.memory import MAX_ALIGNMENT
 from ptxcore.isa.effect_kinds import COPY
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

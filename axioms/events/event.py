@@ -7,7 +7,7 @@ returns the events that it had the collector make.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.definitions import Definitions
@@ -19,6 +19,7 @@ from ptxcore.isa.effect_kinds import ATOM, INPUT, LOAD, RED, STOP, STORE, kinds_
 from ptxcore.machine.ir.effects import Effect, Requirement, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.places import Placement as Placement
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.spread import spread

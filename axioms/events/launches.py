@@ -17,7 +17,6 @@ for nothing.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import Collector, Event, Maker, ProgramThread, tags_of
@@ -25,6 +24,7 @@ from axioms.events.event_kinds import GRID_WAIT, HOST_EVENT, ISSUE_EVENT, KERNEL
 from ptxcore.isa.effect_kinds import GRID, HOST
 from ptxcore.machine.ir.dependencies import Dependencies
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Immediate, Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Value

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values import terms
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 from axioms.cat.names import BASE
 from axioms.events.event_kinds import COPIES_WAIT, FENCE_EVENT, READ
@@ -21,6 +20,7 @@ from axioms.explain.linearisation import STEPS, Linearisation
 from axioms.witness.checker import EventPair, reached, successors
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import includes
+from ptxcore.records import NamedTuple
 
 _SCOPES = {"CTA": "cta", "CLUSTER": "cluster", "GPU": "gpu", "SYS": "sys"}
 _PROXIES = {

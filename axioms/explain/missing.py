@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import NamedTuple
 
 from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, READ, WRITE
 from axioms.explain.claims import (
@@ -31,6 +30,7 @@ from axioms.explain.claims import (
 from axioms.witness.checker import EventPair, successors
 from axioms.witness.execution import ExecutedEvent
 from ptxcore.places import includes
+from ptxcore.records import NamedTuple
 
 #: A way over weak accesses is the likelier intention only where nothing else leads there.
 _WEAK = 10

@@ -14,7 +14,6 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from axioms.cat.evaluate import Evaluation, Rows, bits
 from axioms.cat.model import Axiom, Model, Node
@@ -32,6 +31,7 @@ from ptxcore.isa.effect_kinds import ATOM, BARRIER, FENCE, LOAD, MBARRIER, RED, 
 from ptxcore.isa.fences import scopes_of
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import SCOPES
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 
 #: Definitions that are shown as one edge; what they consist of is told beside it.

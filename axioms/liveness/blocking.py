@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.encode.symmetry import AlikeThreads
 from axioms.events.definitions import Definitions
@@ -13,6 +13,7 @@ from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from axioms.witness.stalls import abort_of
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, INPUT, MBARRIER, kinds_with
 from ptxcore.machine.ir.effects import Effect, Iteration, Stuck, ThreadExecution
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value

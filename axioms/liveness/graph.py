@@ -11,7 +11,6 @@ Everything else raises Unsuited: barriers, copies, clocks, what warps do togethe
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 from axioms.events.event import ProgramThread
 from axioms.events.memory import AddressSpace
@@ -24,6 +23,7 @@ from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.machine.ir.private_memory import PrivateMemory, Top
 from ptxcore.machine.ir.steps import ThreadCode
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Value
 
 #: What a graph has: accesses, and what no interleaving is about.

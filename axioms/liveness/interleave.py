@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Literal, NamedTuple
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 from axioms.analysis.constant_reads import follows_causality
@@ -31,6 +31,7 @@ from axioms.witness.stalls import Stall, Wait, repeated
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.effect_kinds import LOAD
 from ptxcore.places import includes
+from ptxcore.records import NamedTuple
 
 #: So many states at most.
 _MOST_STATES = 30_000

@@ -19,11 +19,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.liveness.graph import END, IDLE, MemoryRange, ProgressGraph, Unsuited
 from axioms.liveness.parts import strongly_connected
 from axioms.liveness.progress import Progress, Schedule
+from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,9 +23,10 @@ ended; which one begins when there is room is open (no order is promised), but t
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from ptxcore.places import Placement
+from ptxcore.records import NamedTuple
 
 #: The models, in the order of the table.
 NAMES = ("fair", "hsa", "obe", "hsa_obe", "lobe", "unfair")

@@ -7,7 +7,6 @@ before wrote last."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from axioms.cat.evaluate import Rows
 from axioms.cat.model import Model
@@ -22,6 +21,7 @@ from ptxcore.isa.effect_kinds import kinds_with
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Value
 
 #: What an execution is written out of.

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from axioms.cat.model import Model
 from axioms.encode.cut_off import is_cut_off, unbounded
@@ -54,6 +54,7 @@ from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
 from ptxcore.machine.ir.effects import CutLoop
 from ptxcore.machine.ir.steps import may_abort, may_wait
+from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:
     from axioms.liveness.lasso import Lasso

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from axioms.models.options import OPTIONS
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
+from ptxcore.records import NamedTuple
 
 _READINGS = re.compile(r"\s+(?=--|-I\s)")
 _SHOW = "--show"

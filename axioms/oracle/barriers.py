@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from axioms.cat.evaluate import Rows, closure
 from axioms.program import Event, Program, ends_by
 from ptxcore.isa.effect_kinds import BARRIER
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.syntax.tree import Instruction
 
 _WARP = 32

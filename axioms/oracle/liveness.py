@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Model
@@ -39,6 +38,7 @@ from axioms.witness.tearing import with_tearing
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, FENCE, INPUT, LOAD, MBARRIER, PROXY_FENCE, STOP
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 
 #: What changes nothing for anybody else: a thread that stops there may as well have stopped before it.

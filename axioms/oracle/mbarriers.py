@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from axioms.cat.evaluate import Rows
 from axioms.events.barrier_events import COUNTED, OBJECT_SIZE, early_no, returns
@@ -21,6 +19,7 @@ from axioms.sync.mbarrier_states import ARRIVALS, START, WRECKS, ObjectState, Tr
 from ptxcore.isa.effect_kinds import COLLECTIVE, MBARRIER
 from ptxcore.machine.explore.concrete import Trace, run
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 from axioms.events.collectives import Sites, lane_of
 from axioms.events.event import Event, ProgramThread
@@ -23,6 +22,7 @@ from axioms.program import Program, ends_by
 from axioms.witness.candidate import REDUCTIONS
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple, dataclass
 
 _WARP = 32
 

@@ -9,7 +9,7 @@ What only some programs are about is imported where there is such: see `axioms.e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.errors import UnsupportedProgram
 from axioms.events import event as making
@@ -25,6 +25,7 @@ from axioms.program.source import AskedValues, ProgramSource, bytes_of, finals_i
 from ptxcore.clock import paced, tick
 from ptxcore.isa.effect_kinds import COLLECTIVE, FREE, GRID, HOST, ISSUE, MBARRIER, EffectKind, kinds_with
 from ptxcore.machine.ir.effects import Effect, Requirement
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -7,7 +7,6 @@ rows of bitsets over that order. They say what holds *if both events are execute
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -17,6 +16,7 @@ from axioms.events.memory import AddressSpace, Cell, CellLayout, GuardedLocation
 from axioms.models.options import passes_off
 from axioms.program.source import Observable, ProgramSource, final_symbol
 from ptxcore.isa.effect_kinds import EffectKind
+from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 from axioms.events.memory import CellLayout, Object, ObjectBytes, View
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.events.encounters import WARP
 from axioms.events.event import BarrierMisuse, Event
@@ -13,6 +13,7 @@ from axioms.sat.values import Lowering
 from ptxcore.clock import tick
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -12,7 +12,6 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.barrier_events import is_of_state
@@ -22,6 +21,7 @@ from axioms.program import Program
 from ptxcore.isa.effect_kinds import MBARRIER
 from ptxcore.isa.mbarrier import Contents, contents, packed
 from ptxcore.machine.ir.effects import Requirement
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

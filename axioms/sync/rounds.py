@@ -13,11 +13,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from axioms.events.encounters import BarrierMeeting
 from axioms.events.event import BarrierMisuse, Event
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
+from ptxcore.records import NamedTuple
 
 
 class RoundPart(NamedTuple):

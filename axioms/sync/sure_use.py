@@ -14,13 +14,13 @@ else happens, in executions that end and in others. Barriers that name their ins
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from axioms.events.encounters import WARP
 from axioms.program import Program
 from axioms.sync.arrivals import mixed
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 
 #: Barriers of a CTA have these numbers (section 9.7.13.1).
 _NUMBERS = range(16)

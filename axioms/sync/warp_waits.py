@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import NamedTuple
 
 from axioms.events.collectives import Flows
 from axioms.events.event import Event
@@ -29,6 +28,7 @@ from axioms.sat.values import Lowering
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

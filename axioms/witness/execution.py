@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, overload
 
 from axioms.events.event_kinds import EventKind
 from ptxcore.places import Placement
+from ptxcore.records import dataclass
 
 if TYPE_CHECKING:
     from axioms.witness.checker import JudgedExecution

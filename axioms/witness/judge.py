@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from axioms.cat.evaluate import Evaluation, Rows
 from axioms.cat.model import Model, Node
 from axioms.cat.orders import immediate
 from axioms.events.event_kinds import WRITE
 from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
+from ptxcore.records import NamedTuple
 
 
 class Judged(Protocol):

@@ -4,7 +4,6 @@ the numbers with which a loop ends."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from axioms.events.event import Event
 from axioms.events.event_kinds import MBARRIER_EVENT, READ
@@ -12,6 +11,7 @@ from axioms.witness.candidate import Candidate
 from ptxcore.isa.effect_kinds import BARRIER, MBARRIER
 from ptxcore.isa.mbarrier import contents, outstanding
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 from axioms.witness.execution import Execution, ExecutionsFound
 from ptxcore.clock import OutOfTime
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from axioms.events.event_kinds import READ, WRITE
 from axioms.witness.candidate import Candidate
@@ -12,6 +11,7 @@ from axioms.witness.missing_arrivals import Awaited, MissingArrivals
 from axioms.witness.result import Undefined
 from ptxcore.isa.effect_kinds import STOP
 from ptxcore.machine.ir.effects import CutLoop, Effect
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 
 #: Ways to wait for ever.

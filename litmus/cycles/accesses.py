@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
 
 from litmus.cycles.annotations import PLAIN, UNSCOPED, Annotation, Unfit, settled
 from litmus.test import AddressOf, Test
 from ptxcore.places import SCOPES
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.syntax.tree import Address, AnyStatement, Declaration, Immediate, Instruction, Label, Name, Operand, Sink
 
 #: Orders that an instruction may name, and the fence that a membar is.

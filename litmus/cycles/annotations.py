@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ptxcore.places import SCOPES
+from ptxcore.records import dataclass
 
 #: Orders of an event by the words that stand for them, the short one (in names and `Cycle=`) first.
 _WORDS = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from litmus.cycles import copies
 from litmus.cycles.annotations import Annotation
 from litmus.cycles.cycle import CycleLayout
 from litmus.cycles.edges import WAITING, Edge
+from ptxcore.records import dataclass
 from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, Label, Name, Operand, Sink
 
 _NAMES = "xyzabcdefghijklmnopqrstuvw"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations, product
 
 from litmus.cycles.annotations import PLAIN, Annotation, Unfit, merged, read_annotations, settled
 from litmus.cycles.edges import Edge
 from ptxcore.diagnostics import Diagnostic, InputError
+from ptxcore.records import dataclass
 
 #: With so many writes to a location no final state tells in which order they came.
 MOST_WRITES = 2

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from litmus.cycles.annotations import (
@@ -37,6 +37,7 @@ from litmus.cycles.annotations import (
 from litmus.cycles.foreign import instead
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.places import SCOPES
+from ptxcore.records import dataclass
 from ptxcore.syntax.tree import NOWHERE
 
 FENCES = ("sc", "acq_rel", "acquire", "release")

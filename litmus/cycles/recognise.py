@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, pairwise, product
 
 from litmus.cycles.accesses import CycleAccess, ElementCell, Unread, Walk, walks
@@ -34,6 +34,7 @@ from litmus.test import (
 )
 from ptxcore.diagnostics import InputError
 from ptxcore.places import SCOPES
+from ptxcore.records import dataclass
 
 __all__ = ["Recognised", "Unread", "recognised"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from litmus.cycles.annotations import PLAIN, Annotation, Unfit, merged
 from litmus.cycles.cycle import CycleLayout, RefusedCycle, filled, laid_out, resolved
 from litmus.cycles.edges import Edge
 from litmus.cycles.normal import normal
+from ptxcore.records import dataclass
 
 #: Cycles of so many edges are enumerated at most.
 MOST_EDGES = 100

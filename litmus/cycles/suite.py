@@ -4,10 +4,10 @@ as it can be. `ptxmm.minimal` takes from them what the model does not need."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from litmus.cycles.generator import enumerate
 from litmus.test import Test
+from ptxcore.records import NamedTuple
 
 
 class CycleGroup(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from litmus.cycles import copies, remote
 from litmus.cycles.code import WrittenThread, step
@@ -11,6 +11,7 @@ from litmus.cycles.cycle import CycleLayout, RefusedCycle
 from litmus.cycles.edges import REMOTE, SYNCHRONISATION
 from litmus.cycles.places import CyclePlacement
 from litmus.test import LaunchedKernel, Location
+from ptxcore.records import dataclass
 from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, Label, Name, Operand, Sink
 
 #: The threads that a barrier between two of them waits for, each a warp; and how many barriers a CTA has.

@@ -7,8 +7,8 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
 
 #: A path and None, or a path that cannot be taken and what is wrong with it.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from litmus.formats.condition import Tail
 from litmus.formats.declarations import Declarations
 from litmus.formats.program import ReadColumn
+from ptxcore.records import NamedTuple
 
 
 class Parts(NamedTuple):

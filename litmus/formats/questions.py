@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from litmus.formats.checks import check_tail
 from litmus.formats.condition import read_tail
@@ -23,6 +22,7 @@ from litmus.formats.declarations import Declarations
 from litmus.formats.source import LitmusSource, decode, normalised
 from litmus.test import Condition, Test
 from ptxcore.diagnostics import InputError
+from ptxcore.records import NamedTuple
 
 _KINDS = {
     **dict.fromkeys(("Allow", "Allowed"), "exists"),

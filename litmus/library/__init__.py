@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 #: How a path begins that names tests of the library, as in `library:MP+rel+acq`.
 PREFIX = "library:"

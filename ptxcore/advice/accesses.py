@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from ptxcore.advice.graph import BARRIERS, Graph
 from ptxcore.advice.values import NamedAddress, RegisterWriters, space_of
 from ptxcore.machine.ir.loop_nest import NaturalLoop, nest
 from ptxcore.places import SCOPES
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction, Label, Operand
 
 #: Opcodes that read or write memory, and the operand that is the address.

@@ -4,12 +4,12 @@ behind the initialisation of mbarrier objects that others complete."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from ptxcore.advice.accesses import AdvisedFunction
 from ptxcore.advice.edits import inserted_before, inserted_behind, warning
 from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Address, Bracket, Instruction, Operand
 
 ProxyBase = tuple[str, str] | None

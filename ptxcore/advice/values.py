@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from ptxcore.clock import tick
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import (
     Address,
     Arguments,

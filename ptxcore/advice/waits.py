@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from ptxcore.advice.accesses import AdvisedAccess, AdvisedFunction
 from ptxcore.advice.values import sources, written
 from ptxcore.clock import tick
 from ptxcore.machine.ir.loop_nest import NaturalLoop
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Immediate, Instruction, names_in
 
 #: Instructions of a loop that may only wait, and registers followed in one: bounds on the work.

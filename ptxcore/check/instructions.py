@@ -7,7 +7,7 @@ are remembered; most instructions cost one look-up.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.check.calls import check_call
 from ptxcore.check.constants import check_values, has_limits, values_of
@@ -22,6 +22,7 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates, explain, successor
 from ptxcore.isa.targets import missing
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.spans import guard_span, modifier_span, operand_span
 from ptxcore.syntax.tree import Address, Instruction, Name, Operand, parts_of
 

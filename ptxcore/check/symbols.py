@@ -7,11 +7,12 @@ last. A parameterised name `%r<100>` is one symbol under its stem `%r`, never a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ptxcore.diagnostics import Span
 from ptxcore.isa.types import OPAQUE, WIDTHS
+from ptxcore.records import dataclass
 from ptxcore.syntax.tree import Declaration, Function, Operand, Prototype
 
 #: A name of a parameterised declaration has a number of at most as many digits.

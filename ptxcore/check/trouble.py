@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from ptxcore.records import NamedTuple
 
 #: What an operand is, without its name: see `ptxcore.check.operands`.
 OperandKind = Any

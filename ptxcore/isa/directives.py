@@ -5,9 +5,8 @@ Their syntax and the places where they stand are in `ptxcore.syntax.directives`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ptxcore.isa.difference import Difference
+from ptxcore.records import NamedTuple
 
 
 class DirectiveEntry(NamedTuple):

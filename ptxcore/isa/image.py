@@ -7,7 +7,8 @@ behind each other. The manual hides the layout; nobody sees this one but who giv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 #: Geometries, with their dimensions.
 DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 1, "a2d": 2, "cube": 2, "acube": 2, "2dms": 2, "a2dms": 2}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from ptxcore.isa.form import Form, ModifierCondition, Pattern, Slot, Use, holds
 from ptxcore.isa.types import WIDTHS
+from ptxcore.records import NamedTuple
 
 
 class Misfit(NamedTuple):

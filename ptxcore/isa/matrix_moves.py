@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use, Whole
 from ptxcore.isa.fragments import MOVED
+from ptxcore.records import NamedTuple
 from ptxcore.values.packed import join
 from ptxcore.values.terms import Value, add, concat, eq, extract, lshr, zext
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.matching import Misfit, match
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Value, add, concat, conj, eq, extract, ite, ne, signed, slt, sub, ule, ult, zext
 
 if TYPE_CHECKING:

@@ -50,9 +50,9 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from ptxcore.isa.types import WIDTHS
+from ptxcore.records import NamedTuple
 
 #: Operands of these names are written unless their annotation says `in`.
 _DESTINATIONS = frozenset(("d", "p", "q"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.isa.fragments import (
@@ -18,6 +18,7 @@ from ptxcore.isa.fragments import (
     multiplicand,
     shape,
 )
+from ptxcore.records import NamedTuple
 from ptxcore.values.products import is_float
 
 WARP = 32

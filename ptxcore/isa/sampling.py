@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import floor, inf, isfinite, log2, sqrt
-from typing import NamedTuple
 
 from ptxcore.isa.image import DIMENSIONS, LAYERED, SAMPLED, Image, Sampler
+from ptxcore.records import NamedTuple
 from ptxcore.values.floats import fmul, from_integer, to_integer
 from ptxcore.values.ieee import F32, decode
 from ptxcore.values.terms import Value, add, conj, ite, mul, negate, sext, signed, sle, slt, zext

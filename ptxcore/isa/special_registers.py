@@ -6,7 +6,7 @@ manual's; ptxas was measured to agree for those from PTX ISA 2.3 on.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ptxcore.records import NamedTuple
 
 
 class SpecialRegister(NamedTuple):

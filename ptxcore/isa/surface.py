@@ -8,7 +8,7 @@ Whether a coordinate is outside is decided by each dimension; `.clamp` takes the
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.atomics import combined
 from ptxcore.isa.difference import Difference
@@ -17,6 +17,7 @@ from ptxcore.isa.image import LAYERED, Image
 from ptxcore.isa.sampling import offset_of
 from ptxcore.isa.texels import stored
 from ptxcore.isa.types import WIDTHS
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Value, add, all_of, bit_and, conj, eq, ite, negate, sext, sle, zext
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 #: Every version of the language (the release history of section 13).
 VERSIONS = frozenset(

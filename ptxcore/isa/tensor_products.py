@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.form import Use
 from ptxcore.isa.tensor_memory import pair
+from ptxcore.records import NamedTuple
 from ptxcore.values.matrix_descriptors import (
     BadDescriptor,
     DescribedProduct,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from ptxcore.isa.image import Format, Image
+from ptxcore.records import NamedTuple
 from ptxcore.values.floats import fconvert, fdiv, fmax, fmin, fmul, from_integer, to_integer
 from ptxcore.values.ieee import F32, FORMATS, decode, encode
 from ptxcore.values.terms import Value, all_of, disj, eq, extract, ite, mask, sext, signed, sle, ule, zext

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
@@ -17,6 +17,7 @@ from ptxcore.isa.image import CUBES, LAYERED, SAMPLED, Image, Sampler
 from ptxcore.isa.sampling import Lookup, Tap, Unknown, footprint, gathered, split_coordinates
 from ptxcore.isa.targets import version as as_numbers
 from ptxcore.isa.texels import TexelResult, filtered, narrowed, widened
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Value, add, conj, ite, signed, ule, ult
 
 if TYPE_CHECKING:

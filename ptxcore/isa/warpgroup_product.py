@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.isa.fragments import ACCUMULATORS, BITS, METADATA, FragmentLayout, multiplicand, shape
 from ptxcore.isa.product_arrays import raw, spread
 from ptxcore.isa.product_shapes import WARP, MatrixPart, Sparse
+from ptxcore.records import NamedTuple
 from ptxcore.values.matrix_descriptors import BadDescriptor, warpgroup_matrix
 from ptxcore.values.products import all_settled, any_subnormal, is_float, numbers, summed
 

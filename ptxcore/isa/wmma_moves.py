@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.form import Use, Whole
 from ptxcore.isa.fragments import BITS, shape
+from ptxcore.records import NamedTuple
 from ptxcore.values.packed import join
 from ptxcore.values.terms import Value, add, all_of, conj, eq, extract, lshr, mul, ule, zext
 

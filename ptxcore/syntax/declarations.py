@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from ptxcore.diagnostics import Span
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.directives import read_number
 from ptxcore.syntax.expressions import read_integer
 from ptxcore.syntax.initialisers import read_initialiser

@@ -6,9 +6,9 @@ Which version and target a directive needs stands in `ptxcore.isa.directives`, b
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ptxcore.diagnostics import nearest
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.lexer import Bad, Cursor, Integer, integer_literal, shown
 from ptxcore.syntax.tree import Address, Directive, Immediate, Name, Operand, QuotedText
 

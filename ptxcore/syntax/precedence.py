@@ -7,7 +7,9 @@ them. An operator is applied once something follows that binds less tightly. No 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
+
+from ptxcore.records import NamedTuple
 
 ValueT = TypeVar("ValueT")
 PlaceT = TypeVar("PlaceT")

@@ -9,9 +9,10 @@ after reading; the classes are not `frozen` only because that makes building the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptxcore.diagnostics import Span
+from ptxcore.records import dataclass
 
 NOWHERE = Span(0, 0, 0)
 

@@ -11,7 +11,8 @@ minus infinity, `rp` towards plus infinity.
 from __future__ import annotations
 
 from math import isqrt
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 
 class FloatFormat(NamedTuple):

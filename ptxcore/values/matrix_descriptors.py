@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from ptxcore.records import NamedTuple
 
 #: The bits of a shared address that a descriptor can tell.
 _ADDRESS = 0x3FFFF

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

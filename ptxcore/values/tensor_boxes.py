@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxcore.values.tensor_map import EncodedTensorMap, NoMap
 
 #: Types whose copies would change values in ways that the manual does not tell.

@@ -4,7 +4,8 @@ has 32 bits; an address has the lane in its upper half, and the column in its lo
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 LANES = 128
 COLUMNS = 512

@@ -7,7 +7,8 @@ other bytes are recognised as no map. The address stands in bytes 16 to 23.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 #: Bytes and bits of a map.
 SIZE, BITS = 128, 1024

@@ -18,8 +18,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxcore.records import NamedTuple
 from ptxmm.campaigns.holders import holders
 from ptxmm.campaigns.identity import CampaignQuestion, hash_of
 

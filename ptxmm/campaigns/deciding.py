@@ -6,9 +6,10 @@ import copy
 import datetime
 import functools
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from litmus.formats import read
+from ptxcore.records import NamedTuple
 from ptxmm import api
 from ptxmm.campaigns.database import ResultRow
 from ptxmm.campaigns.identity import CampaignQuestion, hash_of, question

@@ -6,11 +6,11 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
 from importlib import metadata
 from typing import TYPE_CHECKING
 
+from ptxcore.records import dataclass
 from ptxmm import __version__
 from ptxmm.checker import Settings
 

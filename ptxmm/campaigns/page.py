@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxmm.campaigns.report import ReportLine, Summary, reason
 from ptxmm.words.checks import state_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxmm.campaigns.database import Database, ResultRow
 from ptxmm.result import VERDICTS
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from litmus.formats.files import WantedFiles, find, text_of
+from ptxcore.records import NamedTuple
 from ptxmm.campaigns.database import Database, ResultRow
 from ptxmm.campaigns.deciding import AskedTest, Decider, Entry
 from ptxmm.campaigns.pool import Pool

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:
     from argparse import Namespace

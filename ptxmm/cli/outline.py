@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 
 class OptionValue(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from ptxcore.records import NamedTuple
 from ptxmm.checker import Checker, Settings, stem
 from ptxmm.comparing.answers import AnsweredTest, absent, answer_of
 from ptxmm.comparing.logs import HerdLog, is_log, read_log

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from ptxcore.records import dataclass
 from ptxmm.checker import Settings
 from ptxmm.comparing.answers import AnsweredTest
 from ptxmm.comparing.columns import Case, ComparedColumns, ComparedRow

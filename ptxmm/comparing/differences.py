@@ -8,8 +8,7 @@ that a model allows. Two logs of runs are compared by what they saw.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ptxcore.records import dataclass
 from ptxmm.comparing.answers import AnsweredTest, FinalState, names_in
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from heapq import merge
 from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 from ptxcore.isa.effect_kinds import CLEAR, DISCARD, ISSUE, MBARRIER, kinds_with
+from ptxcore.records import dataclass
 from ptxmm.comparing.columns import Case, ComparedColumns, ComparedRow
 from ptxmm.comparing.differences import ModelDifference, difference
 from ptxmm.comparing.table import rows

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from litmus.test import Condition, Test
+from ptxcore.records import dataclass
 from ptxmm.comparing.answers import AnsweredTest, FinalState
 from ptxmm.comparing.differences import ModelDifference
 from ptxmm.comparing.shrinking import proposition_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ptxcore.records import dataclass
 from ptxmm.comparing.columns import Case
 from ptxmm.comparing.finding import by_size, library, sized
 from ptxmm.kernels.files import NamedTest

@@ -6,7 +6,8 @@ May import the standard library.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 _FOLDER = os.path.dirname(__file__)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from litmus.test import TYPE_WIDTHS, AddressOf, LitmusThread, Location
 from ptxcore.diagnostics import Span, fail
 from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.machine.ir.steps import ThreadCode
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.printer import print_instruction
 from ptxcore.syntax.tree import (
     Address,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import field
+from typing import Any
 
 from litmus.test import Test
 from ptxcore.diagnostics import InputError
+from ptxcore.records import NamedTuple, dataclass
 from ptxmm.gpu.conditions import holds
 from ptxmm.gpu.contract import GpuModule
 from ptxmm.gpu.layout import SeenStates

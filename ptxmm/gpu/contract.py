@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
 
 from litmus.test import TYPE_WIDTHS, LitmusThread, Location, LocationTerm, RegisterTerm, Test
 from ptxcore.diagnostics import Span, fail
+from ptxcore.records import NamedTuple, dataclass
 from ptxmm.gpu.host import HostStep, host_thread
 from ptxmm.gpu.images import InstanceImage
 from ptxmm.gpu.placement import GpuPlacement

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from ctypes import c_ulonglong, c_void_p
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
+from ptxcore.records import NamedTuple
 from ptxmm.gpu.bound import BoundImages
 from ptxmm.gpu.contract import ENTRY, GpuModule
 from ptxmm.gpu.driver import CudaError, Driver, LoadError, Mapped

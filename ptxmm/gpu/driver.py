@@ -26,7 +26,9 @@ from ctypes import (
     c_ushort,
     c_void_p,
 )
-from typing import Any, NamedTuple
+from typing import Any
+
+from ptxcore.records import NamedTuple
 
 #: What a GPU's driver is loaded from; another library may be named, for tests.
 LIBRARY = "PTXMM_LIBCUDA"
@@ -38,7 +40,6 @@ _PTX_OF_CUDA = (
     (12020, "8.2"), (12010, "8.1"), (12000, "8.0"), (11080, "7.8"), (11070, "7.7"), (11060, "7.6"), (11050, "7.5"),
     (11040, "7.4"), (11030, "7.3"), (11020, "7.2"), (11010, "7.1"), (11000, "7.0"), (10020, "6.5"),
 )  # fmt: skip
-
 _PROCESSORS, _MAJOR, _MINOR = 16, 75, 76  # attributes: the number of multiprocessors, the compute capability
 _LOG, _LOG_SIZE = 5, 6  # options of the compiler: its error log
 _LOG_BYTES = 16384

@@ -7,7 +7,6 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from axioms.program import UnsupportedProgram
@@ -15,6 +14,7 @@ from litmus.test import Test
 from ptxcore.diagnostics import InputError
 from ptxcore.isa.targets import TARGETS
 from ptxcore.isa.targets import target as target_named
+from ptxcore.records import dataclass
 from ptxmm.gpu.confidence import Confidence, confident
 from ptxmm.gpu.confidence import document as confidence_document
 from ptxmm.gpu.confidence import lines as confidence_lines

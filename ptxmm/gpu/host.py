@@ -7,10 +7,11 @@ instances. Its accesses are plain loads and stores of a CPU: what is stronger is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from litmus.test import TYPE_WIDTHS, AddressOf, LitmusThread, Test
 from ptxcore.diagnostics import Diagnostic, Span
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Address, Immediate, Instruction, Name, Operand, Sink
 from ptxmm.gpu.images import root_of
 

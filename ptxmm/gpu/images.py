@@ -8,11 +8,11 @@ is an array, with textures of it, and no thread can have its address. What a tes
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
 
 from litmus.test import TYPE_WIDTHS, AddressOf, LitmusThread, Location, Test
 from ptxcore.diagnostics import Diagnostic, Span
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.syntax.tree import Instruction, names_in
 
 #: Instructions that take a texture or a surface.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import field, replace
 
 from litmus.formats.printer import write_proposition
 from litmus.test import And, Compare, Condition, Constant, Literal, Test
+from ptxcore.records import NamedTuple, dataclass
 from ptxmm.gpu.conditions import holds
 from ptxmm.gpu.contract import GpuModule
 from ptxmm.gpu.layout import SeenStates

@@ -5,12 +5,12 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from random import Random
-from typing import NamedTuple
 
 from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm, RegisterTerm
 from ptxcore.places import Placement
+from ptxcore.records import NamedTuple, dataclass
 from ptxmm.gpu.contract import (
     CONTROL,
     DONE,

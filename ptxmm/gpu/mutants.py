@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from litmus.relaxations import restated, terms_of
 from litmus.test import Condition, Test
 from ptxcore.diagnostics import InputError
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import AnyStatement, Instruction, Name, Vector, names_in
 from ptxmm.weakened import target_of, weakened

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import NamedTuple
 
 from ptxcore.machine.run.concurrent import Concurrent
 from ptxcore.machine.run.grid import GridLaunch
+from ptxcore.records import NamedTuple
 
 #: Rounds of turns that a launch begins later, at most: more than a kernel of a test takes.
 _LATEST = 400

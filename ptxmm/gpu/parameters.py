@@ -8,9 +8,11 @@ what they execute, and which memory is whose.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from random import Random
 from typing import Any
+
+from ptxcore.records import dataclass
 
 
 def _one(default: int, least: int, most: int, what: str, *tried: int) -> Any:

@@ -7,11 +7,10 @@ host has no place (`ptxmm.gpu.host`). What launches cannot place is refused wher
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from litmus.test import LaunchedKernel, Test
 from ptxcore.diagnostics import Diagnostic, InputError
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.syntax.tree import Instruction, names_in
 from ptxmm.gpu.images import root_of
 from ptxmm.gpu.refusals import refusals

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from litmus.test import Test
+from ptxcore.records import dataclass
 from ptxmm.gpu.conditions import compares_addresses
 from ptxmm.gpu.contract import GpuModule
 from ptxmm.gpu.layout import GpuLaunch, SeenStates, planned

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import NamedTuple
 
 from litmus.test import Test
+from ptxcore.records import NamedTuple
 from ptxmm.gpu.contract import GpuModule
 from ptxmm.gpu.layout import DoesNotFit, SeenStates
 from ptxmm.gpu.mutants import mutants

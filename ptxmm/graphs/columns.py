@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import LEVELS, Placement
+from ptxcore.records import NamedTuple
 
 #: Names of threads that are longer than this are short in the picture, and whole in its legend.
 _LONG_NAME = 10

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
+
+from ptxcore.records import NamedTuple, dataclass
 
 from .geometry import Point, Rect
 from .selection import Bundle

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 
 class Point(NamedTuple):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
+
+from ptxcore.records import NamedTuple
 
 from .figure import PictureBox, PictureLayout
 from .geometry import Point, Rect, bounds, segment_meets, segments_cross

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise, product
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 from .figure import DrawnEdge, PictureBox, PictureLayout, label_of
 from .geometry import Point, cubic_points, path_length

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from axioms.witness.execution import Execution
+from ptxcore.records import dataclass
 
 from .style import style_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ptxcore.records import NamedTuple
 
 FONT = "'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
 #: Width of a character of a monospaced font, as a part of its size. Real ones lie between 0.55 and 0.602.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from axioms.events.event_kinds import EventKind
 from axioms.witness.execution import ExecutedEvent, Execution
+from ptxcore.records import NamedTuple
 
 #: The kind of the events that stand for it.
 STAYS = EventKind("stays")

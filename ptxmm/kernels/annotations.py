@@ -10,9 +10,10 @@ and of its `[check]`; every other name is an argument, written as for `--arg`. `
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
+from ptxcore.records import NamedTuple
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.asked import ANNOTATED, TYPED, AskedKernel, Said
 from ptxmm.kernels.cuda_source import heads, without_comments

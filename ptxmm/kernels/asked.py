@@ -10,9 +10,10 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.contents import FileTrouble, type_of_file
 from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import NVCC_OPTIONS, PtxText, of_file

@@ -6,13 +6,14 @@ built = build([launch], [("x", 0)], lambda final: eq(final("x", 0).value, 2))
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from axioms.events.memory import RepeatedBytes
 from axioms.program import AskedValues, Observable, Program, ProgramSource
 from axioms.program import build as assembled
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.isa.effect_kinds import ISSUE
+from ptxcore.records import dataclass
 from ptxcore.values.terms import Value
 from ptxmm.kernels.explored import ExploredKernels, LoopNote, ThreadInfo, explored
 from ptxmm.kernels.launch import Buffer, Final, Launch

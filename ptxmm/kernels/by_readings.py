@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from axioms.models.options import CONTRARY
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.whole import decide_whole
 from ptxmm.words.whole import LeftOpen, under_readings, under_them_all
 

@@ -14,7 +14,9 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
+
+from ptxcore.records import NamedTuple
 
 _LONGEST = 256 << 20  # bytes of a file
 #: Seconds by which a file's time may be behind the clock.

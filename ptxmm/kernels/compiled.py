@@ -22,8 +22,9 @@ import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxcore.records import NamedTuple
 from ptxcore.sources import remembered
 from ptxmm.kernels.compile_inputs import CompileInputs, contents, inputs_of, telling, tool_of, untold
 

@@ -7,11 +7,11 @@ of a run is one of the model. What no run shows is not thereby so.
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
 from ptxcore.clock import OutOfTime, limited, tick
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
+from ptxcore.records import NamedTuple
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.runs import FinalValues, Runs, truth
 from ptxmm.kernels.test import QUANTIFIERS, Check, KernelTest

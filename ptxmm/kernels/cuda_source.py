@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 #: Strings, characters and comments: code that is none. Ends of lines stay.
 _NO_CODE = re.compile(r'"(?:[^"\\\n]|\\.)*+"|\'(?:[^\'\\\n]|\\.){1,8}+\'|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')

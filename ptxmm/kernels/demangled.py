@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 #: Characters of a name that is told; and how deep types may stand in types.
 _LONGEST, _DEEPEST = 2000, 50

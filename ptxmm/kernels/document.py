@@ -6,9 +6,10 @@ import re
 import tomllib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.positions import KeyPosition, Way, positions
 from ptxmm.kernels.words import suggested
 from ptxmm.result import Spot

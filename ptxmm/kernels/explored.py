@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from axioms.analysis.noop_updates import Noops, holds, noop_places
 from axioms.errors import TooLarge, UnsupportedProgram
@@ -32,6 +32,7 @@ from ptxcore.machine.lower.ops import ExecutableModule as LoweredProgram
 from ptxcore.machine.run.launch import NoLoop, check_count, fitted, kernel_of, parameter_bytes
 from ptxcore.machine.run.special import OF_RESERVED, WARP, LaunchShape, of_cta, places
 from ptxcore.places import Placement
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value
 from ptxmm.kernels.launch import Dimensions, Launch

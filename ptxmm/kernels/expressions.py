@@ -10,9 +10,8 @@ arithmetic wraps, shifts by the width or more give what the bits run out to, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values import floats, terms
 from ptxcore.values.terms import Value
 

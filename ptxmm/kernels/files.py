@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from litmus.formats.files import WantedFiles, text_of
+from ptxcore.records import NamedTuple
 from ptxmm.result import identity
 
 if TYPE_CHECKING:

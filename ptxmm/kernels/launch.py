@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from ptxcore.records import dataclass
 from ptxcore.values.terms import Value
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from ptxcore.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from ptxcore.diagnostics import Diagnostic

@@ -10,9 +10,9 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxcore.records import NamedTuple
 from ptxcore.sources import read_bytes, status
 from ptxmm.kernels.compiled import KeptPtx
 

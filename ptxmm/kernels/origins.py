@@ -12,10 +12,10 @@ may come from; who wrote which bytes is that of the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from axioms.dynamic.depends import origins
 from axioms.dynamic.findings import Stopped, step
@@ -25,6 +25,7 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, WINDOW_BITS
 from ptxcore.machine.lower.ops import ExecutableModule, Op
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.watched import Told, WatchedBox, WatchedProduct, WatchedThread, Write
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values.tensor_map import EncodedTensorMap, decoded
 from ptxmm.kernels.expressions import TYPES, KernelExpression, OperatorExpression
 from ptxmm.kernels.launch import Buffer, Launch

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.machine.run.launch import UsageError
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.arguments import ArgumentTrouble, described
 from ptxmm.kernels.launch import Buffer, Pointer, Structure
 

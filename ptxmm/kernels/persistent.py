@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.dynamic.findings import Open, Stopped, step
 from axioms.dynamic.persistent import WARP, Persistent
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers, all_beside
 from ptxmm.kernels.several import LIMIT, FinalStates
 from ptxmm.words import whole as told

@@ -8,8 +8,7 @@ buffer has room for each thread and number at once.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.modules import PtxText, bare, has_dynamic
 from ptxmm.kernels.signature import own_sizes
 from ptxmm.kernels.takes import KernelSignature, TakenParameter

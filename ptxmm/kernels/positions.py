@@ -6,7 +6,8 @@ Only for texts that `tomllib` has accepted: nothing is checked here.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 #: A way through a document: `("variant", 0, "check", "forall")`.
 Way = tuple[str | int, ...]

@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, get_args
 
 from axioms.dynamic.findings import Stopped
 from axioms.dynamic.replay import Others, Replay
 from ptxcore.clock import limited
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.launch import UsageError
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.runs import FinalValues, Runs
 from ptxmm.kernels.several import TestFails, Wrong, hunt, one_run
 from ptxmm.kernels.smaller import smaller_of

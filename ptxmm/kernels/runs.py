@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.records import NamedTuple
 from ptxcore.values import terms
 from ptxcore.values.terms import signed
 from ptxmm.kernels.contents import BufferContents

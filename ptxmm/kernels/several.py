@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import cycle
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.dynamic.exact import Exact, Late
 from axioms.dynamic.exploring import MOST, TooMany, explore, wander
@@ -14,6 +14,7 @@ from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers
 from ptxmm.kernels.whole_findings import FAULTS
 

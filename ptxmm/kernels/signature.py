@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import NamedTuple
 
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, Dimensions, Imaged, MultimemBuffers, Structure
 from ptxmm.kernels.modules import PtxText, bare

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from ptxcore.diagnostics import nearest
+from ptxcore.records import NamedTuple
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.cuda_source import KernelHead, element, heads
 from ptxmm.kernels.demangled import demangled

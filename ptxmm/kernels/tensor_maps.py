@@ -6,8 +6,9 @@ The keys are the parameters of `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxcore.records import NamedTuple
 from ptxcore.values import tensor_map
 from ptxcore.values.tensor_map import ADDRESS, SIZE, EncodedTensorMap, dense, encoded, troubles
 from ptxmm.kernels.document import kind_of

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptxcore.diagnostics import Span
+from ptxcore.records import dataclass
 from ptxmm.kernels.expressions import TYPES, Element, ExpressionError, KernelExpression, Resolver, Typed
 from ptxmm.kernels.launch import Argument, Final, Imaged, Launch, MultimemBuffers, Scalar, Structure
 from ptxmm.result import ASSERTIONS as ASSERTIONS

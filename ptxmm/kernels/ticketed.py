@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.dynamic.findings import Open, Stopped, step
 from axioms.dynamic.tickets import Tickets
@@ -11,6 +11,7 @@ from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import Segment
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers, truth

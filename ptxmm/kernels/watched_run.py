@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from axioms.dynamic.confluent import Confluent, open_reads
 from axioms.dynamic.depends import Ran
@@ -18,6 +18,7 @@ from axioms.dynamic.together import Together
 from ptxcore.machine.lower.ops import ExecutableModule
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers

@@ -14,8 +14,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.arguments import ANY
 from ptxmm.kernels.document import tree_of
 from ptxmm.kernels.expressions import TYPES

@@ -6,9 +6,9 @@ What PTX does not have is left out by who reads the changed text, not here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from ptxcore.places import SCOPES
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 from ptxmm.repair.costs import access_cost, fence_cost
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import AnyStatement, Instruction, Name
 from ptxmm.repair import costs
 from ptxmm.repair.counts import copied

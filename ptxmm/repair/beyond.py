@@ -6,12 +6,13 @@ What the module as it is does not keep in a larger launch it was not written for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from axioms.errors import EngineDefect
 from axioms.program import UnsupportedProgram
 from ptxcore.diagnostics import InputError
+from ptxcore.records import dataclass
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.repair.larger import shape_of
 from ptxmm.repair.search import Judgement

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 from ptxmm.repair import costs
 from ptxmm.repair.accesses import Strength, choices, cost, family, no_stronger, spelled, strength

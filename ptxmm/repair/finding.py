@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from axioms.errors import EngineDefect
 from axioms.program import UnsupportedProgram
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
+from ptxcore.records import dataclass
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.search import Judgement, Search, Solution, Weakening

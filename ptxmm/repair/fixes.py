@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxcore.records import NamedTuple
 from ptxmm import __version__
 from ptxmm.diffs import filed, lines_of
 from ptxmm.findings import Finding

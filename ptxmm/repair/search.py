@@ -13,11 +13,11 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
 
 import z3
 
+from ptxcore.records import NamedTuple, dataclass
 from ptxmm.repair.arrivals import MOST_ARRIVALS
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import EditSite, Option, Vector

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import field
+
+from ptxcore.records import NamedTuple, dataclass
 
 
 class TextEdit(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from axioms.errors import EngineDefect
@@ -13,6 +13,7 @@ from axioms.program import UnsupportedProgram
 from litmus.test import Literal
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
+from ptxcore.records import dataclass
 from ptxmm.answers import REASONS, Coverage
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import EditSite, Vector, Wanted, edited, edits_of

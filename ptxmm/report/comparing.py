@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ptxcore.records import dataclass
 from ptxmm import __version__
 from ptxmm.comparing.answers import AnsweredTest, FinalState
 from ptxmm.comparing.comparison import Comparison, ComparisonTelling

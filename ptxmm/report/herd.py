@@ -25,8 +25,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxmm.checker import Outcome
 from ptxmm.herd_names import legal, spelled
 from ptxmm.result import Checked, Result, observation_of

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding, assumptions, file_of
 from ptxmm.report.drawings import Drawings

@@ -9,8 +9,8 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxmm.report.drawings import Drawings
 from ptxmm.report.pages import text
 from ptxmm.writing import write_whole

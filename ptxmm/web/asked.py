@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxcore.records import NamedTuple
 from ptxmm.web import limits
 
 KINDS = ("litmus", "kernel", "ptx", "cat")

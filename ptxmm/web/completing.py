@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice, product
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.isa.form import Form, Slot, Use
 from ptxcore.isa.table import TYPED, candidates
+from ptxcore.records import NamedTuple
 from ptxmm.web.asked import PageRequest
 from ptxmm.web.limits import MOST_ITEMS
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from ptxcore.records import NamedTuple
 from ptxmm.checker import Checker, Outcome, Settings, refused
 from ptxmm.result import Refusal
 from ptxmm.web import limits

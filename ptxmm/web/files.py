@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 #: What browsers are told of a file, by the ending of its name; no other file is sent.

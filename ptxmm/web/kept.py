@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 
 class Ready(NamedTuple):

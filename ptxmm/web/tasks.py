@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, NamedTuple
+from typing import Any
 
 from axioms.errors import UnsupportedProgram
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
+from ptxcore.records import NamedTuple
 from ptxmm.web import deciding, limits, told
 from ptxmm.web.asked import PageRequest
 from ptxmm.web.reading import files_of, variants

@@ -23,8 +23,9 @@ from collections.abc import Callable, Mapping
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxcore.records import NamedTuple
 from ptxmm.endings import how_ended
 from ptxmm.web.limits import GRACE, LONGEST_QUEUE, MEMORY, MOST_ANSWERS, MOST_FAILURES, SOON, SPARE_SECONDS
 from ptxmm.workers import work

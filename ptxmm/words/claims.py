@@ -6,11 +6,12 @@ Each kind of claim (`axioms.explain.claims`) has a sentence, and where it says w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, ISSUE_EVENT, KERNEL_EVENT, MBARRIER_EVENT, READ, WRITE
 from axioms.explain.claims import Claim, Ground, Reason, proxy_of
 from axioms.witness.execution import ExecutedEvent
+from ptxcore.records import NamedTuple
 
 
 class ThreadNames(Protocol):

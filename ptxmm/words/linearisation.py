@@ -8,13 +8,13 @@ order, is out of date, and the reason says what is missing between the write and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import groupby
 
 from axioms.events.event import OPEN
 from axioms.events.event_kinds import FENCE_EVENT, WRITE
 from axioms.explain.account import Account
 from axioms.witness.execution import ExecutedEvent, Execution
+from ptxcore.records import dataclass
 from ptxmm.events import part_of
 from ptxmm.result import Cause, Spot, Step, ToldSteps, where_of
 from ptxmm.words.brief import more_steps

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from axioms.events.event_kinds import READ
 from axioms.explain.claims import Claim, Ground, holds
 from axioms.witness.stalls import WAITS
+from ptxcore.records import NamedTuple
 from ptxmm.result import where_of
 
 if TYPE_CHECKING:

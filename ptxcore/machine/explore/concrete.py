@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptxcore.machine.explore.symbolic import DEFAULT_UNROLL, thread_type
 from ptxcore.machine.ir.dependencies import Dependencies
 from ptxcore.machine.ir.effects import Effect, FinalRegister, Requirement
 from ptxcore.machine.ir.steps import ThreadCode
+from ptxcore.records import dataclass
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Mapping
-from dataclasses import dataclass
 
 from ptxcore.isa import stack
 from ptxcore.isa.table import TYPED
@@ -35,6 +34,7 @@ from ptxcore.machine.loops.control_flow import kernel_blocks
 from ptxcore.machine.loops.passes import Traits, after_passes
 from ptxcore.machine.lower.graph import InlinedFunction
 from ptxcore.machine.lower.ops import CallTarget, Code, ExecutableModule, Op
+from ptxcore.records import dataclass
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import eq, mask
 

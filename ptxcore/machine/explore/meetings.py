@@ -22,12 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.clock import tick
 from ptxcore.diagnostics import fail
 from ptxcore.machine.ir.collective import name_of
 from ptxcore.machine.ir.effects import Effect
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, conj, disj, eq, implies, negate
 
 #: Where an effect is: the place in the unrolled graph, line and column, its kind, and how many of that kind came before in the

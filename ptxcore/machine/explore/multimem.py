@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from ptxcore.machine.ir.dependencies import Dependencies, union
 from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.records import NamedTuple
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Value, add, disj, eq, extract, ite
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.isa.data_movement import pack
 from ptxcore.isa.effect_kinds import FREE, INPUT, MALLOC
@@ -25,6 +25,7 @@ from ptxcore.machine.ir.private_memory import (
 )
 from ptxcore.machine.ir.steps import InstructionStep, ThreadCode
 from ptxcore.machine.ir.windows import CONST, LOCAL
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Vector
 from ptxcore.values.spread import Spread, spread
 from ptxcore.values.terms import (

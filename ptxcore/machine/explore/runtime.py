@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.own_memory import KernelThread
@@ -14,6 +13,7 @@ from ptxcore.machine.ir.steps import ResultTarget as StepTarget
 from ptxcore.machine.lower.layout import ModuleLayout
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.runtime import conversions
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Value
 
 

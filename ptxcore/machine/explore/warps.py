@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise, product
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.clock import tick
 from ptxcore.diagnostics import InputError, fail
@@ -24,6 +24,7 @@ from ptxcore.machine.explore.symbolic import executed, thread_type
 from ptxcore.machine.ir.collective import WARP, brought_widths, flows, name_of, resolve, undetermined
 from ptxcore.machine.ir.effects import Effect, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import (
     Term,
     Value,

@@ -7,12 +7,13 @@ What a load or an atomic returns is a fresh symbol; whoever takes the effects de
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.effect_kinds import EffectKind
 from ptxcore.machine.ir.dependencies import Dependencies
 from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, Uncounted
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, eq
 

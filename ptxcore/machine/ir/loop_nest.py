@@ -8,9 +8,9 @@ the positions of a block along its nest, together with an iteration count for ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ptxcore.clock import tick
+from ptxcore.records import NamedTuple
 
 
 class NaturalLoop(NamedTuple):

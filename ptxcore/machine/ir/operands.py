@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.check import operands as check
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.types import WIDTHS
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.spans import operand_span
 from ptxcore.syntax.tree import Bracket, Float, Instruction, Name, Operand
 from ptxcore.values.ieee import F32, F64, convert

@@ -7,10 +7,10 @@ It is part of a path's state as registers are: a map from addresses to values, j
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, Dependencies, choose, union
 from ptxcore.machine.ir.windows import LOCAL
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Value, all_of, concat, conj, eq, extract, given, ite
 
 #: The largest piece of memory that an instruction writes at once, in bytes.

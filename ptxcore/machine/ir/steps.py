@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ptxcore.isa.control import nothing
 from ptxcore.isa.form import Form, Use
@@ -16,6 +16,7 @@ from ptxcore.isa.table import Dialect
 from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, NaturalLoop, Uncounted
 from ptxcore.machine.ir.operands import Fetch, RegisterRead, fetch
 from ptxcore.machine.ir.private_memory import Private
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value, symbol
 

@@ -6,11 +6,11 @@ shapes -> passes (`passes`; of kernels) -> loops, live registers -> blocks
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from ptxcore.machine.ir.liveness import live_in, registers
 from ptxcore.machine.ir.loop_nest import NaturalLoop, Nest, nest
 from ptxcore.machine.ir.steps import Block, InstructionStep
+from ptxcore.records import NamedTuple
 
 
 class BasicBlock(NamedTuple):

@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
-from typing import NamedTuple
 
 from ptxcore.isa import atomics, data_movement
 from ptxcore.machine.ir.steps import InstructionStep
@@ -53,6 +52,7 @@ from ptxcore.machine.loops.control_flow import (
     with_block,
 )
 from ptxcore.machine.loops.value_numbering import KnownState, Numbering, result
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Value, eq, negate
 
 #: Whether a step changes nothing for others, nor in memory of the thread's own.

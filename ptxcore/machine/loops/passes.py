@@ -6,12 +6,12 @@ What makes a pass sound stands at the head of the file that has it.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from typing import NamedTuple
 
 from ptxcore.machine.ir.steps import InstructionStep
 from ptxcore.machine.loops.control_flow import BasicBlock, straightened
 from ptxcore.machine.loops.dead_code import pruned
 from ptxcore.machine.loops.iterations import one_poll, unrotated, waits_inside, without_retries
+from ptxcore.records import NamedTuple
 
 Shapes = Sequence[BasicBlock]
 

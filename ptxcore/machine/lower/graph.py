@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ptxcore.machine.ir.operands import Fetch, RegisterRead, constant, fetch, together
 from ptxcore.machine.ir.steps import CHANGING, InstructionStep, asking, assembled, folded
 from ptxcore.machine.ir.steps import ResultTarget as StepTarget
 from ptxcore.machine.loops.control_flow import BasicBlock
 from ptxcore.machine.lower.ops import DROPPED, Code, Op, Source, Targets
+from ptxcore.records import dataclass
 from ptxcore.values.terms import add, mask
 
 #: Behind these another block begins.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from ptxcore.check.symbols import DeclaredVariable
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS
+from ptxcore.records import dataclass
 from ptxcore.syntax.tree import Address, Float, Immediate, Name, Operand, Vector, Wrapped
 from ptxcore.values.ieee import F32, F64, convert
 

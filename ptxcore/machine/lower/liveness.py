@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from ptxcore.machine.ir.liveness import live_in, live_out
 from ptxcore.machine.lower.ops import Code, Op, Source, TargetRegister, Targets
+from ptxcore.records import NamedTuple
 
 #: Kinds of instructions behind which control goes elsewhere, unless a guard holds them back.
 _LEAVES = ("branch", "jump", "exit", "return")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ptxcore.check.values import HANDLES
 from ptxcore.isa.form import Expected, Use
@@ -14,6 +13,7 @@ from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.operands import bracket_parts, float_bits
 from ptxcore.machine.lower.ops import DROPPED, Op, Source, TargetRegister, Targets
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Address, Bracket, Float, Immediate, Instruction, Name, Operand, Pair, Sink, Vector
 from ptxcore.values.terms import mask
 

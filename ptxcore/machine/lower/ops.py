@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.form import Use
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.syntax.tree import Instruction
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ptxcore.isa.mbarrier import contents
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import prod
 from typing import Any, TypedDict, Unpack
@@ -19,6 +19,7 @@ from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.grid import GridLaunch, compile_program
 from ptxcore.machine.run.memory import GlobalMemory, Segment
 from ptxcore.machine.run.special import Triple
+from ptxcore.records import dataclass
 
 
 class UsageError(Exception):

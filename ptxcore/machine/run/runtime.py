@@ -6,13 +6,13 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from typing import NamedTuple
 
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import CallTarget
 from ptxcore.machine.run.faults import fault
 from ptxcore.machine.run.memory import LARGEST
 from ptxcore.machine.run.surroundings import ThreadView
+from ptxcore.records import NamedTuple
 
 #: Bits of integers by the length that stands before their conversion; 64 for all others.
 _BITS = {"": 32, "h": 16, "hh": 8}

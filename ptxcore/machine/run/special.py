@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
+from ptxcore.records import NamedTuple
 
 Triple = tuple[int, int, int]
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ptxcore.machine.run.faults import Blamed, UndefinedValue, UnwrittenValue
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import (
     Term,
     Value,

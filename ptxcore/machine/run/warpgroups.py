@@ -7,7 +7,7 @@ waited the registers of A and D hold something that nobody can use: to touch the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.isa.warpgroup_product import (
@@ -31,6 +31,7 @@ from ptxcore.machine.run.asynchronous import AsyncOperation
 from ptxcore.machine.run.faults import UndefinedValue, fault
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.run.uninitialised import UninitialisedRead, opaque
+from ptxcore.records import NamedTuple
 
 
 class Held(UndefinedValue):

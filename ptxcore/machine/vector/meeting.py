@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.vector.arrays import NAMES, ArrayPrinter, Unprintable, array_type
 from ptxcore.machine.vector.registers import Irregular
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, symbol
 
 BARRIERS = 16

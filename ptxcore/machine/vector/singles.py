@@ -7,7 +7,7 @@ asynchronous is done when no thread can go on, as late as in schedules of single
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ptxcore.machine.run.thread import RunningThread
 from ptxcore.machine.vector.memory import Area, GroupMemory
 from ptxcore.machine.vector.order import Order
 from ptxcore.machine.vector.registers import Irregular
+from ptxcore.records import NamedTuple
 
 
 class Window(Segment):

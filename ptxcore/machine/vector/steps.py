@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.machine.lower.ops import Op, TargetRegister
 from ptxcore.machine.vector.arrays import array_type, holder
 from ptxcore.machine.vector.registers import Irregular
+from ptxcore.records import NamedTuple
 
 
 class Fork(NamedTuple):

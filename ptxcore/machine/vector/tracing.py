@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ptxcore.isa.effect_kinds import UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.vector.memory import _WINDOWS
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, bit_and, bit_or, concat, eq, extract, symbol, ult, zext
 
 

@@ -4,7 +4,7 @@ many warps at once, and what each of them then does by itself is traced once on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ptxcore.machine.vector.registers import Irregular
 from ptxcore.machine.vector.steps import required
 from ptxcore.machine.vector.tracing import RANK, TracedThread
 from ptxcore.machine.vector.watching import Watcher
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, symbol
 
 _LANES = np.arange(WARP)

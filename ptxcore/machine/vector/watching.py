@@ -9,10 +9,11 @@ threads come in the order of their numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.vector.memory import Area
+from ptxcore.records import NamedTuple
 
 #: NumPy arrays. `ThreadNumbers` are of threads, sorted; addresses and values are unsigned and as long, or one scalar for all.
 ThreadNumbers = Any

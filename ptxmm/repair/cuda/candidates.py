@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
+from ptxcore.records import dataclass
 from ptxmm.repair.cuda.accesses import accesses
 from ptxmm.repair.cuda.code import CudaCode, CudaStatement
 from ptxmm.repair.cuda.spellings import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.cuda_source import without_comments
 
 _PREPROCESSOR = re.compile(r"^[ \t]*+#(?:[^\n\\]++|\\\n|\\.)*+", re.M)

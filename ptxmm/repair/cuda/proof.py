@@ -10,11 +10,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 
 from ptxcore.clock import OutOfTime
 from ptxcore.machine.lower.inlining import calls_of
+from ptxcore.records import dataclass
 from ptxcore.sources import read_bytes
 from ptxcore.syntax.reader import read_module
 from ptxmm.kernels.modules import ModuleError, bare, compile_changed

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from ptxcore.records import NamedTuple
 
 
 class OrderNames(NamedTuple):

@@ -6,9 +6,20 @@ again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ptxmm.kernels.launch import Argument, Buffer, Dimensions, Field, Launch, Pointer, Structure
+from ptxmm.kernels.launch import (
+    Argument,
+    Buffer,
+    Dimensions,
+    Field,
+    Imaged,
+    Launch,
+    MultimemBuffers,
+    Pointer,
+    Structure,
+)
 from ptxmm.kernels.test import PROPERTIES, Check, KernelTest
 
 #: Threads of a warp.
@@ -20,17 +31,22 @@ def next_larger(test: KernelTest, warps: bool = False) -> KernelTest | None:
     launch alone. `warps`: with two warps, or more, in blocks of one, where those of one have several threads. None where
     memory cannot be made to fit."""
     launches = []
+    buffers: dict[str, Buffer] = {}
     for launch in test.launches:
         block = _of_warps(launch.block) if warps else None
         shape = (launch.grid, block) if block else _shape(launch)
-        given = [_enlarged(argument, *_ratio(launch, *shape)) for argument in launch.params]
-        if any(argument is None for argument in given):
-            return None
-        params = tuple(argument for argument in given if argument is not None)
+        new, old = _ratio(launch, *shape)
+        for buffer in (b for argument in launch.params for b in _buffers(argument)):
+            made = replace(buffer, elements=-(-buffer.elements * new // old))
+            buffers[buffer.name] = max(made, buffers.get(buffer.name, made), key=lambda b: b.elements)
         shared = launch.dynamic_shared * _product(shape[1]) // _product(launch.block)
-        launches.append(replace(launch, grid=shape[0], block=shape[1], params=params, dynamic_shared=shared))
+        launches.append(replace(launch, grid=shape[0], block=shape[1], dynamic_shared=shared))
+    if any(isinstance(argument, Imaged | MultimemBuffers) for launch in launches for argument in launch.params):
+        return None
+    launches = [replace(l, params=tuple(_with(argument, buffers) for argument in l.params)) for l in launches]
+    named = tuple(buffers.get(p.name, p) if isinstance(p, Buffer) else p for p in test.parameters)
     checks = tuple(check for check in test.checks if check.kind in PROPERTIES) or (Check("race_free"),)
-    return replace(test, launches=tuple(launches), checks=checks, expect=("ok",))
+    return replace(test, launches=tuple(launches), parameters=named, checks=checks, expect=("ok",))
 
 
 def shape_of(test: KernelTest) -> str:
@@ -62,22 +78,29 @@ def _ratio(launch: Launch, grid: Dimensions, block: Dimensions) -> tuple[int, in
     return _product(grid) * _product(block), _product(launch.grid) * _product(launch.block)
 
 
-def _enlarged(argument: Argument, new: int, old: int) -> Argument | None:
-    """An argument with memory for so many more threads; None for one that has no such."""
+def _buffers(argument: Argument) -> list[Buffer]:
+    """The buffers that an argument leads to, but for those of images and of several devices."""
     if isinstance(argument, Buffer):
-        return replace(argument, elements=-(-argument.elements * new // old))
-    if isinstance(argument, Structure):
-        fields = [_field(field, new, old) for field in argument.fields]
-        return replace(argument, fields=tuple(fields))
-    return argument if not hasattr(argument, "buffer") and not hasattr(argument, "buffers") else None
+        return [argument]
+    fields = argument.fields if isinstance(argument, Structure) else ()
+    return [field.value.buffer for field in fields if isinstance(field.value, Pointer)]
 
 
-def _field(field: Field, new: int, old: int) -> Field:
+def _with(argument: Argument, buffers: Mapping[str, Buffer]) -> Argument:
+    """An argument with the buffers of these names."""
+    if isinstance(argument, Buffer):
+        return buffers[argument.name]
+    return (
+        replace(argument, fields=tuple(_led(f, buffers) for f in argument.fields))
+        if isinstance(argument, Structure)
+        else argument
+    )
+
+
+def _led(field: Field, buffers: Mapping[str, Buffer]) -> Field:
     if not isinstance(field.value, Pointer):
         return field
-    buffer = _enlarged(field.value.buffer, new, old)
-    assert isinstance(buffer, Buffer)
-    return replace(field, value=replace(field.value, buffer=buffer))
+    return replace(field, value=replace(field.value, buffer=buffers[field.value.buffer.name]))
 
 
 def _product(triple: Dimensions) -> int:

@@ -118,6 +118,7 @@ def test_the_next_larger_launch_has_memory_for_its_threads() -> None:
     sizes = [(p.elements, q.elements) for p, q in zip(test.launches[0].params, larger.launches[0].params, strict=True)
              if isinstance(p, Buffer) and isinstance(q, Buffer)]  # fmt: skip
     assert sizes == [(1, 2), (4, 6), (4, 6)]
+    assert {p.name: p for p in larger.parameters} == {p.name: p for p in larger.launches[0].params}  # which runs have
     own, more = (replace(test.launches[0], grid=grid, dynamic_shared=24) for grid in ((1, 1, 1), (2, 1, 1)))
     for launch, shared in ((own, 48), (more, 24)):  # dynamic shared memory is that of a block
         enlarged = next_larger(replace(test, launches=(launch,)))

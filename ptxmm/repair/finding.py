@@ -390,6 +390,8 @@ def _enlarge(subject: Subject, found: Found, asked: Callable[[str], Larger] | No
             found.larger, found.enlarged = (asked or subject.larger)(found.text), True
         except OutOfTime:
             found.larger = Larger("a larger launch was not tried: out of time")
+        except (EngineDefect, UnsupportedProgram) as error:  # of that launch: the one given is decided
+            found.larger = Larger(f"a larger launch is not decided: {error}")
 
 
 def _wider(subject: Subject, sites: list[EditSite], found: Found, vector: Vector) -> list[Found]:

@@ -11,6 +11,7 @@ import kept
 import pytest
 
 import ptxmm
+from axioms.program import UnsupportedProgram
 from axioms.witness.result import Site, Undefined
 from ptxcore.syntax.reader import read_module
 from ptxcore.syntax.tree import Instruction
@@ -29,7 +30,7 @@ from ptxmm.repair.layout import Layout
 from ptxmm.repair.sites import EditSite as Place
 from ptxmm.repair.sites import edited
 from ptxmm.repair.subject_of import subject_of
-from ptxmm.repair.subjects import How, LitmusSubject, of_result
+from ptxmm.repair.subjects import How, Larger, LitmusSubject, of_result
 from ptxmm.result import Result
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -184,6 +185,23 @@ def test_what_a_barrier_of_a_warp_rests_on_is_tried(
     assert [one.wide for one in found] == [True, False][-len(kinds) :]
     assert [one.larger.holds for one in found[:1]] == [bytes_of_shared > 8]
     assert "block 64" in found[-1].larger.words
+
+
+def test_a_larger_launch_that_is_not_supported_takes_no_repair_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def larger(self: KernelSubject, text: str) -> Larger:
+        raise UnsupportedProgram("of this one too much")
+
+    monkeypatch.setattr(KernelSubject, "larger", larger)
+    (tmp_path / "k.ptx").write_text(NEIGHBOURS.format(bytes=256, other=4), encoding="utf-8")
+    path = tmp_path / "k.toml"
+    path.write_text(
+        'ptx = "k.ptx"\nentry = "k"\ngrid = 1\nblock = 2\nparams.out = {type = "u32", elements = 2}\ncheck.race_free = true\n',
+        encoding="utf-8",
+    )
+    found = answer(str(path)).found[-1]
+    assert (found.larger.words, found.larger.holds) == ("a larger launch is not decided: of this one too much", None)
 
 
 #: Threads meet at a barrier object, of which one of them may not have heard yet.

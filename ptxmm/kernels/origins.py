@@ -81,9 +81,9 @@ class Lineage:
     indices: list[tuple[int, int, int]] = field(default_factory=list)
     #: Who wrote the element last, and of a copy who wrote what it copied there.
     last: ByteWriter | None = None
-    copied_from: set[ByteWriter] = field(default_factory=set)
+    copied_from: dict[ByteWriter, None] = field(default_factory=dict)
     reads_of: dict[int, dict[MatrixRead, None]] = field(default_factory=dict)
-    loads: dict[tuple[int, int], set[ByteWriter]] = field(default_factory=dict)
+    loads: dict[tuple[int, int], dict[ByteWriter, None]] = field(default_factory=dict)
     _writers: list[ByteWriter | None] = field(default_factory=lambda: [None])
     _numbers: dict[ByteWriter, int] = field(default_factory=dict)
     _owners: dict[int, Any] = field(default_factory=dict)
@@ -100,13 +100,14 @@ class Lineage:
             found = self._owners[id(segment)] = np.zeros(segment.size, np.int32)
         return found
 
-    def _wrote(self, segment: Any, places: Iterable[tuple[int, int]]) -> set[ByteWriter]:
-        """Who wrote some bytes last."""
+    def _wrote(self, segment: Any, places: Iterable[tuple[int, int]]) -> dict[ByteWriter, None]:
+        """Who wrote some bytes last, by who wrote first."""
         import numpy as np
 
         owners = self._bytes(segment)
         numbers = {number for first, size in places for number in np.unique(owners[first : first + size]).tolist()}
-        return {writer for number in numbers if (writer := self._writers[number]) is not None}
+        writers = (self._writers[number] for number in sorted(numbers))
+        return {writer: None for writer in writers if writer is not None}
 
     def _writes(self, thread: WatchedThread, address: int, size: int, writer: ByteWriter) -> bool:
         """Somebody writes; whether it is the element."""
@@ -122,7 +123,7 @@ class Lineage:
         first = address & _GLOBAL
         if first >= self.wanted.first + self.wanted.size or self.wanted.first >= first + size:
             return False
-        self.last, self.copied_from = writer, set()
+        self.last, self.copied_from = writer, {}
         return True
 
     # What threads do.
@@ -139,7 +140,7 @@ class Lineage:
     def reads(self, thread: WatchedThread, address: int, size: int) -> None:
         if address & ~_OFFSET == SHARED:
             segment, first = thread.segment(address)
-            self.loads.setdefault((thread.number, thread.op), set()).update(self._wrote(segment, [(first, size)]))
+            self.loads.setdefault((thread.number, thread.op), {}).update(self._wrote(segment, [(first, size)]))
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         self._writes(thread, address, size, ByteWriter(thread.op, thread.number))
@@ -291,7 +292,7 @@ def _reads(seen: Lineage, program: ExecutableModule) -> Iterator[MatrixRead]:
         code = next(c for c in program.functions.values() if any(o is op for o in c.ops))
         cta, place = divmod(writer.thread, seen.size)
         first = cta * seen.size + place // THREADS * THREADS
-        for origin in origins(code, op):
+        for origin in sorted(origins(code, op), key=lambda origin: numbers[id(origin)]):
             number = numbers[id(origin)]
             if origin.use.form.mnemonic == _MULTIPLIES:
                 yield from (read for read in seen.reads_of.get(first, ()) if read.op == number)

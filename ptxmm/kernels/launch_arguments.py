@@ -40,9 +40,8 @@ class LaunchArguments:
         names: Mapping[int, str] | None = None,
     ) -> None:
         """`references`: what textures, samplers and surfaces of the module are bound to, by name; `names`: what buffers
-        are called,
-        by the identity of their arrays, where that is not the name of their parameter. Raises UsageError where an argument does
-        not fit its parameter."""
+        are called, by the identity of their arrays, where that is not the name of their parameter. Raises UsageError where an
+        argument does not fit its parameter."""
         self._memory = device.memory
         #: Arrays in buffers: the address of the first element.
         self.places: list[tuple[Any, int]] = []

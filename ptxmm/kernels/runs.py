@@ -69,8 +69,7 @@ class Runs:
         `limit` bounds the instructions of each launch; `watch` gives each launch, or all at the same time, its watchers;
         `progress` is told of it now and then, `placed` before each launch which segment of memory is which buffer. Buffers that
         may hold anything have `fill` in every byte, shared memory that nothing wrote `unwritten` (None: nobody knows
-        what). Raises
-        KernelError, UsageError."""
+        what). Raises KernelError, UsageError."""
         from ptxmm.kernels.launching import launch
 
         arrays = {p.name: _array(p, fill) for p in self.test.parameters if isinstance(p, Buffer)}

@@ -46,9 +46,7 @@ class WatchedRun(NamedTuple):
     recorded: list[Ran]
     error: KernelError | None = None
     searched: frozenset[int] = frozenset()  # the instructions that were taken for look-backs
-    unwritten: int | None = (
-        None  # what was in every byte of shared memory at first, of which nobody knows what it holds
-    )
+    unwritten: int | None = None  # what was put into every byte of shared memory that nothing wrote
     emulated: frozenset[int] = frozenset()  # and those of emulations
     numbered: frozenset[int] = frozenset()  # and those by which CTAs take their numbers
 

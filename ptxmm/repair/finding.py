@@ -409,9 +409,7 @@ def _wider(subject: Subject, sites: list[EditSite], found: Found, vector: Vector
         return subject.judge_on(found.larger, edited(subject.text, edits_of(sites, tried)), patience)
 
     try:
-        made = _least(
-            sites, partial(judging, subject, sites), wide
-        )  # first: a larger launch may take all the time there is
+        made = _least(sites, partial(judging, subject, sites), wide)  # first: a larger launch may take all the time
         if made is None:
             return []
         _enlarge(subject, found)

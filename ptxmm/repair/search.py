@@ -429,9 +429,7 @@ class Search:
                 for lower in self.sites[s].under(o):
                     tried = (*current[:s], lower, *current[s + 1 :])
                     judged = self.judge(tried)
-                    if (
-                        judged.unsure
-                    ):  # and what is stronger failed in the larger launch: it does, too, and nobody saw how
+                    if judged.unsure:  # what is stronger failed in the larger launch: so does it, and nobody saw how
                         judged = Judgement(None)
                     if judged.holds:  # cheaper, and ruled out: by a failure of something stronger
                         self.upside_down = True

@@ -259,8 +259,7 @@ def open_at(what: str, place: str) -> str:
 
 def unwritten_memory(place: str, said: str, byte: int) -> str:
     """The note of a test that fails where shared memory that nothing wrote holds some byte; `place`: where that decides
-    something,
-    `said`: what is read."""
+    something, `said`: what is read."""
     read = ", ".join(filter(None, (said, f"at {place}" if place else "")))
     more, held = f" ({read})" if read else "", f"{byte:#04x} in every byte" if byte else "zeros"
     return f"shared memory that nothing wrote may hold anything{more}: this is an execution in which it holds {held}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 from agreement import note
@@ -13,6 +14,8 @@ from ptxmm.kernels import check as checking
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.whole import decide_whole
 from ptxmm.result import Checked, Result
+
+FoundT = TypeVar("FoundT")
 
 
 def by_runs(test: KernelTest, model: str = "ptx-9.0") -> tuple[str, Result]:
@@ -54,6 +57,36 @@ def compare(
     passed = Counter({v: n for v, n in verdicts.items() if v in ("open", "undecided")})
     note(sum(verdicts.values()) - passed.total(), passed)
     return verdicts
+
+
+def compare_right(
+    made: Callable[[int], KernelTest],
+    seeds: range,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[[KernelTest], FoundT | None],
+    told: Callable[[FoundT, list[dict[str, int]]], str],
+) -> Counter[str]:
+    """Holds what `run` says to be right (None: it is open) against the formula: no race, and an end. `told` gives what is
+    counted of it, or raises AssertionError where the outcomes are others; counted are those that were passed over, too."""
+    counted: Counter[str] = Counter()
+    for seed in seeds:
+        test = made(seed)
+        found = run(test)
+        if found is None:
+            counted["open"] += 1
+            continue
+        expected = by_formula(test, monkeypatch)
+        if expected.verdict == "undecided":
+            counted["undecided"] += 1
+            continue
+        assert expected.verdict in ("ok", "bounded"), (seed, expected.verdict)
+        try:
+            counted[told(found, expected.states)] += 1
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
+    passed = Counter({k: counted[k] for k in ("open", "undecided")})
+    note(counted.total() - passed.total(), passed)
+    return counted
 
 
 def in_order(states: list[dict[str, int]]) -> list[list[tuple[str, int]]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -318,7 +318,7 @@ def explored(ring: Ring) -> str | None:
     return ""
 
 
-def _with(values: tuple[object, ...], at: int, value: object) -> tuple:  # type: ignore[type-arg]
+def _with(values: tuple[Any, ...], at: int, value: object) -> tuple[Any, ...]:
     return (*values[:at], value, *values[at + 1 :])
 
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections import Counter as Count
 
 import pytest
-from agreement import note
-from by_runs import by_formula, by_runs
+from by_runs import by_formula, by_runs, compare_right
 from campaigns import lengths, share
 from generated_sections import section_kernel
 
@@ -28,23 +27,13 @@ def _by_sections(test: KernelTest) -> FinalValues | None:
 
 
 def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Count[str]:
-    """Holds what one run says up to the order of sections against the formula: no race, an end, and one outcome."""
-    counted: Count[str] = Count()
-    for seed in seeds:
-        test = section_kernel(seed)
-        found = _by_sections(test)
-        if found is None:
-            counted["open"] += 1
-            continue
-        expected = by_formula(test, monkeypatch)
-        if expected.verdict == "undecided":
-            counted["undecided"] += 1
-            continue
-        assert expected.verdict in ("ok", "bounded"), (seed, expected.verdict)
-        assert all(state == found for state in expected.states), seed
-        counted["same"] += 1
-    note(counted["same"], Count({k: counted[k] for k in ("open", "undecided")}))
-    return counted
+    """One run up to the order of sections: one outcome."""
+
+    def told(found: FinalValues, states: list[dict[str, int]]) -> str:
+        assert all(state == found for state in states)
+        return "same"
+
+    return compare_right(section_kernel, seeds, monkeypatch, _by_sections, told)
 
 
 @pytest.mark.compares(0.2)

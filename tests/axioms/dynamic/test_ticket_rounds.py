@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from agreement import note
-from by_runs import by_formula, by_runs
+from by_runs import by_formula, by_runs, compare_right
 from campaigns import lengths, share
 from generated_ticket_rounds import generated, round_kernel
 
@@ -26,23 +25,13 @@ def _in_rounds(test: KernelTest) -> InRounds | None:
 
 
 def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Holds what one run says against the formula: no race, an end, and one outcome."""
-    counted: Counter[str] = Counter()
-    for seed in seeds:
-        test = generated(seed)
-        found = _in_rounds(test)
-        if found is None:
-            counted["open"] += 1
-            continue
-        expected = by_formula(test, monkeypatch)
-        if expected.verdict == "undecided":
-            counted["undecided"] += 1
-            continue
-        assert expected.verdict in ("ok", "bounded"), (seed, expected.verdict)
-        assert all(state == {label: found.state[label] for label in state} for state in expected.states), seed
-        counted["same"] += 1
-    note(counted["same"], Counter({k: counted[k] for k in ("open", "undecided")}))
-    return counted
+    """One run in rounds: one outcome."""
+
+    def told(found: InRounds, states: list[dict[str, int]]) -> str:
+        assert all(state == {label: found.state[label] for label in state} for state in states)
+        return "same"
+
+    return compare_right(generated, seeds, monkeypatch, _in_rounds, told)
 
 
 @pytest.mark.compares(0.2)

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from agreement import note
-from by_runs import by_formula, by_runs
+from by_runs import by_formula, by_runs, compare_right
 from campaigns import lengths, share
 from generated_tickets import ticket_kernel
 
@@ -29,25 +28,15 @@ def _by_tickets(test: KernelTest) -> Ticketed | None:
 
 
 def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Count[str]:
-    """Holds what one run says up to its tickets against the formula: no race, an end, and values that are no others."""
-    counted: Count[str] = Count()
-    for seed in seeds:
-        test = ticket_kernel(seed)
-        found = _by_tickets(test)
-        if found is None:
-            counted["open"] += 1
-            continue
-        expected = by_formula(test, monkeypatch)
-        if expected.verdict == "undecided":
-            counted["undecided"] += 1
-            continue
-        assert expected.verdict in ("ok", "bounded"), (seed, expected.verdict)
-        for state in expected.states:
+    """One run up to its tickets: values that are no others."""
+
+    def told(found: Ticketed, states: list[dict[str, int]]) -> str:
+        for state in states:
             differ = {label for label, value in state.items() if found.state[label] != value}
-            assert differ <= found.differing, (seed, differ)
-        counted["differing" if found.differing else "same"] += 1
-    note(counted["differing"] + counted["same"], Count({k: counted[k] for k in ("open", "undecided")}))
-    return counted
+            assert differ <= found.differing, differ
+        return "differing" if found.differing else "same"
+
+    return compare_right(ticket_kernel, seeds, monkeypatch, _by_tickets, told)
 
 
 @pytest.mark.compares(0.2)

@@ -85,7 +85,9 @@ MODULE = """.version 9.0
 """
 
 
-def test_where_no_file_is_changed_the_place_is_the_line_of_the_source(tmp_path: Path) -> None:
+def test_where_no_file_is_changed_the_place_is_the_line_of_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The PTX is in no file, and no edit of the source is proven, since there is no compiler to ask."""
     source = tmp_path / "k.cu"
     source.write_text(CUDA, encoding="utf-8")
@@ -93,7 +95,7 @@ def test_where_no_file_is_changed_the_place_is_the_line_of_the_source(tmp_path: 
     launch = Launch(MODULE, "k", str(source) + ".ptx", grid=(2, 1, 1), params=(buffer,), source=str(source))
     test = KernelTest(str(source), "k", (launch,), (buffer,), (Check("race_free"),))
     subject = KernelSubject(test, How())
-    subject.in_source = lambda changes, weaker=False: None  # type: ignore[method-assign]
+    monkeypatch.setattr(subject, "in_source", lambda changes, weaker=False: None)
     answer = answered(subject, "repair", every=False, most=None)
     shown = text(answer)
     assert answer.found and NOT_ASKED in shown

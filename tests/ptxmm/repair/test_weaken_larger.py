@@ -41,7 +41,7 @@ END:
 """
 
 
-def test_of(folder: Path, guard: int, grid: int = 2) -> KernelTest:
+def counting_kernel(folder: Path, guard: int, grid: int = 2) -> KernelTest:
     (folder / "k.ptx").write_text(COUNTS.replace("GUARD", str(guard)), encoding="utf-8")
     (folder / "k.toml").write_text(
         f'ptx = "k.ptx"\nentry = "k"\ngrid = {grid}\nblock = 1\nparams.out = {{type = "u32", elements = 2}}\n'
@@ -53,12 +53,9 @@ def test_of(folder: Path, guard: int, grid: int = 2) -> KernelTest:
     return test
 
 
-test_of.__test__ = False  # type: ignore[attr-defined]
-
-
 def test_what_the_next_larger_launch_refutes_is_no_weakening(tmp_path: Path) -> None:
     """With two blocks one of them alone counts, and needs no scope; with three another counts, too."""
-    answer = answered(KernelSubject(test_of(tmp_path, 2), How()), "weaken", every=True, most=None)
+    answer = answered(KernelSubject(counting_kernel(tmp_path, 2), How()), "weaken", every=True, most=None)
     assert answer.complete and not answer.found and answer.needs
     where = "the next larger launch (grid 3, block 1)"
     assert {need.launch for need in answer.needs} == {where}
@@ -68,14 +65,14 @@ def test_what_the_next_larger_launch_refutes_is_no_weakening(tmp_path: Path) -> 
 
 def test_what_larger_launches_allow_is_told_with_them(tmp_path: Path) -> None:
     """The fourth block comes in none of the launches that are asked."""
-    answer = answered(KernelSubject(test_of(tmp_path, 3), How()), "weaken", every=True, most=None)
+    answer = answered(KernelSubject(counting_kernel(tmp_path, 3), How()), "weaken", every=True, most=None)
     (found,) = answer.found
     assert answer.complete and found.larger.holds and len(found.changes) == 2
     assert "computed on the next larger launch (grid 3, block 1): race_free: holds" in words.text(answer)
 
 
 def test_a_larger_launch_in_which_the_kernel_as_it_is_fails_is_not_asked(tmp_path: Path) -> None:
-    test = test_of(tmp_path, 2)
+    test = counting_kernel(tmp_path, 2)
     text = test.launches[0].text.replace("atom.relaxed.gpu.global.add.u32 %r2, [%rd1], 1", "st.global.u32 [%rd1], 1")
     weak = text.replace("st.global", "st.relaxed.gpu.global", 1)
     subject = KernelSubject(replace(test, launches=(replace(test.launches[0], text=weak),)), How())
@@ -88,7 +85,7 @@ def test_a_larger_launch_in_which_the_kernel_as_it_is_fails_is_not_asked(tmp_pat
 def test_what_a_larger_launch_does_not_decide_is_offered_with_that_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    subject = KernelSubject(test_of(tmp_path, 2), How())
+    subject = KernelSubject(counting_kernel(tmp_path, 2), How())
     judged, own = KernelSubject._judged, subject.text
 
     def undecided(self: KernelSubject, test: KernelTest, text: str, patience: float | None = None) -> Judgement:
@@ -106,7 +103,7 @@ def test_a_set_that_is_refuted_only_after_the_search_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There was no time for the larger launch while others were looked for, and there is now."""
-    subject = KernelSubject(test_of(tmp_path, 2), How())
+    subject = KernelSubject(counting_kernel(tmp_path, 2), How())
     judged, own, asked = KernelSubject._judged, subject.text, Counter[str]()
 
     def late(self: KernelSubject, test: KernelTest, text: str, patience: float | None = None) -> Judgement:

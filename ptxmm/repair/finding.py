@@ -164,12 +164,12 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         stuck = _among_sites(answer, sites, pace, once, every=every, told=told)
     finally:
         subject.how = how
-    if answer.found or answer.stopped == "interrupted" or (answer.stopped and not base.endless):
-        return answer
+    if mode != REPAIR or answer.found or answer.stopped == "interrupted" or (answer.stopped and not base.endless):
+        return answer  # what is put in makes nothing weaker
     left_out = subject.left_out
     with_arrivals = subject.sites(mode, True)
     if not stuck:
-        more = mode == REPAIR and len(with_arrivals) > len(sites)
+        more = len(with_arrivals) > len(sites)
         subject.left_out = [*left_out, *["more arrivals at barriers: no thread was seen waiting for ever"] * more]
         return answer
     if len(with_arrivals) > len(sites):  # some thread waits for what nobody does

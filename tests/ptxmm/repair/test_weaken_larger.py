@@ -10,10 +10,11 @@ import pytest
 
 import ptxmm
 from ptxmm.kernels.test import KernelTest
-from ptxmm.repair import kernel_subject, words
+from ptxmm.repair import finding, kernel_subject, words
 from ptxmm.repair.finding import answered
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.search import Judgement
+from ptxmm.repair.sites import EditSite
 from ptxmm.repair.subjects import How
 
 GATE = Path(__file__).resolve().parents[2] / "kernels" / "gate"
@@ -129,3 +130,18 @@ def test_a_semaphore_whose_third_block_waits_for_ever_is_not_advised() -> None:
     assert subject.judge(text).holds
     judged = subject.judge_weaker(text)
     assert judged.holds is False and judged.failed == ("terminates",) and judged.launch
+
+
+def test_nothing_is_put_in_where_something_is_to_be_weaker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a weaker text lets threads wait for ever: a barrier that is taken away here and put in there is none."""
+    asked: list[bool] = []
+    sites, among = KernelSubject.sites, finding._among_sites
+
+    def recorded(self: KernelSubject, mode: str, arrivals: bool = False) -> list[EditSite]:
+        asked.append(arrivals)
+        return sites(self, mode, arrivals)
+
+    monkeypatch.setattr(KernelSubject, "sites", recorded)
+    monkeypatch.setattr(finding, "_among_sites", lambda *given, **more: among(*given, **more) or True)
+    found = answered(KernelSubject(counting_kernel(tmp_path, 1), How()), "weaken", every=False, most=None)
+    assert found.complete and not found.found and asked == [False]

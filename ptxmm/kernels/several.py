@@ -72,9 +72,7 @@ class RaceOf(NamedTuple):
     launch: int
     watcher: Exact
     steps: tuple[Name, ...] = ()
-    unwritten: int | None = (
-        None  # what was in every byte of shared memory at first, of which nobody knows what it holds
-    )
+    unwritten: int | None = None  # what was put into every byte of shared memory that nothing wrote
 
 
 class FaultOf(NamedTuple):

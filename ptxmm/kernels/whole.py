@@ -46,6 +46,7 @@ from ptxmm.kernels.several import (
 )
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.ticketed import decide_by_tickets
+from ptxmm.kernels.unwritten import fails_with_contents
 from ptxmm.kernels.watched_run import (
     BY_RUNS_ALONE,
     TELLING,
@@ -61,7 +62,6 @@ from ptxmm.kernels.watched_run import (
 from ptxmm.kernels.whole_answers import all_hold, tell, tell_all, tell_failed
 from ptxmm.kernels.whole_contents import FILLS, ContentsOfRuns
 from ptxmm.kernels.whole_findings import Findings
-from ptxmm.kernels.zeroed import fails_with_contents
 from ptxmm.result import Result
 from ptxmm.words import whole as told
 from ptxmm.words.notes import held_at_first

@@ -67,6 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
     patience.alone()
     sources.PATIENCE = 1.0  # of pipes that nobody writes to there are many
     campaign, campaigns.whole = _asked("campaign", config), _asked("campaign", config) or _asked("long", config)
+    campaigns.every_run = _leaves_out(config)
     settings.register_profile("always", _PATIENT, derandomize=True, database=None, max_examples=campaigns.drawn(_DRAWN))
     settings.register_profile("campaign", _PATIENT)
     settings.load_profile("campaign" if campaign and campaigns.SHARE == 1 else "always")
@@ -101,6 +102,22 @@ def pytest_collection(session: pytest.Session) -> None:
     for path in files[number::count]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # to collect it tells what is wrong with it
             _ = pytest.Module.from_parent(session, path=path).obj
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(obj: object) -> list[pytest.Item] | None:
+    """Tests that are marked as a whole, and that no run of all tests makes, are not collected there: a quarter of all
+    parameters are theirs, and each worker would make each of them to leave it out."""
+    if not campaigns.every_run:
+        return None
+    marks = {mark.name for mark in getattr(obj, "pytestmark", ()) if isinstance(mark, pytest.Mark)}
+    return [] if marks & campaigns.LEFT_OUT else None
+
+
+def _leaves_out(config: pytest.Config) -> bool:
+    """Whether whole folders are run, without what pyproject.toml leaves out."""
+    options = config.getini("addopts")
+    return "-m" in options and config.option.markexpr == options[options.index("-m") + 1] and _is_long(config)
 
 
 def pytest_collection_finish() -> None:

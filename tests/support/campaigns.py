@@ -21,9 +21,11 @@ from hypothesis import is_hypothesis_test
 #: mistakes.
 LONG = pytest.mark.long
 #: Marks of what is left out of every run.
-_LEFT_OUT = ("long", "campaign", "mutation")
+LEFT_OUT = frozenset(("long", "campaign", "mutation"))
 #: Whether long tests or campaigns are asked for; set before tests are collected.
 whole = False
+#: Whether it is the run of all tests that leaves out what is marked so.
+every_run = False
 #: Of what hypothesis draws where they are: so many times as much as in other runs, which draw so many at least.
 _TIMES, _LEAST = 10, 12
 #: One in so many of what a campaign looks at.
@@ -53,7 +55,7 @@ def drawn(count: int, least: int = _LEAST) -> int:
 def take_drawn(items: Sequence[pytest.Item]) -> None:
     """What hypothesis draws more examples for where long tests are asked for is one of them."""
     for item in items:
-        if is_hypothesis_test(getattr(item, "obj", None)) and not any(map(item.get_closest_marker, _LEFT_OUT)):
+        if is_hypothesis_test(getattr(item, "obj", None)) and not any(map(item.get_closest_marker, LEFT_OUT)):
             item.add_marker(LONG)
 
 
@@ -65,7 +67,7 @@ def take_parts(items: Sequence[pytest.Item]) -> None:
     """
     tests = defaultdict[str, list[pytest.Item]](list)
     for item in items:
-        if item.get_closest_marker("part") is not None and not any(map(item.get_closest_marker, _LEFT_OUT)):
+        if item.get_closest_marker("part") is not None and not any(map(item.get_closest_marker, LEFT_OUT)):
             tests[item.nodeid.partition("[")[0]].append(item)
     for of_test in tests.values():
         (every,) = of_test[0].get_closest_marker("part").args  # type: ignore[union-attr]

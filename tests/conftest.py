@@ -19,6 +19,7 @@ import browsers
 import campaigns
 import patience
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from ptxcore import sources
@@ -165,6 +166,19 @@ def browser() -> Iterator[Any]:
     """A Chromium for all tests of a process that look at pages."""
     with browsers.browser() as opened:
         yield opened
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker tells what came of each test, and not that it began, was set up, was taken down and ended: to send five messages
+    a test, and to read them, took as long as four thousand of the tests."""
+    option = item.config.option
+    if not hasattr(item.config, "workerinput") or option.durations is not None or option.xmlpath or option.verbose > 0:
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,6 +19,7 @@ import browsers
 import campaigns
 import patience
 import pytest
+import warm
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
@@ -159,6 +160,13 @@ def _take_share(config: pytest.Config, items: list[pytest.Item]) -> None:
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = left
+
+
+@pytest.fixture(scope="session")
+def scripts() -> Iterator[Path]:
+    """A folder with a command `ptxmm` that starts at once, for all tests of a process that look at what it answers."""
+    with warm.commands() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")

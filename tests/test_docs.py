@@ -4,11 +4,9 @@ somewhere. `python tests/doc_blocks.py` writes the documents anew where the code
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import warm
 from campaigns import LONG
 from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, masked, pictures
 from doc_reference import limits_found
@@ -31,12 +29,6 @@ _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 def is_long(document: Path) -> bool:
     return document.name in SLOW or (document in MADE and MADE.index(document) % 8 != 5)
-
-
-@pytest.fixture(scope="module")
-def scripts() -> Iterator[Path]:
-    with warm.commands() as folder:
-        yield folder
 
 
 @pytest.mark.parametrize(

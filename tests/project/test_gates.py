@@ -29,8 +29,10 @@ LITMUS = """PTX MP
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A repository with a good test, and a file that is none."""
+def project(tmp_path: Path, scripts: Path) -> Path:
+    """A repository with a good test, and a file that is none. Beside it stands what installing would give."""
+    (tmp_path / "ptxmm").mkdir()
+    (tmp_path / "ptxmm" / "bin").symlink_to(scripts)
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "good.litmus").write_text(LITMUS.replace("RELEASE", "release"), encoding="utf-8")
@@ -40,16 +42,6 @@ def project(tmp_path: Path) -> Path:
 
 def weaken(project: Path) -> None:
     (project / "weak.litmus").write_text(LITMUS.replace("RELEASE", "relaxed"), encoding="utf-8")
-
-
-def installed(folder: Path) -> Path:
-    """What installing would give: the command, of this checkout."""
-    scripts = folder / "ptxmm" / "bin"
-    scripts.mkdir(parents=True, exist_ok=True)
-    command = scripts / "ptxmm"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ptxmm "$@"\n', encoding="utf-8")
-    command.chmod(0o755)
-    return scripts
 
 
 # The action.
@@ -79,7 +71,6 @@ def test_the_action_is_a_composite_one_with_described_inputs() -> None:
 
 
 def test_the_action_passes_and_fails_as_the_tests_do(tmp_path: Path, project: Path) -> None:
-    installed(tmp_path)
     good = run_step("Check", tmp_path, project, paths="good.litmus .")
     assert good.returncode == 0, good.stderr
     assert "2 tests under ptx-9.0: 2 ok" in good.stdout and "::error" not in good.stdout
@@ -90,11 +81,13 @@ def test_the_action_passes_and_fails_as_the_tests_do(tmp_path: Path, project: Pa
 
 
 def test_the_action_takes_a_baseline_a_model_and_writes_sarif(tmp_path: Path, project: Path) -> None:
-    scripts = installed(tmp_path)
     weaken(project)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run(
-        [scripts / "ptxmm", "check", ".", "--write-baseline", "known.json"], cwd=project, env=environment, check=False
+        [tmp_path / "ptxmm/bin/ptxmm", "check", ".", "--write-baseline", "known.json"],
+        cwd=project,
+        env=environment,
+        check=False,
     )
     done = run_step("Check", tmp_path, project, paths=".", baseline="known.json", sarif="out.sarif", model="ptx-7.5")
     assert done.returncode == 0, done.stderr
@@ -104,14 +97,12 @@ def test_the_action_takes_a_baseline_a_model_and_writes_sarif(tmp_path: Path, pr
 
 
 def test_the_action_leaves_the_model_to_the_project(tmp_path: Path, project: Path) -> None:
-    installed(tmp_path)
     (project / "pyproject.toml").write_text('[tool.ptxmm]\nmodel = "ptx-7.5"\n', encoding="utf-8")
     assert "under ptx-7.5" in run_step("Check", tmp_path, project, paths=".").stdout
     assert "under ptx-6.0" in run_step("Check", tmp_path, project, paths=".", model="ptx-6.0").stdout
 
 
 def test_the_action_reads_every_line_of_its_paths(tmp_path: Path, project: Path) -> None:
-    installed(tmp_path)
     weaken(project)
     assert run_step("Check", tmp_path, project, paths="good.litmus").returncode == 0
     for paths in ("good.litmus\nweak.litmus\n", "\n\n  good.litmus \r\n\r\n weak.litmus", "@list\n-- good.litmus"):
@@ -122,7 +113,6 @@ def test_the_action_reads_every_line_of_its_paths(tmp_path: Path, project: Path)
 
 
 def test_the_action_takes_names_with_blanks(tmp_path: Path, project: Path) -> None:
-    installed(tmp_path)
     weaken(project)
     (project / "weak.litmus").rename(project / "my weak.litmus")
     (project / "my list").write_text("my weak.litmus\n", encoding="utf-8")
@@ -132,9 +122,12 @@ def test_the_action_takes_names_with_blanks(tmp_path: Path, project: Path) -> No
 
 
 @pytest.mark.parametrize("spoil", some(2, [True, False]))
-def test_the_action_runs_once_and_keeps_the_status(tmp_path: Path, project: Path, spoil: bool) -> None:
-    command = installed(tmp_path) / "ptxmm"
-    command.write_text(command.read_text(encoding="utf-8").replace("exec", "echo run >> runs\nexec"), encoding="utf-8")
+def test_the_action_runs_once_and_keeps_the_status(tmp_path: Path, project: Path, scripts: Path, spoil: bool) -> None:
+    command = tmp_path / "ptxmm" / "bin" / "ptxmm"
+    command.parent.unlink()
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\necho run >> runs\nexec "{scripts}/ptxmm" "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
     weaken(project)
     if spoil:
         (project / "bad.litmus").write_text("PTX", encoding="utf-8")
@@ -150,7 +143,6 @@ def test_the_action_runs_once_and_keeps_the_status(tmp_path: Path, project: Path
 
 
 def test_the_action_does_not_take_inputs_for_commands(tmp_path: Path, project: Path) -> None:
-    installed(tmp_path)
     done = run_step("Check", tmp_path, project, paths="$(touch hacked) `touch hacked`; touch hacked")
     assert done.returncode == 2 and not (project / "hacked").exists()
 
@@ -175,8 +167,7 @@ def run_hook(name: str, project: Path, files: list[str], *more: str) -> subproce
         return subprocess.CompletedProcess([], 0, "", "")
     command = [*shlex.split(hook["entry"]), *more, *hook.get("args", ())]
     command += wanted if hook.get("pass_filenames", True) else []
-    scripts = installed(project.parent)
-    path = f"{scripts}{os.pathsep}{os.environ['PATH']}"
+    path = f"{project.parent / 'ptxmm/bin'}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         command, cwd=project, env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
         timeout=900, check=False,

@@ -1,4 +1,4 @@
-"""Texts that come from outside: files of bounded size, read without waiting for ever.
+"""Texts that come from outside: files of bounded size, read without waiting for what never comes.
 
 Who works on a text of a stranger (`given`) has only the files that came with it, whatever the text names.
 """

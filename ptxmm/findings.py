@@ -23,7 +23,7 @@ KINDS = {
     "initialisation-race": "an operation on an mbarrier object before which its initialisation does not certainly come",
     "war-race": "a write through another proxy that may overtake an earlier read",
     "race_free": "a kernel has races, or has none, other than its test says",
-    "no_deadlock": "a deadlock: a thread may wait for ever at a barrier or at an mbarrier object",
+    "no_deadlock": "a deadlock: a thread may be blocked without end at a barrier or at an mbarrier object",
     "terminates": "an execution may not terminate: a deadlock, a spin loop that nothing ends, or a livelock",
     "no_trap": "a thread may execute a trap, or fail an assertion",
     "assertions": "a thread may fail an assertion",

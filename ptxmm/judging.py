@@ -1,5 +1,5 @@
-"""What litmus tests and kernel tests are judged by alike: races, threads that wait for ever, launches that never end; and what
-shows it, in words. What each answers is in `ptxmm.answers`."""
+"""What litmus tests and kernel tests are judged by alike: races, threads that do not terminate, launches none of whose
+executions end; and what shows it, in words. What each answers is in `ptxmm.answers`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STALLS = {
 
 
 class Stalled(NamedTuple):
-    """A check that tells who waits for ever, and the sentence that says it."""
+    """A check that tells who does not terminate, and the sentence that says it."""
 
     checked: Checked
     said: str
@@ -63,12 +63,12 @@ class Question(Protocol):
     title: str
     #: Why an execution is undefined that has no end: found where no other is like it.
     misuse: Undefined | None
-    #: The check that tells first who waits for ever.
+    #: The check that tells first who does not terminate.
     stalled: Stalled | None
 
     def stall(self, kinds: tuple[str, ...]) -> Stall | Bounded | None:
-        """An execution in which threads wait for ever in one of these ways, trap, or fail an assertion; None where it is proven
-        that there is none. Raises OutOfTime."""
+        """An execution in which threads do not terminate in one of these ways, trap, or fail an assertion; None where it is
+        proven that there is none. Raises OutOfTime."""
         ...
 
     def renamed(self, execution: Execution) -> Execution:
@@ -94,8 +94,8 @@ def stall(
     backend: str | None,
     deadline: float | None,
 ) -> Stall | Bounded | None:
-    """An execution in which threads wait for ever in one of these ways, or end the launch; see `axioms.liveness.search.find`.
-    Brute force schedules every thread fairly."""
+    """An execution in which threads do not terminate in one of these ways, or end the launch; see
+    `axioms.liveness.search.find`. Brute force schedules every thread fairly."""
     chosen = FAIR if progress is None else progress_named(progress)
     if engine == "enumerate":
         from axioms.oracle import liveness as by_brute_force
@@ -133,8 +133,8 @@ def judge_races(question: Question, decision: Decision, checked: Checked, *, wan
 
 
 def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wanted: bool = True) -> None:
-    """`no_deadlock`, `terminates`, `no_trap`, assertions: no execution in which a thread waits for ever, traps, or fails; with
-    `wanted` False, there is one."""
+    """`no_deadlock`, `terminates`, `no_trap`, assertions: no execution in which a thread does not terminate, traps, or fails;
+    with `wanted` False, there is one."""
     try:
         stall = question.stall(STALLS[checked.kind])
     except (OutOfTime, TimeoutError) as error:
@@ -161,7 +161,7 @@ def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wa
 
 
 def tell_absence(question: Question, checked: Checked) -> None:
-    """Where no execution ends, threads wait for ever in all of them, or trap. (Or there is none at all: a model may forbid
+    """Where no execution ends, threads do not terminate in all of them, or trap. (Or there is none at all: a model may forbid
     everything.)"""
     checked.message = words.endless(checked)
     if question.stalled is not None:

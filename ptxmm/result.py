@@ -165,7 +165,7 @@ class Checked:
     ends. `besides`: the test itself does not ask for it.
 
     What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`,
-    the outcome; `linearisation`, the execution, a line for each step; `waits`, who waits or loops for ever, for programs.
+    the outcome; `linearisation`, the execution, a line for each step; `waits`, who does not terminate, for programs.
     `counts`: of a condition that was decided, how many states satisfy its proposition, and how many do not.
     `place` tells it from other findings of its kind, and stays the same when unrelated lines change.
     `causes` are what to look at first. The first lines of `linearisation` are `steps`, of which `left` are left out."""

@@ -185,8 +185,8 @@ def test_who_is_not_at_a_barrier_is_told_also_where_its_number_is_computed(engin
     result = check("x = 1;", "ld.weak.u32 %r0, [x]; bar.sync %r0, 64;", "bar.sync 2, 64;", engine=engine)
     (condition,) = result.checks
     assert condition.message == (
-        "exists true does not hold: no execution ends; P0 waits for ever at line 3: bar.sync %r0, 64 (P1 is not there); "
-        "P1 waits for ever at line 4: bar.sync 2, 64 (P0 is not there)"
+        "exists true does not hold: no execution ends; P0 does not terminate (deadlock) at line 3: bar.sync %r0, 64 (P1 is "
+        "not there); P1 does not terminate (deadlock) at line 4: bar.sync 2, 64 (P0 is not there)"
     )
 
 

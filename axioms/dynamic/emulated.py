@@ -313,8 +313,8 @@ class _Function:
         raise NoEmulation
 
     def check(self, values: Sequence[int]) -> None:
-        """Raises NoEmulation where the thread may go on in several ways, write something else, or look for ever, whichever of
-        the values it finds at each look."""
+        """Raises NoEmulation where the thread may go on in several ways, write something else, or look without end, whichever
+        of the values it finds at each look."""
         goes_on: set[Hashable] = set()
         seen, waiting = {self.begins.key}, [self.begins]
         while waiting:

@@ -201,7 +201,7 @@ def _other_sources(
         if number >= 0 and spot.order[number].past & event.bit:
             continue
         if event.again(spot.after(number)):
-            if number > event.source:  # where nothing comes after that, it waits for ever
+            if number > event.source:  # where nothing comes after that, it is blocked without end
                 yield _without(events, event), ("await", number, event.name)
             continue
         if event.write is None or not event.write(spot.after(number))[1]:

@@ -7,7 +7,7 @@ comes before an operation, lies before the later of them. Only of what nobody di
 have come.
 
 Asked where some thread may not come to its end, and something may be wrong; so it costs nothing where all certainly end.
-Whether one truly waits for ever takes longer to find out than this does (`axioms.liveness.search`).
+Whether one truly does not terminate takes longer to find out than this does (`axioms.liveness.search`).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from axioms.liveness.launching import Launching
 
 
-#: Effects that an execution in which a thread goes round for ever may do again and again: see `axioms.liveness.lasso`.
+#: Effects that an execution in which a thread goes round without end may repeat: see `axioms.liveness.lasso`.
 REPEATABLE = kinds_with("accesses", "fences")
 
 

@@ -77,7 +77,7 @@ class _Key(NamedTuple):
     fences: int
 
 
-#: The node of a thread that has ended, and that of one that goes round for ever without an access.
+#: The node of a thread that has ended, and that of one that goes round without end and without an access.
 END, IDLE = -1, -2
 
 

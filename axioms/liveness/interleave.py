@@ -2,7 +2,7 @@
 
     the states that can be reached: where each thread is, and what memory holds
     a strongly connected part of them in which each thread that is scheduled fairly takes a step
-    a way there, and a way round in it that has a step of each: the execution goes round there for ever
+    a way there, and a way round in it that has a step of each: the execution goes round there without end
 
 That is an execution of every model that allows sequential consistency, so what is found is real. Where all accesses are to one
 place, and every pair of them is morally strong, coherence makes every execution such an interleaving: then none is without end
@@ -69,7 +69,7 @@ def interleaved(
     program: Program, model: Model, progress: Progress, resident: int | None, deadline: float | None
 ) -> Stall | Literal[False] | None:
     """An interleaving without an end, as an execution that keeps the model; None where every execution is an interleaving, and
-    none goes on for ever; False where that does not say."""
+    all terminate; False where that does not say."""
     try:
         search = interleavings(program, resident, deadline)
         found = search.find(progress)
@@ -317,7 +317,7 @@ class Interleavings:
         return len(self._shared()) <= 1 and self._is_coherent(model)
 
     def none_goes_on(self, model: Model, progress: Progress) -> bool:
-        """Whether it is proven that no execution goes on for ever, though not all are interleavings."""
+        """Whether it is proven that every execution terminates, though not all are interleavings."""
         try:  # which looks at more accesses than interleavings have: the others must be coherent, too
             return self._limits.none_goes_on(progress) and self._is_coherent(model)
         except Unsuited:

@@ -1,4 +1,4 @@
-"""Going round for ever, as clauses: what threads do again and again in an execution that has no end.
+"""Livelock, as clauses: what threads do again and again in an execution that has no end.
 
 An execution of the program in which threads block stands for one without an end: a prefix P, all that is executed,
 but for a segment S, the last iterations of those who blocked in a loop; and S is done again and again. Each thread goes

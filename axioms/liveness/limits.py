@@ -1,16 +1,16 @@
-"""Proof that no execution goes on for ever, where threads share several places: each place by itself.
+"""Proof that every execution terminates, where threads share several places: each place by itself.
 
 Let all accesses to the places that threads share be morally strong, and let the model have coherence for those. Then
 the accesses to one place are in one order, in which program order, `rf`, `co` and `fr` lead forward and each access has
 finitely many before it. So an execution, seen by one place, is an interleaving of its threads in which accesses to
 other places return anything that may stand there. In an execution without an end some edges of the threads' graphs are
-taken for ever (the same, whichever place one looks at), and
+taken without end (the same, whichever place one looks at), and
 
     from each place, they lie in a strongly connected part of the interleavings that this place allows, together with
     threads that have ended or have stopped where they are; and each thread that is scheduled fairly takes one
 
 The edges for which that can be so are found as a greatest fixed point: what one place rules out, the others need not look at.
-Where nothing is left, no execution goes on for ever. Something may be left although there is none: different places may have
+Where nothing is left, every execution terminates. Something may be left although there is none: different places may have
 different interleavings.
 """
 
@@ -41,7 +41,7 @@ PlacesState = tuple[tuple[int, ...], int]
 
 
 class Profile(NamedTuple):
-    """Who goes on for ever, and where the others are."""
+    """Who does not terminate, and where the others are."""
 
     moving: frozenset[int]
     nodes: tuple[int, ...]  # of each thread; -3 for one that goes on
@@ -72,7 +72,7 @@ class Limits:
         return not any(self._may_be(profile, found) for profile in found[0])
 
     def _may_be(self, profile: Profile, found: Sequence[Mapping[Profile, frozenset[StateEdge]]]) -> bool:
-        """Whether threads may go on for ever like that, as far as this is seen."""
+        """Whether threads may fail to terminate like that, as far as this is seen."""
         if any(profile not in some for some in found):
             return False
         allowed = frozenset.intersection(*[some[profile] for some in found])
@@ -171,7 +171,7 @@ class _View:
                 yield found, part[0], edges
 
     def profiles(self, progress: Progress) -> dict[Profile, frozenset[StateEdge]]:
-        """Who may go on for ever, as far as this place knows, with the edges that may be taken for ever then."""
+        """Who may not terminate, as far as this place knows, with the edges that may be taken without end then."""
         found: dict[Profile, frozenset[StateEdge]] = {}
         for most, state, edges in self._parts:
             status = [n != 0 for n in state[0]], [n == END for n in state[0]]
@@ -202,7 +202,7 @@ class _View:
                 )
 
     def recurring(self, profile: Profile, allowed: frozenset[StateEdge]) -> frozenset[StateEdge]:
-        """The edges that may be taken for ever, of some."""
+        """The edges that may be taken without end, of some."""
         found: frozenset[StateEdge] = frozenset()
         for other, _, edges in self._of(profile, allowed):
             if other == profile:

@@ -7,8 +7,9 @@
     lobe      threads that have made a step, and all of lower number
     unfair    none
 
-A thread that is scheduled fairly gets on as long as it can. One that is not may stop anywhere for ever; that it does is no
-execution without an end by itself: some thread must go round, or wait, for ever. Threads are numbered as the test lists them.
+A thread that is scheduled fairly gets on as long as it can. One that is not may stop anywhere and never go on; that it does is
+no execution without an end by itself: some thread must go round, or be blocked, without end. Threads are numbered as the test
+lists them.
 
 By scope, as in `cta=obe,gpu=fair`, a model says who is scheduled fairly among the parts of each group: at `cta` the
 threads of a CTA, at `cluster` the CTAs of a cluster, at `gpu` the clusters of a GPU (CTAs where there are none), at `sys`
@@ -222,7 +223,7 @@ class Schedule:
     def allows(
         self, progress: Progress, started: Sequence[bool], ended: Sequence[bool], moving: Collection[int]
     ) -> bool:
-        """Whether only these threads may go on for ever."""
+        """Whether only these threads may fail to terminate."""
         fair = self._fair(progress, tuple(started), tuple(ended))
         return self.must_move(progress, started, ended) <= set(moving) and not any(
             truth and set(group).isdisjoint(moving) for truth, group in fair.groups

@@ -1,4 +1,4 @@
-"""An execution that goes round for ever, written out with what is repeated several times over, and evaluated.
+"""An execution that repeats without end, written out with what is repeated several times over, and evaluated.
 
 Whoever finds one says what each thread does before (P) and again and again (S), who reads from whom, and in which
 orders writes and fences are. In each copy of S but the first, a read of what stood there before S reads what the copy
@@ -32,7 +32,7 @@ COPIES = 3
 
 class ThreadPart(NamedTuple):
     """What a thread does: what each of its accesses and fences found (None where it reads nothing), the last `again` of
-    them for ever."""
+    them without end."""
 
     found: tuple[int | None, ...]
     again: int

@@ -1,5 +1,5 @@
-"""Executions that do not end: who waits for ever at a barrier, for an mbarrier object or in a loop, and who goes round
-for ever.
+"""Executions that do not end: who is blocked at a barrier, at an mbarrier object (deadlock) or in a spin loop, and who
+goes round without end (livelock).
 
 The question is put to another program: in it every thread may also *block*, wherever it may wait,
 
@@ -17,11 +17,11 @@ and an execution in which every thread ends or blocks is one without an end if e
     in a loop         what it did last, from that iteration on, can be done again and again: see `axioms.liveness.lasso`
     anywhere          it need not be scheduled: see `axioms.liveness.scheduling`
 
-So it is decided by the same formula, and every execution is re-checked by the same evaluation, what goes round for ever
+So it is decided by the same formula, and every execution is re-checked by the same evaluation, what repeats without end
 once more with what is repeated three times over (`axioms.liveness.repeat`). Before the formula, small programs are
 searched as interleavings (`axioms.liveness.interleave`): most livelocks are there, and are found in a millisecond.
 
-Three answers: an execution; `None`, proven: no bound stops a thread in any execution, or no interleaving goes on for ever in a
+Three answers: an execution; `None`, proven: no bound stops a thread in any execution, or no interleaving is infinite in a
 program whose executions are interleavings; `Bounded` otherwise.
 
 With `trap` and `assertion` as further ways to end, the same program tells whether any thread executes a trap, or fails an
@@ -77,7 +77,7 @@ def find(
     backend: str | None = None,
     deadline: float | None = None,
 ) -> Stall | Bounded | None:
-    """An execution in which some thread waits for ever in one of these ways (`barrier`, `mbarrier`, `loop`,
+    """An execution in which some thread does not terminate in one of these ways (`barrier`, `mbarrier`, `loop`,
     `livelock`, `kernel`, `launch`), or one in which some thread ends the launch in one of these (of `ABORTS` alone).
     None where it is proven that there is none; `Bounded` where none was found, and a bound of loops cut off executions
     that may be one.
@@ -137,7 +137,7 @@ def _interleaved(asked: LivenessQuestion) -> Stall | Literal[False] | None:
 
 
 def _matters(program: Program, kinds: Sequence[str]) -> bool:
-    """Whether anything behind a bound can be of these kinds: who may go round for ever is there; of others, some
+    """Whether anything behind a bound can be of these kinds: who may go round without end is there; of others, some
     instruction."""
     if not {"loop", "livelock"}.isdisjoint(kinds):
         return True
@@ -238,7 +238,7 @@ class _Search:
         candidate = self.encoding.candidate(ModelChecker(self.giving.program, self.model), true)
         defects = [] if broken else candidate.defects()
         if defects:
-            raise EngineDefect(f"an execution in which threads wait for ever breaks {', '.join(defects)}")
+            raise EngineDefect(f"an execution that does not terminate breaks {', '.join(defects)}")
         return self._stall(candidate, true, broken)
 
     def _by_numbers(self) -> Stall | None:

@@ -85,9 +85,9 @@ def barrier_choices(
     tick: Callable[[], None] = lambda: None,
     cut: frozenset[int] = frozenset(),
 ) -> Iterator[BarrierChoice]:
-    """All choices in which nobody waits for ever. `reached` lists the short dialect's barriers, executed or not; `tick` is
+    """All choices without a deadlock. `reached` lists the short dialect's barriers, executed or not; `tick` is
     called now and then, so that a caller can stop. `cut` are threads that a loop bound stopped: they might still have arrived,
-    so that nobody is said to wait for them for ever.
+    so that no deadlock is said to be due to them.
     """
     named: dict[tuple[int, int, object], list[_Arrival]] = {}
     instructions: dict[tuple[int, int], list[_Arrival]] = {}
@@ -251,7 +251,7 @@ def _deal(
     instances: dict[int, list[_Arrival]],
     cut: frozenset[int],
 ) -> BarrierChoice | None:
-    """The choice that a numbering of the arrivals makes, or None where somebody waits for ever."""
+    """The choice that a numbering of the arrivals makes, or None where there is a deadlock."""
     choice = BarrierChoice()
     number = {m.event.index: k for k, group in instances.items() for m in group}
     pairs: list[tuple[int, int]] = []

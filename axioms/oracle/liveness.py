@@ -1,11 +1,11 @@
-"""Who waits for ever, or ends the launch, without a solver: by brute force, as `axioms.oracle.outcomes` finds outcomes.
+"""Who does not terminate, or ends the launch, without a solver: by brute force, as `axioms.oracle.outcomes` finds outcomes.
 
     all ways of each thread: to its end; to a barrier, where it waits; to an iteration of a waiting loop that goes round;
                              to a trap; to a wait for kernels; not even to its beginning
     for each choice of one way a thread, such that kernels begin when they may:
         for each schedule of their barriers in which those who wait still do when nobody can go on:
             for each consistent execution:
-                who goes round in a loop must see what it sees for ever: nothing comes after what the iteration reads
+                who goes round in a loop must see the same from then on: nothing comes after what the iteration reads
 
 Where somebody ends the launch, others may be anywhere: nothing that they would have done undoes it.
 """
@@ -83,9 +83,7 @@ class BlockedSearch:
         self.program, self.model, self.kinds, self.spend = program, model, kinds, budget.spend
         self.aborts = not set(ABORTS).isdisjoint(kinds)
         if any(e.instance is not None for thread in program.threads for e in thread.execution.effects):
-            raise BeyondBruteForce(
-                "who waits for ever at the barriers that the short dialect names is beyond brute force"
-            )
+            raise BeyondBruteForce("deadlock at the barriers that the short dialect names is beyond brute force")
         self.runs = ThreadRuns(program, model, self.spend)
         self.streams = Streams(program.kernels, program.threads) if program.kernels and model.uses("api") else None
 
@@ -261,7 +259,7 @@ def ways_of(traces: Sequence[Trace], aborts: bool) -> list[ThreadEnd]:
         if last is not None and last.kind is STOP and aborts:
             kind = "trap" if last.operation in ("trap", "brkpt") else "assertion"
             note(ThreadEnd(kind, trace, last.instruction, says=last.operation if kind == "assertion" else ""))
-        if trace.iteration >= 0 and not aborts and _goes_on_for_ever(trace, traces):
+        if trace.iteration >= 0 and not aborts and _never_ends(trace, traces):
             looked = [trace.effects[i] for i in trace.observes]
             kind = "mbarrier" if any(e.kind is MBARRIER for e in looked) else "loop"
             note(ThreadEnd(kind, trace, looked[0].instruction if looked else trace.goes_round, trace.observes))
@@ -303,7 +301,7 @@ def _told(way: ThreadEnd) -> Trace:
     return way.trace
 
 
-def _goes_on_for_ever(trace: Trace, traces: Sequence[Trace]) -> bool:
+def _never_ends(trace: Trace, traces: Sequence[Trace]) -> bool:
     """Whether an iteration that goes round would do so whatever clocks say, and although no wait says no for no reason."""
     iteration = trace.effects[trace.iteration :]
     if any(e.operation == "try_wait" and e.kind is INPUT and not e.answer for e in iteration):
@@ -322,7 +320,7 @@ def _leaves(other: Trace, trace: Trace, clocks: set[int]) -> bool:
     return other.status != "waits" or len(other.effects) != len(trace.effects)
 
 
-# Seeing the same for ever.
+# Seeing the same from then on.
 
 
 def _stays(program: Program, thread: int, way: ThreadEnd, candidate: Candidate, chosen: Sequence[ThreadEnd]) -> bool:

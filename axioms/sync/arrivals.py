@@ -78,7 +78,7 @@ class Gathered:
         self.absences: list[
             tuple[int, int]
         ] = []  # threads that never arrive where somebody passes, each with the literal
-        # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for it for ever.
+        # A thread that a loop bound stopped might still have arrived: then no deadlock is said to be due to it.
         self.gone: list[Exit] = []  # the same, with the wait
         self.stopped = [lowering.condition(t.execution.cut) for t in program.threads]
         self.cut = formula.disj(self.stopped, BOTH)

@@ -6,7 +6,7 @@ Every executed arrival at a barrier is in one instance of it, such that
 2. an instance in which somebody waits is complete: its arrivals come from as many threads as its count says, or, without a
    count, from every thread of the CTA (the cluster, the member mask) that has not exited;
 3. instances follow each other without a gap;
-4. arrivals, waits, exits and program order form no cycle (otherwise threads wait for each other for ever).
+4. arrivals, waits, exits and program order form no cycle (otherwise threads deadlock).
 
 Where nobody gives a count, or the count takes in every warp that ever comes there, instances are rounds (see `rounds`). The
 others are numbered (see `numbered_barriers`). The short dialect names instances itself; there a barrier with a count lets each
@@ -318,8 +318,8 @@ class Barriers(Gathered):
                     self.formula.add([-l, -needed[i]])
 
     def _before_misuse(self, order: Relation, steps: Executed) -> dict[int, int]:
-        """Literals of the steps that are over before some misuse, of those that excuse, comes about: who waits for ever among
-        them never gets to it, and it would come of itself."""
+        """Literals of the steps that are over before some misuse, of those that excuse, comes about: who is blocked without end
+        among them never gets to it, and it would come of itself."""
         formula = self.formula
         found = [m for m in self.misuse if m.literal != FALSE and m.events]
         needed = {i: formula.new() for i in range(len(steps.literals))} if found else {}

@@ -77,7 +77,7 @@ def waits(
     at_once: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[Relation, Executed]:
     """Which step is over before which other one, and which steps there are: events have their index, and what threads execute
-    together has numbers behind those. A cycle means that threads wait for each other for ever. `barriers` relates barrier
+    together has numbers behind those. A cycle means a deadlock. `barriers` relates barrier
     events; `exits` are those that others wait for there; `at_once` gives for events one that is over when they are."""
     graph = _Graph(program, executed, lowering, formula)
     return graph.waits(barriers, exits, at_once), graph.executed

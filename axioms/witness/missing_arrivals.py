@@ -1,4 +1,4 @@
-"""What somebody who waits for ever waits for: who is not at a barrier; what an mbarrier object lacks, and who could give it;
+"""What somebody who is blocked waits for: who is not at a barrier; what an mbarrier object lacks, and who could give it;
 the numbers with which a loop ends."""
 
 from __future__ import annotations

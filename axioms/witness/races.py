@@ -5,7 +5,7 @@ asked for one after another, as they stand in the file, and a pair of instructio
 raises. Only those of `ONE_OF` are names for what may be one thing, a pair of accesses that nothing orders: of these, a pair
 has the first.
 
-Executions that a loop bound cuts off, and those in which a thread waits for ever, are no executions here: their races are
+Executions that a loop bound cuts off, and those in which a thread does not terminate, are no executions here: their races are
 found in beginnings of executions, see `axioms.liveness.beginnings`.
 """
 

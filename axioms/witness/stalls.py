@@ -14,7 +14,7 @@ from ptxcore.machine.ir.effects import CutLoop, Effect
 from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 
-#: Ways to wait for ever.
+#: Ways not to terminate.
 WAITS = ("barrier", "mbarrier", "loop", "livelock", "kernel", "launch")
 #: Ways to end at once, and the whole launch with it.
 ABORTS = ("trap", "assertion")
@@ -52,8 +52,8 @@ class Wait(NamedTuple):
 
 
 class Stall(NamedTuple):
-    """Threads that wait for ever (or end the launch), and the execution in which they do. `undefined`: why its behaviour is;
-    there is no other such execution then. `unscheduled`: the threads that stop for ever because nothing
+    """Threads that do not terminate (or end the launch), and the execution in which they do. `undefined`: why its behaviour is;
+    there is no other such execution then. `unscheduled`: the threads that stop for good because nothing
     makes the scheduler go on with them."""
 
     waits: tuple[Wait, ...]

@@ -45,7 +45,7 @@ def together(layout: CycleLayout) -> list[tuple[int, int, str]]:
 def synchronise(layout: CycleLayout, columns: Sequence[WrittenThread], placement: CyclePlacement) -> Synchronisation:
     """Adds to the columns what their edges of synchronisation need.
 
-    Raises `RefusedCycle` where threads stand so that they cannot meet, or would wait for each other for ever.
+    Raises `RefusedCycle` where threads stand so that they cannot meet, or would deadlock.
     """
     outward = [(events[-1], t, (t + 1) % len(layout.threads)) for t, events in enumerate(layout.threads)]
     kinds = [layout.edges[at].kind for at, _, _ in outward]

@@ -17,7 +17,7 @@ from ptxmm.gpu.placement import PlacedLaunch
 from ptxmm.gpu.simulator import NoEnd
 from ptxmm.gpu.worker import Worker
 
-#: Seconds that a launch may take, with loading its module; they take milliseconds. One with a loop that waits for ever does
+#: Seconds that a launch may take, with loading its module; they take milliseconds. One with a spin loop that nothing ends does
 #: not end.
 PATIENCE = 60.0
 #: What a plain access of the host is, by its bytes.

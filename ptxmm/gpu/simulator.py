@@ -22,7 +22,7 @@ _KINDS = {"texture": "texref", "surface": "surfref"}
 #: How likely the host's thread does its next step between two rounds of turns.
 _STEP = 0.1
 
-#: Errors of a launch in which some threads wait for ever: what the others came to is there.
+#: Errors of a launch in which some threads do not terminate: what the others came to is there.
 _UNENDED = ("deadlock", "limit")
 
 

@@ -1,4 +1,4 @@
-"""Threads that stay behind in an execution, as boxes of its picture: where each waits for ever, traps or fails."""
+"""Threads that stay behind in an execution, as boxes of its picture: where each is blocked or goes round, traps or fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ STAYS = EventKind("stays")
 
 
 class Stays(NamedTuple):
-    """A thread that goes no further: at which instruction (and line), and what it does there, as in `waits for ever`."""
+    """A thread that goes no further: at which instruction (and line), and what it does there, as in `does not terminate
+    (deadlock)`."""
 
     thread: int
     text: str

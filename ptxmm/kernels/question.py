@@ -128,8 +128,8 @@ class KernelQuestion:
         return self.built.program
 
     def stall(self, kinds: tuple[str, ...]) -> Stall | Bounded | None:
-        """An execution in which threads wait for ever in one of these ways, trap, or fail an assertion; None where it is proven
-        that there is none."""
+        """An execution in which threads do not terminate in one of these ways, trap, or fail an assertion; None where it is
+        proven that there is none."""
         found = judging.stall(
             self.built.program, self.model, kinds, self.test.progress, self.test.resident, self.engine, self.backend,
             self.deadline,

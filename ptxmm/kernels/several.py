@@ -130,7 +130,7 @@ def hunt(
     late: Sequence[Late] = ("", "fence", "operation"),
 ) -> Wrong | None:
     """Something wrong in one of many runs that begin otherwise than those before it: a race, what leaves the launch without a
-    meaning, final values that are against a check, or threads that wait for ever; None where none was seen. What they do
+    meaning, final values that are against a check, or threads that do not terminate; None where none was seen. What they do
     not show is not known. `most`: runs; `late`:
     what comes late in them, one after the other."""
     turns = cycle(late)
@@ -227,7 +227,7 @@ def run_several(
         except KernelError as error:
             if any(w.excluded() for w in watchers):
                 return []
-            # Where none of its own has to wait, threads wait for ever.
+            # Where none of its own has to wait, the launch deadlocks.
             if error.kind == "deadlock" and all(w.free for w in watchers):
                 raise _Broken(None) from None
             raise

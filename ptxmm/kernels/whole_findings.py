@@ -1,4 +1,4 @@
-"""What a run of all threads shows that is wrong: a race, misuse, or threads that wait for ever (docs/whole-launches.md)."""
+"""What a run of all threads shows that is wrong: a race, misuse, or threads that do not terminate (docs/whole-launches.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
 
-#: Checks that fail where a thread waits for ever.
+#: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
 #: Errors of a run that leave a launch without a meaning, by what they are about: an address or a mask, which a thread may have
 #: from somebody who has not come yet, and else.
@@ -77,7 +77,7 @@ class Findings:
         self._without_meaning(Undefined(error.message, tuple(sites)))
 
     def deadlock(self, error: KernelError, *, always: bool) -> None:
-        """Threads wait for ever; `always`: in every execution."""
+        """Threads do not terminate; `always`: in every execution."""
         first, *waits = (line.strip() for line in error.message.splitlines())
         self._fails(_ENDING, f"{first}; {'; '.join(waits)}", told.with_a_deadlock)
         for checked in self.result.checks:

@@ -1,7 +1,7 @@
 """Arrivals that may be missing: at an mbarrier, at a barrier that others wait at, at the barrier of a cluster.
 
-They are tried where threads were seen waiting for ever and nothing else mends that. One more arrival is neither stronger nor
-weaker: a phase ends earlier, and another one begins. So nothing is concluded from a text with one for a text without it, or
+They are tried where threads were seen that do not terminate, and nothing else mends that. One more arrival is neither stronger
+nor weaker: a phase ends earlier, and another one begins. So nothing is concluded from a text with one for a text without it, or
 with another one besides.
 """
 

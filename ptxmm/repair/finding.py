@@ -170,7 +170,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     with_arrivals = subject.sites(mode, True)
     if not stuck:
         more = len(with_arrivals) > len(sites)
-        subject.left_out = [*left_out, *["more arrivals at barriers: no thread was seen waiting for ever"] * more]
+        subject.left_out = [*left_out, *["more arrivals at barriers: every execution that was seen terminates"] * more]
         return answer
     if len(with_arrivals) > len(sites):  # some thread waits for what nobody does
         if base.endless:  # what has more barriers does not end either
@@ -194,8 +194,8 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
 def _among_sites(
     answer: Answer, sites: list[EditSite], pace: Pace, once: float, *, every: bool, told: Callable[[str], None]
 ) -> bool:
-    """Searches solutions among the changes of these sites, into the answer. Gives whether in some text threads wait for ever,
-    or no execution ends."""
+    """Searches solutions among the changes of these sites, into the answer. Gives whether in some text threads do not
+    terminate, or no execution ends."""
     subject, mode, base, most = answer.subject, answer.mode, answer.base, answer.most
     limit = most if mode == REPAIR else None
     patience = max(_SOON if mode == REPAIR else _SOON_WEAKER, _TIMES * once)
@@ -316,14 +316,14 @@ def met(
         left = site if len(good) == len(site.options) else site.kept(good)
         kept += [left] if left is not None else []
     if lost:
-        subject.left_out.append(f"barriers at {lost} places where not all threads come by, or wait for ever")
+        subject.left_out.append(f"barriers at {lost} places where not all threads come by, or deadlock")
     return kept
 
 
 def _spoils(
     subject: Subject, sites: list[EditSite], barrier: Vector, known: Solution | None, patience: float | None
 ) -> bool | None:
-    """Whether threads wait for ever at a barrier in a text that is wrong for another reason: in one that is right without it,
+    """Whether threads deadlock at a barrier in a text that is wrong for another reason: in one that is right without it,
     where one is `known`, it is no longer. None where that cannot be told in time. Raises OutOfTime."""
     try:
         if known is not None:

@@ -241,7 +241,7 @@ class KernelSubject:
         return self._deadlocks
 
     def _stuck(self, text: str, patience: float | None = None) -> bool | None:
-        """Whether threads may wait for ever at a barrier, or for an mbarrier; None where that takes long. Raises InputError,
+        """Whether threads may deadlock at a barrier, or at an mbarrier; None where that takes long. Raises InputError,
         OutOfTime."""
         waits = _waits(text)
         result = self._checked(replace(self.test, checks=tuple(map(Check, waits))), text, patience)
@@ -260,7 +260,7 @@ def _meets(text: str) -> bool:
 
 
 def _waits(text: str) -> tuple[str, ...]:
-    """The checks that fail where threads wait for ever at what a module has of barriers."""
+    """The checks that fail where threads deadlock at what a module has of barriers."""
     return ("no_deadlock", "terminates") if "mbarrier." in text else ("no_deadlock",)
 
 

@@ -1,7 +1,7 @@
 """All weakest sets of changes with which the checks hold, cheapest first.
 
-A vector chooses an option at each site. One that fails because some execution is wrong, or threads wait for ever in it, rules
-out every vector that is nowhere stronger: what is weaker allows that execution too (docs/repair.md says why). The failing
+A vector chooses an option at each site. One that fails because some execution is wrong, or threads do not terminate in it,
+rules out every vector that is nowhere stronger: what is weaker allows that execution too (docs/repair.md says why). The failing
 vector is first made as strong as it can be and still fails, so that it rules out much; barriers that change how others are met
 stay as they are, and all barriers where threads wait. What is left is searched for its cheapest vector (a minimal hitting set,
 by Z3); that one is checked, and when it holds, so is each vector that is one step weaker: none of them may hold. A vector in
@@ -34,10 +34,10 @@ _PATIENT = 4
 
 class Judgement(NamedTuple):
     """What became of the checks: all `hold`, or not, or (None) nobody knows. `wrong`: some execution shows it, or two accesses
-    race; `waits`: in some execution threads wait for ever, or where they must not; `endless`: none ends; where nothing is known
-    to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided` those of which
-    nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch this is, where
-    it is not of the one given; what holds there but is not decided in a larger one is `unsure`."""
+    race; `waits`: in some execution threads do not terminate, or wait where they must not; `endless`: none ends; where nothing
+    is known to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided` those of
+    which nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch this is,
+    where it is not of the one given; what holds there but is not decided in a larger one is `unsure`."""
 
     holds: bool | None
     wrong: bool = False
@@ -118,7 +118,7 @@ class Search:
     reasons: list[str] = field(default_factory=list)
     #: A weaker vector held where a stronger one failed: nothing is concluded from failures then.
     upside_down: bool = False
-    #: In some text threads wait for ever, or no execution ends.
+    #: In some text threads do not terminate, or no execution ends.
     stuck: bool = False
     told: Callable[[str], None] = lambda _: None
     pace: Pace = field(default_factory=Pace)
@@ -366,7 +366,7 @@ class Search:
 
     def _grown(self, vector: Vector, wrong: bool) -> Vector:
         """A vector as strong that is `wrong`, too, and is as strong as can be, as far as whole groups of sites are tried. Where
-        threads wait for ever, that is so in every weaker text with the same barriers: those stay as they are."""
+        threads do not terminate, that is so in every weaker text with the same barriers: those stay as they are."""
         current = list(vector)
         free = [s for s in range(len(self.sites)) if not self._alters(s, vector[s])]
         # What is cheap first: each solution that is ruled out so is a candidate less before the cheapest one is met.

@@ -261,7 +261,7 @@ class LitmusSubject:
         return only_now(stuck, self._stuck_at_first) if self._ends else stuck
 
     def _stuck(self, test: Test, patience: float | None = None) -> bool | None:
-        """Whether threads may wait for ever at a barrier, or for an mbarrier; None where that takes long. Raises OutOfTime."""
+        """Whether threads may deadlock at a barrier, or at an mbarrier; None where that takes long. Raises OutOfTime."""
         from ptxmm.api import check
 
         how = self.how
@@ -297,7 +297,7 @@ def only_now(waits: bool | None, at_first: Callable[[], bool | None]) -> bool | 
 
 
 def met(judged: Judgement, waits: bool | None, kinds: tuple[str, ...]) -> Judgement:
-    """The judgement of a text that holds and has barriers, by whether threads wait for ever there; nobody asked the test."""
+    """The judgement of a text that holds and has barriers, by whether threads deadlock there; nobody asked the test."""
     if waits is None:
         return Judgement(None, reason="out of time")
     return Judgement(False, False, kinds, waits=True) if waits else judged
@@ -313,7 +313,7 @@ def _opcodes(test: Test) -> set[str]:
 
 
 def _waits(test: Test) -> tuple[str, ...]:
-    """The checks that fail where threads wait for ever at what a test has of barriers."""
+    """The checks that fail where threads deadlock at what a test has of barriers."""
     return ("no_deadlock", "terminates") if "mbarrier" in _opcodes(test) else ("no_deadlock",)
 
 

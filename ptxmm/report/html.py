@@ -174,7 +174,7 @@ def _caption(result: Result, what: str, i: int) -> str:
     if what == "race":
         return f"an execution with race {i + 1}"
     if what == "wait":
-        return "an execution in which threads wait for ever"
+        return "an execution that does not terminate"
     if what == "why":
         return "the outcome that the model forbids, and why"
     state = result.states[i] if i < len(result.states) and not result.executions else {}

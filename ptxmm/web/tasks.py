@@ -36,7 +36,7 @@ _SMALL_KERNEL = """.version 8.0
 
 
 class PageAnswer(NamedTuple):
-    """`value` goes to the page with this `status`; `lasting`: the same request has the same answer for ever."""
+    """`value` goes to the page with this `status`; `lasting`: the same request always has the same answer."""
 
     value: dict[str, Any]
     lasting: bool = True

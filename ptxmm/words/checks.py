@@ -61,5 +61,5 @@ def open_for(checked: Checked, why: str) -> str:
 
 
 def without_meaning(waits: str, why: str) -> str:
-    """Somebody waits for ever, in an execution that is undefined."""
+    """Somebody does not terminate, in an execution that is undefined."""
     return f"{waits}; but the behaviour of that execution is undefined: {why}"

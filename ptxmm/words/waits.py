@@ -1,4 +1,4 @@
-"""Who waits for ever, where and for what, and who ends the launch, in words."""
+"""Who does not terminate, where and why, and who ends the launch, in words."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from ptxmm.result import Spot
     from ptxmm.words.linearisation import Cast
 
+#: In which way somebody does not terminate, where there is a word for it.
+_WAYS = {"barrier": " (deadlock)", "mbarrier": " (deadlock)", "loop": " (spin loop)", "livelock": " (livelock)"}
 #: What one does, and what several do.
 _DONE = {
     "trap": ("traps", "trap"),
     "assertion": ("fails an assertion", "fail an assertion"),
-    **dict.fromkeys(WAITS, ("waits for ever", "wait for ever")),
-    "livelock": ("loops for ever (livelock)", "loop for ever (livelock)"),
+    **{kind: (f"does not terminate{_WAYS.get(kind, '')}", f"do not terminate{_WAYS.get(kind, '')}") for kind in WAITS},
     "launch": ("never begins", "never begin"),
 }
 #: So many places are named at which what is lacking could have been given.
@@ -132,7 +133,7 @@ class WaitWords:
 
 
 def does(wait: Wait) -> str:
-    """What one thread does: `waits for ever`"""
+    """What one thread does: `does not terminate (deadlock)`"""
     return _DONE[wait.kind][0]
 
 

@@ -212,7 +212,7 @@ def chosen(runs: int, outcomes: int, accesses: int) -> str:
     )
 
 
-def waits_for_ever(text: str) -> str:
+def not_terminating(text: str) -> str:
     """Why a test does not terminate."""
     return f"{text}: in a run of all threads each one that has not ended waits for what none of them does"
 
@@ -396,5 +396,5 @@ def with_a_race(text: str) -> str:
 
 
 def with_a_deadlock(text: str) -> str:
-    """What is not known of a check beside threads that wait for ever."""
-    return f"{text}: not decided, since threads wait for ever"
+    """What is not known of a check beside threads that do not terminate."""
+    return f"{text}: not decided, since threads do not terminate"

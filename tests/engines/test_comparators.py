@@ -107,7 +107,7 @@ def test_a_planted_mistake_is_noticed(
 
 
 def test_a_stall_that_is_not_found_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    compare, kinds = test_standstill_agrees.compare, test_standstill_agrees.FOR_EVER
+    compare, kinds = test_standstill_agrees.compare, test_standstill_agrees.BLOCKED
     questions = [KernelQuestion(waiting(seed).test, model_named("ptx-9.0")) for seed in range(5000, 5010)]
     stalled = next(question for question in questions if compare(question, kinds))
     monkeypatch.setattr(test_standstill_agrees.endless, "find", lambda *given, **options: None)

@@ -100,7 +100,7 @@ def test_a_race_fails_a_test_that_is_otherwise_right() -> None:
     assert result.race_witnesses[0].svg().startswith("<svg")
 
 
-def test_executions_in_which_a_thread_waits_for_ever_have_no_races_of_their_own() -> None:
+def test_executions_that_do_not_terminate_have_no_races_of_their_own() -> None:
     """The flag that P1 waits for is never set where P0 reads 0: then nothing comes after the wait, and nothing races."""
     text = (
         "PTX wait\n{ x=0; f=0; }\n"

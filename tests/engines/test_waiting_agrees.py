@@ -1,4 +1,4 @@
-"""Random kernels that wait for one another: where a run comes to a deadlock, or traps, the question of who waits for ever, or
+"""Random kernels that wait for one another: where a run comes to a deadlock, or traps, the question of who is blocked, or
 traps, finds it; and what is found without reads that are out of date, some run comes to, but for very rare schedules."""
 
 from __future__ import annotations

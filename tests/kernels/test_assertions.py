@@ -101,7 +101,7 @@ def test_traps_that_are_wanted_may_be_assertions() -> None:
     assert checked(SOUND, no_trap=False).verdict == "no"
 
 
-def test_it_is_found_where_others_would_wait_for_ever_for_who_fails() -> None:
+def test_it_is_found_where_others_would_wait_without_end_for_who_fails() -> None:
     result = checked(WAITED_FOR, forall="y[0] == 1", terminates=True)
     assert [(c.kind, c.holds) for c in result.checks] == [("forall", True), ("terminates", True), ("assertions", False)]
 

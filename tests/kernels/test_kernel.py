@@ -129,7 +129,7 @@ def test_what_nothing_wrote_breaks_one_promise_where_another_is_broken_anyway() 
 
 
 @pytest.mark.long
-def test_who_waits_for_ever_is_decided_where_values_have_no_bound() -> None:
+def test_who_does_not_terminate_is_decided_where_values_have_no_bound() -> None:
     text = SPIN.replace("%p<2>;", "%p<2>; .reg .b32 %c;").replace(
         "L:  ld", "mov.u32 %c, %clock; mul.lo.u32 %c, %c, %c; st.global.u32 [%rd2+4], %c;\nL:  ld"
     )
@@ -141,10 +141,10 @@ def test_who_waits_for_ever_is_decided_where_values_have_no_bound() -> None:
     checks = {"forall": "x[0] == 4", "exists": "x[1] != 3", "terminates": True}
     assert [c.holds for c in result(4, **checks).checks] == [True, True, True]
     endless = result(3, terminates=True).checks[0]
-    assert not endless.holds and "waits for ever" in endless.message and "x[0] is 3" in endless.message
+    assert not endless.holds and "does not terminate" in endless.message and "x[0] is 3" in endless.message
 
 
-def test_who_waits_for_ever_hangs_on_values_without_bound() -> None:
+def test_who_does_not_terminate_hangs_on_values_without_bound() -> None:
     """A thread waits for what another has made of a clock: a square is 4 for one value, and 3 for none."""
     text = SPIN.replace("%p<2>;", "%p<2>; .reg .b32 %c;").replace(
         "L:  ld", "mov.u32 %c, %clock; mul.lo.u32 %c, %c, %c; st.relaxed.gpu.global.u32 [%rd2], %c;\nL:  ld"
@@ -167,7 +167,7 @@ def test_a_kernel_that_never_ends_keeps_no_promise() -> None:
     )
     message = result.checks[0].message
     assert message.startswith(
-        "forall x[0] == 0 does not hold: no execution ends; CTA 0 thread 0 waits for ever at line 16"
+        "forall x[0] == 0 does not hold: no execution ends; CTA 0 thread 0 does not terminate (spin loop) at line 16"
     )
     ends = ptxmm.Kernel(
         SPIN, params={"x": X | {"init": [4]}, "n": N}, forall="x[0] == 4", terminates=True, grid=1, block=1
@@ -175,7 +175,7 @@ def test_a_kernel_that_never_ends_keeps_no_promise() -> None:
     assert ends.check().verdict == "ok"
 
 
-def test_a_lock_that_is_never_opened_is_waited_for_by_exchanging_for_ever() -> None:
+def test_a_lock_that_is_never_opened_is_waited_for_by_exchanging_without_end() -> None:
     lock = SPIN.replace("ld.relaxed.gpu.global.u32 %r2, [%rd2]", "atom.global.exch.b32 %r2, [%rd2], 1").replace(
         "setp.ne.u32 %p1, %r2, %r1", "setp.ne.u32 %p1, %r2, 0"
     )

@@ -56,12 +56,12 @@ def checked(text: str, grid: int, **more: Any) -> ptxmm.Result:
     return ptxmm.Kernel(text, params={"x": word}, grid=grid, block=1, terminates=True, **more).check()
 
 
-def test_ctas_that_exchange_a_word_go_round_for_ever() -> None:
+def test_ctas_that_exchange_a_word_livelock() -> None:
     result = checked(EXCHANGE, 2)
     (check,) = result.checks
     assert (result.verdict, check.holds, check.bounded) == ("no", False, False)
     assert (
-        "CTA 1 thread 0 loops for ever (livelock) at line 14: atom.global.relaxed.gpu.exch.b32 %r2, [%rd2], 1"
+        "CTA 1 thread 0 does not terminate (livelock) at line 14: atom.global.relaxed.gpu.exch.b32 %r2, [%rd2], 1"
         in check.message
     )
     assert "(again and again: x is 0, becomes 1)" in check.message
@@ -80,7 +80,7 @@ def test_a_barrier_of_a_grid_needs_room_for_all_of_it(grid: int, resident: int |
     result = checked(BARRIER, grid, resident=resident)
     assert result.verdict == verdict
     if verdict == "no":
-        assert "for ever at line 14: ld.global.acquire.gpu.u32" in result.checks[0].message
+        assert "(spin loop) at line 14: ld.global.acquire.gpu.u32" in result.checks[0].message
         assert f"CTA {grid - 1} thread 0 never begins" in result.checks[0].message
 
 

@@ -23,7 +23,7 @@ TESTS = variants([*EXAMPLES, *MUSEUM, *GATE])
 IDS = [named(test) for test in TESTS]
 #: So far apart are those of a group: odd, since kernels stand in pairs, and of the wrong ones many have no meaning.
 _APART = 65
-#: Errors of a run that say that threads wait for ever; and those of runs that have no outcome: a schedule that is unfair for
+#: Errors of a run that say that threads do not terminate; and those of runs that have no outcome: a schedule that is unfair for
 #: longer than the run may last, and a value that nothing wrote, which a run refuses to look at.
 WAITS, WITHOUT_OUTCOME = "deadlock", ("limit", "uninitialised")
 

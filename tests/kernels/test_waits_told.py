@@ -1,4 +1,4 @@
-"""Threads that wait for ever: the report says who, where, and what is missing, and draws the execution."""
+"""Threads that do not terminate: the report says who, where, and what is missing, and draws the execution."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_barrier_that_some_do_not_come_to_names_who_waits_and_who_is_not_there
     monkeypatch.setattr(whole, "FEWEST", 1000)  # the formula's words
     (check,) = waiting(DIVERGENT, 1, 64).check().checks
     assert check.message == (
-        "CTA 0 thread 0, CTA 0 thread 1, CTA 0 thread 2 and 29 more wait for ever at line 11: barrier.sync 1, 64 "
+        "CTA 0 thread 0, CTA 0 thread 1, CTA 0 thread 2 and 29 more do not terminate (deadlock) at line 11: barrier.sync 1, 64 "
         "(CTA 0 thread 32, CTA 0 thread 33, CTA 0 thread 34 and 29 more are not there)"
     )
     assert check.linearisation == [
@@ -70,7 +70,7 @@ def test_a_barrier_that_some_do_not_come_to_names_who_waits_and_who_is_not_there
 def test_a_loop_that_waits_in_vain_says_what_it_reads() -> None:
     (check,) = waiting(SPIN, 2, 1).check().checks
     assert check.message == (
-        "CTA 1 thread 0 waits for ever at line 12: ld.acquire.gpu.u32 %r2, [%rd1] "
+        "CTA 1 thread 0 does not terminate (spin loop) at line 12: ld.acquire.gpu.u32 %r2, [%rd1] "
         "(x is 1, and nobody writes there any more; it waits for 2)"
     )
     assert check.witness is not None and "CTA 1 thread 0" in check.witness.svg()
@@ -157,7 +157,7 @@ def test_the_page_and_the_picture_show_it(tmp_path: Path, capsys: pytest.Capture
     assert main(["check", str(tmp_path / "k.toml"), "--svg", str(tmp_path / "svg")]) == 1
     page = capsys.readouterr().out
     assert (
-        "T1 waits for ever at line 12" in page
+        "T1 does not terminate (spin loop) at line 12" in page
         and "T0: CTA 0 thread 0, T1: CTA 1 thread 0" in page
         and "terminates: for the same reason" in page
         and "x is 1" in page

@@ -91,7 +91,7 @@ def test_a_check_of_a_litmus_test_that_no_execution_decides(kind: str, column: s
     assert result.verdict == wanted
     assert result.complete == (column in ("complete", "absent")) and result.hangs == (column == "absent")
     if column == "absent":
-        assert "P0 waits for ever at line 3: ld.relaxed.gpu.u32 %r3, [x]" in found.message
+        assert "P0 does not terminate (spin loop) at line 3: ld.relaxed.gpu.u32 %r3, [x]" in found.message
     if wanted == "undecided":
         assert result.error == found.message != ""
 
@@ -130,11 +130,13 @@ WAITS += "W: ld.relaxed.gpu.u32 %r5, [z]; setp.eq.u32 %p1, %r5, 0; @%p1 bra W; E
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("column", ["complete", "partly cut", "all cut"])
-def test_who_waits_for_ever_does_so_whatever_is_cut(column: str, engine: str) -> None:
+def test_who_does_not_terminate_does_not_whatever_is_cut(column: str, engine: str) -> None:
     text = litmus(column, "exists true terminates").replace("mov.u32", f"{WAITS} mov.u32")
     result = check(text, engine)
     assert result.verdict == "no" and not result.hangs
-    assert "P0 waits for ever at line 3: ld.relaxed.gpu.u32 %r5, [z] (z is 0" in result.checks[1].message
+    assert (
+        "P0 does not terminate (spin loop) at line 3: ld.relaxed.gpu.u32 %r5, [z] (z is 0" in result.checks[1].message
+    )
 
 
 # Out of time.
@@ -234,7 +236,7 @@ def test_a_check_of_a_kernel_that_no_execution_decides(kind: str, column: str, e
     assert result.verdict == wanted, [c.message for c in result.checks]
     assert result.hangs == (column == "absent")
     if column == "absent":
-        assert "CTA 0 thread 0 waits for ever at line" in result.checks[0].message
+        assert "CTA 0 thread 0 does not terminate (spin loop) at line" in result.checks[0].message
 
 
 @pytest.mark.parametrize("column", BODIES)
@@ -394,7 +396,8 @@ def test_checks_may_be_asked_of_any_test(tmp_path: Path, capsys: pytest.CaptureF
     file.write_text(litmus("absent", "exists true"))
     assert main(["check", str(file), "--check", "terminates", "--check", "no_deadlock"]) == 1
     page = capsys.readouterr().out
-    assert "fails  terminates" in page and "fails  no_deadlock" in page and "P0 waits for ever at line 3" in page
+    assert "fails  terminates" in page and "fails  no_deadlock" in page
+    assert "P0 does not terminate (spin loop) at line 3" in page
 
 
 # What was found to be green though nothing was looked at.
@@ -424,7 +427,7 @@ def test_the_bound_decides_how_much_is_known_and_never_what_is_true(name: str, u
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_who_traps_has_stopped_the_launch(engine: str) -> None:
-    """No outcome is left, as in a kernel test; nobody waits for ever, and no race is spoken of where none was looked for."""
+    """No outcome is left, as in a kernel test; all terminate, and no race is spoken of where none was looked for."""
     always = (
         "PTX t\n{ x = 0; }\nP0@cta 0,gpu 0 { st.relaxed.gpu.u32 [x], 1; trap; }\nexists (x = 1)\nrace_free no_trap\n"
     )

@@ -2,9 +2,9 @@
 
     python tests/support/kernels_campaign.py --first 0 --kernels 3000 --log kernels.jsonl
 
-Outcomes, races, being undefined or not, who waits for ever, who traps, what the checks say; and no run shows what exploration
-forbids. What brute force is not up to is passed over, and counted by its reason. The log has a line for each kernel: started
-again with the same log, the run goes on where it stopped.
+Outcomes, races, being undefined or not, who does not terminate, who traps, what the checks say; and no run shows what
+exploration forbids. What brute force is not up to is passed over, and counted by its reason. The log has a line for each
+kernel: started again with the same log, the run goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def compared(seed: int, made: Kernel, runs: int, steps: int = BRUTE_FORCE) -> Co
         if (by_force is None) != (stall is None):
             found.differences.append(f"{name}: brute force {_waits(by_force)}, solver {_waits(stall)}")
     if decision.complete and not decision.states and not any(stalls.values()):
-        found.differences.append("there is no outcome, and nobody waits for ever or traps")
+        found.differences.append("there is no outcome, and all terminate, and nobody traps")
     found.kind = _kind(decision, stalls)
     if decision.complete:
         if not any(stall is not None and stall.undefined for stall in stalls.values()):
@@ -150,7 +150,7 @@ def _checks(made: Kernel, program: Program, model: Model, decision: Decision) ->
 
 
 def _right(made: Kernel, program: Program, model: Model, decision: Decision) -> list[bool]:
-    """What the checks say by the outcomes of a program, and by who waits for ever there."""
+    """What the checks say by the outcomes of a program, and by who does not terminate there."""
     found = []
     for check in made.test.checks:
         if check.expression is not None:

@@ -100,7 +100,7 @@ class _Walk:
             self.state.write(step, (constant,), frozenset())
 
     def constant(self, address: Value, size: int) -> int | None:
-        """What stands at an address for ever."""
+        """What an address always holds."""
         for c in self.constants:
             if type(address) is int and c.address <= address and address + size <= c.address + len(c.data):
                 return int.from_bytes(c.data[address - c.address : address - c.address + size], "little")

@@ -187,7 +187,7 @@ class Stuck(NamedTuple):
 
     Such an iteration did nothing but look. `reads` are its effects that returned something (by index; each happened where
     its own guard holds). Who repeats the iteration sees the same again as long as those reads return the same: a thread may
-    stay here for ever in an execution in which `forever` holds and each of those reads reads a write that nothing follows in
+    stay here without end in an execution in which `forever` holds and each of those reads reads a write that nothing follows in
     coherence order. What the thread did before is an execution in full, but for what comes behind the loop.
     """
 
@@ -195,8 +195,8 @@ class Stuck(NamedTuple):
     label: str
     instruction: Instruction | None
     reads: tuple[int, ...]
-    #: The condition under which the next iteration goes round as well, and so for ever: as `guard`, but a wait that may say no
-    #: for no reason does not always do so; and no loop that looks at a clock goes on for ever.
+    #: The condition under which the next iteration goes round as well, and so without end: as `guard`, but a wait that may say
+    #: no for no reason does not always do so; and no loop that looks at a clock goes on without end.
     forever: Value
     #: The first effect of the iteration.
     start: int
@@ -244,8 +244,8 @@ class ThreadExecution:
     `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They exclude
     each other; where neither holds, the thread waits in a loop that was reduced to its last iteration (some other choice of
     what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
-    `repeating` are iterations that a bound stopped, where the next would do the same, and so for ever. `iterations` are those
-    of loops that a bound may stop, and of others that have one way in. `uncounted` is that of `ThreadCode`.
+    `repeating` are iterations that a bound stopped, where the next would do the same, and so without end. `iterations` are
+    those of loops that a bound may stop, and of others that have one way in. `uncounted` is that of `ThreadCode`.
     `control` are the reads that decided how the thread came to its end, for which others may wait at barriers."""
 
     effects: list[Effect]

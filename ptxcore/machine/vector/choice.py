@@ -105,7 +105,8 @@ def _by_arrays(device: Device, made: GridLaunch, shape: tuple[Any, ...], watcher
 
 def patience(device: Device, entry: str, shape: tuple[Triple, Triple, Triple | None]) -> int | None:
     """How many instructions a launch executes thread by thread before it is tried by arrays: 0 where these are certain to be
-    faster if each thread executes the whole code once; None for ever. Raises UsageError where there is no such kernel."""
+    faster if each thread executes the whole code once; None where it never is. Raises UsageError where there is no such
+    kernel."""
     code = kernel_of(device.program, entry)
     if entry in device.kept and shape in device.kept[entry].refused:
         return None

@@ -307,7 +307,7 @@ def explored(ring: Ring) -> str | None:
             state = left.pop()
             found = [*orders.steps(state), *orders.completions(state)]
             if not found and any(at < len(agent) for at, agent in zip(state.at, agents, strict=True)):
-                return "threads wait for ever"
+                return "threads do not terminate"
             fresh = set(found) - seen
             seen |= fresh
             left += fresh

@@ -124,7 +124,7 @@ def test_one_run_decides_loops_that_commute_at_512_threads(
         (FIRST + LOOP, "exchanged", SMALL, {}),
         (USED, "maximum", SMALL, {}),
         (ONCE, "maximum", SMALL, {}),  # whoever finds something else leaves without having written
-        (STUCK, "maximum", SMALL, {}),  # and waits for ever
+        (STUCK, "maximum", SMALL, {}),  # and does not terminate
         (FIRST + LOOP, "maximum", SMALL, {"cas": "relaxed.cta"}),
         (FIRST + EARLY, "maximum", [5] + [0] * 511, {"cas": "relaxed.cta"}),
         (FIRST + LOOP, "maximum", SMALL, {"first": "relaxed.cta"}),

@@ -47,7 +47,7 @@ _LOOKS_TWICE = (
 
 
 @pytest.mark.long
-def test_who_is_made_to_wait_does_not_wait_for_ever() -> None:
+def test_who_is_made_to_wait_goes_on_later() -> None:
     """The run lets the first CTA wait before its store until nobody else gets on, and the second one looks meanwhile."""
     test = _test("st.release.gpu.u32 [%rd1], 1;", _LOOKS_TWICE, terminates=True)
     assert hunt(Runs(test, watched=True), _never, 1, ("operation",)) is None

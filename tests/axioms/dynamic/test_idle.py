@@ -60,7 +60,7 @@ def test_all_that_the_loop_of_a_library_does_between_two_looks_is_idle() -> None
     assert not open_ and result.verdict == "ok", open_
 
 
-#: What decides something: who leaves the loop, what is stored, sent or read behind it, where a thread may stay for ever.
+#: What decides something: who leaves the loop, what is stored, sent or read behind it, where a thread may be blocked.
 DECIDES = {
     "a clock ends the waiting":
         "mov.u64 %rd4, %globaltimer; sub.s64 %rd4, %rd4, %rd3; setp.gt.s64 %p2, %rd4, 400; @%p2 bra SEEN; bra LOOK;",

@@ -185,7 +185,7 @@ _FREED = f"{FREE} %a, 32;"
         ([(WAIT_LD, "")], "undefined", "tcgen05.wait::ld is missing"),
         ([("[base], 32;", "[base], 64;")], "undefined", "allocated are 64"),
         ([(_WAITED, f"setp.eq.u32 %p, %rank, 1; @%p bra N; {WAIT} N: {AFTER}")], "undefined", "need not be complete"),
-        ([("mov.b16 %all, 3;", "mov.b16 %all, 1;")], "no", ""),  # the odd CTA waits for ever
+        ([("mov.b16 %all, 3;", "mov.b16 %all, 1;")], "no", ""),  # the odd CTA deadlocks
         ([(AFTER, "")], "undefined", "fence::after_thread_sync"),
         # One CTA alone waits; who gives columns back comes behind what the other warp is behind. The other one may end before
         # its object is told.

@@ -1,4 +1,4 @@
-"""Who waits for ever: at barriers, in waiting loops, at mbarrier objects; and who traps."""
+"""Who does not terminate: at barriers, in spin loops, at mbarrier objects; and who traps."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_flag_that_is_set_on_a_condition_may_not_come() -> None:
     assert waits(rows, LOOP, TWO) == [("loop", 0, "ld")]
 
 
-def test_two_that_wait_for_each_other_wait_for_ever() -> None:
+def test_two_that_wait_for_each_other_deadlock() -> None:
     rows = beside([*spin("x"), "st.relaxed.gpu.u32 [y], 1"], [*spin("y"), "st.relaxed.gpu.u32 [x], 1"])
     assert sorted(waits(rows, LOOP, TWO)) == [("loop", 0, "ld"), ("loop", 1, "ld")]
 
@@ -110,12 +110,12 @@ def test_who_has_ended_is_not_waited_for() -> None:
     assert waits(["bar.sync 0 | st.weak.u32 [x], 1"], BARRIER, ONE) == []
 
 
-def test_different_barriers_wait_for_ever() -> None:
+def test_who_waits_at_different_barriers_deadlocks() -> None:
     found = waits(["bar.sync 0 | bar.sync 1"], BARRIER, ONE)
     assert sorted(found) == [("barrier", 0, "bar"), ("barrier", 1, "bar")]
 
 
-def test_barriers_in_different_orders_wait_for_ever() -> None:
+def test_barriers_in_different_orders_deadlock() -> None:
     assert len(waits(["bar.sync 0 | bar.sync 1", "bar.sync 1 | bar.sync 0"], BARRIER, ONE)) == 2
 
 

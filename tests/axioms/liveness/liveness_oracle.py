@@ -1,4 +1,4 @@
-"""Who goes round for ever, by brute force: an interpreter of its own for loops of loads, stores and exchanges, the graph of all
+"""Livelock, by brute force: an interpreter of its own for loops of loads, stores and exchanges, the graph of all
 states, and fairness as the definition has it.
 
 It shares with what it is compared with the reader of tests, and nothing else: its steps are instructions, its states all
@@ -65,7 +65,7 @@ class Oracle:
         self.parts = [self.graph.subgraph(c) for c in nx.strongly_connected_components(self.graph)]
 
     def terminates(self, progress: str) -> bool:
-        """Whether no execution goes on for ever."""
+        """Whether every execution terminates."""
         for part in self.parts:
             moving = {t for _, _, t in part.edges(data="thread")}
             if not moving:

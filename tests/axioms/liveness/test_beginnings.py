@@ -15,9 +15,9 @@ from ptxmm.api import model_named
 from ptxmm.pipeline import build
 
 ENGINES = pytest.mark.parametrize("engine", ["solve", "enumerate"])
-#: Who reads 0 here goes on, and waits for ever behind it.
+#: Who reads 0 here goes on, and does not terminate behind it.
 IF_SEEN = "ld.relaxed.gpu.u32 %r1, [y]; setp.eq.u32 %p0, %r1, 0; @%p0 bra E;"
-FOR_EVER = "A: ld.relaxed.gpu.u32 %r0, [f]; setp.eq.u32 %p0, %r0, 0; @%p0 bra A;"
+SPINS = "A: ld.relaxed.gpu.u32 %r0, [f]; setp.eq.u32 %p0, %r0, 0; @%p0 bra A;"
 SAYS = "st.relaxed.gpu.u32 [y], 1;"
 
 
@@ -30,7 +30,7 @@ def asked(text: str, engine: str, tail: str = "exists (true)") -> ptxmm.Result:
 @ENGINES
 @pytest.mark.parametrize(
     "behind",
-    [FOR_EVER, "bar.sync 0, 64;", "trap;", "L: atom.relaxed.gpu.exch.b32 %r0, [f], 1; @%p0 bra L; bra.uni L;"],
+    [SPINS, "bar.sync 0, 64;", "trap;", "L: atom.relaxed.gpu.exch.b32 %r0, [f], 1; @%p0 bra L; bra.uni L;"],
     ids=["waits", "deadlock", "trap", "livelock"],
 )
 def test_a_race_counts_that_is_only_where_somebody_never_ends(engine: str, behind: str) -> None:
@@ -41,7 +41,7 @@ def test_a_race_counts_that_is_only_where_somebody_never_ends(engine: str, behin
 
 @ENGINES
 def test_no_race_where_the_wait_comes_between(engine: str) -> None:
-    first = f"P0@cta 0 {{ {FOR_EVER} fence.acquire.gpu; st.weak.u32 [x], 1; }}"
+    first = f"P0@cta 0 {{ {SPINS} fence.acquire.gpu; st.weak.u32 [x], 1; }}"
     result = asked(f"{first}\nP1@cta 1 {{ st.weak.u32 [x], 2; }}", engine, "exists (true)\nrace_free")
     assert [c.holds for c in result.checks] == [False, False] and not result.races  # nothing ends; nothing races
     second = "P1@cta 1 { st.weak.u32 [x], 2; st.release.gpu.u32 [f], 1; }"
@@ -81,7 +81,7 @@ def test_no_race_where_the_wait_comes_between(engine: str) -> None:
 )
 def test_what_is_undefined_is_so_though_nothing_comes_of_it(engine: str, does: str, reason: str) -> None:
     """Without `terminates`, too: some executions end, and those in which it is done do not."""
-    first = f"P0@cta 0 {{ {IF_SEEN} {does} {FOR_EVER} E: ret; }}"
+    first = f"P0@cta 0 {{ {IF_SEEN} {does} {SPINS} E: ret; }}"
     result = asked(f"{first}\nP1@cta 1 {{ st.weak.u32 [x], 2; {SAYS} }}", engine)
     assert result.verdict == "undefined" and reason in str(result.error), result.error
 
@@ -89,15 +89,15 @@ def test_what_is_undefined_is_so_though_nothing_comes_of_it(engine: str, does: s
 @ENGINES
 def test_what_nobody_comes_to_is_not_undefined(engine: str) -> None:
     wrong = "mov.u64 %rd1, 64; st.weak.u32 [%rd1], 1;"
-    assert asked(f"P0@cta 0 {{ {IF_SEEN} {FOR_EVER} {wrong} E: ret; }}\nP1@cta 1 {{ {SAYS} }}", engine).verdict == "ok"
+    assert asked(f"P0@cta 0 {{ {IF_SEEN} {SPINS} {wrong} E: ret; }}\nP1@cta 1 {{ {SAYS} }}", engine).verdict == "ok"
     barrier = f"P0@cta 0 {{ bar.sync 0, 64; {wrong} }}\nP1@cta 0 {{ ld.relaxed.gpu.u32 %r1, [y]; }}"
     assert asked(barrier, engine, "exists (true)").verdict == "no"  # nobody passes it
 
 
 @ENGINES
 def test_a_copy_that_somebody_may_still_wait_for_is_not_left_alone(engine: str) -> None:
-    """What a copy writes must have been waited for when the kernel ends, which one that waits for ever does not."""
-    copy = f"cp.async.ca.shared.global [s], [g], 4; {FOR_EVER} cp.async.wait_all;"
+    """What a copy writes must have been waited for when the kernel ends, which one that does not terminate has not done."""
+    copy = f"cp.async.ca.shared.global [s], [g], 4; {SPINS} cp.async.wait_all;"
     assert asked(f"P0@cta 0 {{ {copy} }}", engine).verdict == "no"
     assert asked("P0@cta 0 { cp.async.ca.shared.global [s], [g], 4; }", engine).verdict == "undefined"
 
@@ -150,7 +150,8 @@ def test_of_many_random_streams() -> None:
 
 @ENGINES
 def test_flags_of_one_name_are_looked_for_each_by_itself(engine: str) -> None:
-    """Of two threads each copies to an object of its own, with nothing between initialisation and copy; one waits for ever."""
+    """Of two threads each copies to an object of its own, with nothing between initialisation and copy; one does not
+    terminate."""
     copy = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [g], 16,"
     waits = "w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w; fence.proxy.async.global;"
     test = ptxmm.parse(

@@ -122,7 +122,7 @@ def test_the_formula_finds_what_many_interleavings_show() -> None:
 # What is found.
 
 
-def test_who_exchange_a_word_go_round_for_ever() -> None:
+def test_who_exchange_a_word_livelock() -> None:
     for stall in (
         find(program_of(PING_PONG), model_named("ptx-9.0"), kinds=WAITS),
         by_formula(program_of(PING_PONG), model_named("ptx-9.0")),

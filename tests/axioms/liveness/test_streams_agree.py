@@ -1,5 +1,5 @@
-"""Kernels that wait for one another, on streams and for the host: who waits for ever, and who traps, is what brute force says,
-and what runs come to is found."""
+"""Kernels that wait for one another, on streams and for the host: who does not terminate, and who traps, is what brute force
+says, and what runs come to is found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ptxmm.judging import WAITS
 from ptxmm.pipeline import build
 
 #: `livelock` is not what brute force finds; no thread here writes in a loop.
-FOR_EVER, TRAP = tuple(kind for kind in WAITS if kind != "livelock"), ("trap",)
+BLOCKED, TRAP = tuple(kind for kind in WAITS if kind != "livelock"), ("trap",)
 
 
 def compare(seed: int, kinds: Sequence[str], steps: int = STEPS) -> bool | None:
@@ -69,7 +69,7 @@ DECIDES = f"P2@cta 2 {{ {SET.format('y')} }}"
         (
             K + NEXT + OTHER,
             f"{FIRST} P1@cta 1 {{ {SET.format('x')} }} {DECIDES} P3@host {{ sync k1; launch k2; }}",
-            "P1 never begins (kernel k1 does not end); P3 waits for ever",
+            "P1 never begins (kernel k1 does not end); P3 does not terminate",
         ),
         (
             K + NEXT + OTHER,
@@ -122,7 +122,7 @@ def test_an_early_beginning_is_no_promise() -> None:
     )
     asked, model = build(ptxmm.parse(text)), model_named("ptx-9.0")
     for find in (endless.find, standstill.find):
-        assert find(asked, model, kinds=FOR_EVER) is not None
+        assert find(asked, model, kinds=BLOCKED) is not None
     assert ptxmm.check(ptxmm.parse(text)).verdict == "ok"  # it may end
 
 
@@ -176,7 +176,7 @@ def test_who_has_not_begun_is_not_scheduled(progress: str, ends: bool) -> None:
 
 
 @pytest.mark.compares(0.85)
-@pytest.mark.parametrize("kinds", [FOR_EVER, TRAP], ids=["for ever", "trap"])
+@pytest.mark.parametrize("kinds", [BLOCKED, TRAP], ids=["no end", "trap"])
 def test_of_random_streams(kinds: Sequence[str]) -> None:
     found = [compare(seed, kinds) for seed in range(60)]
     assert min(found.count(True), found.count(False)) > 5
@@ -184,7 +184,7 @@ def test_of_random_streams(kinds: Sequence[str]) -> None:
 
 @pytest.mark.campaign
 @pytest.mark.compares(0.8)
-@pytest.mark.parametrize("kinds", [FOR_EVER, TRAP], ids=["for ever", "trap"])
+@pytest.mark.parametrize("kinds", [BLOCKED, TRAP], ids=["no end", "trap"])
 def test_of_many_random_streams(kinds: Sequence[str]) -> None:
     for seed in range(1000, 1000 + share(3000)):
         compare(seed, kinds, 4 * STEPS)

@@ -50,7 +50,7 @@ def text(seed: int) -> str:
 
 
 def answers(seed: int) -> tuple[object, object]:
-    """The outcomes, and whether anybody waits for ever; nothing of the latter where barriers are misused."""
+    """The outcomes, and whether all terminate; nothing of the latter where barriers are misused."""
     program, model = build(read(text(seed), "generated.litmus")), model_named("ptx-9.0")
     decision = decide(program, model)
     if decision.undefined is not None:

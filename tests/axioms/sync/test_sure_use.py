@@ -14,8 +14,8 @@ from litmus.test import Test
 from ptxmm.api import model_named
 from ptxmm.pipeline import build
 
-#: Who goes on here has not seen the flag, and waits for it for ever.
-FOR_EVER = "A: ld.relaxed.gpu.u32 %r0, [f]; setp.eq.u32 %p0, %r0, 0; @%p0 bra A;"
+#: Who goes on here has not seen the flag, and spins without end.
+SPINS = "A: ld.relaxed.gpu.u32 %r0, [f]; setp.eq.u32 %p0, %r0, 0; @%p0 bra A;"
 RULES = {
     arrivals.MIXED: ("bar.sync 0;", "bar.red.popc.u32 %r1, 0, %p1;"),
     arrivals.UNLIKE: ("bar.red.and.pred %p2, 0, %p1;", "bar.red.popc.u32 %r1, 0, %p1;"),
@@ -41,7 +41,7 @@ SURE = {
 def program(first: str, second: str) -> Test:
     sees = "ld.relaxed.gpu.u32 %r9, [x]; setp.ne.u32 %p1, %r9, 0;"
     return ptxmm.parse(
-        f"PTX use\n{{ x = 0; f = 0; }}\nP0@warp 0,cta 0,cluster 0 {{ {sees} {first} {FOR_EVER} }}\n"
+        f"PTX use\n{{ x = 0; f = 0; }}\nP0@warp 0,cta 0,cluster 0 {{ {sees} {first} {SPINS} }}\n"
         f"P1@warp 1,cta 0,cluster 0 {{ {sees} {second} }}\nexists (true)\n"
     )
 

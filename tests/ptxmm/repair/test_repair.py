@@ -404,7 +404,7 @@ TWICE = UNMET["barrier"][0].replace("1, 64", "1, 128")
 
 
 def test_where_what_is_missing_is_no_order_there_is_no_repair() -> None:
-    """And that is found in few texts: orders and fences make no execution end in which a thread waits for ever."""
+    """And that is found in few texts: orders and fences make no execution end in which a thread is blocked."""
     test = ptxmm.parse(TWICE)
     assert isinstance(test, Test)
     subject = LitmusSubject(test, How())
@@ -437,14 +437,16 @@ def test_two_arrivals_are_put_in_where_both_are_missing() -> None:
 
 
 def test_that_no_arrival_was_tried_is_said_where_there_is_no_repair() -> None:
-    """Where nobody waits for ever none is missing, and still a person may add one."""
+    """Where all terminate none is missing, and still a person may add one."""
     text = BOTH.replace("bar.sync 2, 64      ", "bar.arrive 1, 64    ").replace(
         "st.weak.u32 [y], 1", "ld.weak.u32 %r2, [y]"
     )
     test = ptxmm.parse(text.replace("1:r1 == 0", "1:r1 == 1"))
     assert isinstance(test, Test)
     found = answered(LitmusSubject(test, How()), "repair", every=False, most=None)
-    assert found.status == 1 and "more arrivals at barriers: no thread was seen waiting for ever" in words.text(found)
+    assert found.status == 1 and "more arrivals at barriers: every execution that was seen terminates" in words.text(
+        found
+    )
 
 
 def test_that_there_is_none_is_said_only_where_the_search_without_an_arrival_ended(
@@ -571,7 +573,7 @@ def test_a_place_of_which_some_barriers_never_meet_is_still_that_place(tmp_path:
 def test_what_is_not_known_of_a_barrier_in_time_is_not_held_against_it_and_no_pass(
     waits: bool | None, first: bool | None, now: bool | None
 ) -> None:
-    """A text that holds, and of which nobody knows whether threads wait for ever in it, is not known to be a repair."""
+    """A text that holds, and of which nobody knows whether threads deadlock in it, is not known to be a repair."""
     found = only_now(waits, lambda: first)
     assert found == now
     assert met(Judgement(True), found, ("no_deadlock",)).holds == (None if now is None else not now)

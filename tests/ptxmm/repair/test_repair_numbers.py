@@ -109,7 +109,7 @@ def test_a_number_is_mended(code: str, numbers: dict[str, int], words: str, tmp_
 
 
 @pytest.mark.long
-def test_a_number_after_which_threads_wait_for_ever_is_no_repair(tmp_path: Path) -> None:
+def test_a_number_after_which_threads_deadlock_is_no_repair(tmp_path: Path) -> None:
     """Nothing is claimed of ends: more arrivals than there are would leave no read, and no race."""
     (tmp_path / "k.toml").write_text("", encoding="utf-8")
     found = answer(tmp_path, ARRIVE, COUNT=1, PARITY=1)

@@ -119,7 +119,7 @@ def test_a_set_that_is_refuted_only_after_the_search_is_taken_back(
 
 
 @pytest.mark.long
-def test_a_semaphore_whose_third_block_waits_for_ever_is_not_advised() -> None:
+def test_a_semaphore_whose_third_block_does_not_terminate_is_not_advised() -> None:
     """Its accesses can all be weak for two blocks. The third never sees what the others gave back."""
     test = ptxmm.load(f"{GATE / 'semaphore_carried' / 'test.toml'}:fixed")
     assert isinstance(test, KernelTest)
@@ -133,7 +133,7 @@ def test_a_semaphore_whose_third_block_waits_for_ever_is_not_advised() -> None:
 
 
 def test_nothing_is_put_in_where_something_is_to_be_weaker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a weaker text lets threads wait for ever: a barrier that is taken away here and put in there is none."""
+    """Also where a weaker text lets threads deadlock: a barrier that is taken away here and put in there is none."""
     asked: list[bool] = []
     sites, among = KernelSubject.sites, finding._among_sites
 

@@ -180,4 +180,4 @@ race_free
         (tmp_path / f"{name}.litmus").write_text(waits.format(name=name))
     main(["check", str(tmp_path)])
     out = capsys.readouterr().out
-    assert out.count("waits for ever here") == 2 and out.count("for the same reason") == 2 * 3
+    assert out.count("does not terminate (spin loop) here") == 2 and out.count("for the same reason") == 2 * 3

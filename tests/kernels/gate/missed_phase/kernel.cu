@@ -1,5 +1,5 @@
 // two threads wait for each of three tiles, one of them tells when the stage is free; buggy: not after the other has come along,
-// which misses a phase, then another, and waits for ever
+// which misses a phase, then another, and deadlocks
 #include <cuda/ptx>
 namespace ptx = cuda::ptx;
 extern "C" __global__ void k(const unsigned *in, unsigned *out) {

@@ -64,7 +64,7 @@ def test_what_only_decides_how_long_a_wait_sleeps_is_left_out() -> None:
     assert not x.cuts and len(x.stuck) == 1
 
 
-def test_a_wait_that_gives_up_after_a_time_does_not_wait_for_ever() -> None:
+def test_a_wait_that_gives_up_after_a_time_terminates() -> None:
     x = one(kernel("""
         L: ld.acquire.gpu.u32 %r1, [%d1]; setp.ne.u32 %p1, %r1, 0; @%p1 bra DONE;
         mov.u64 %d4, %globaltimer; setp.lt.u64 %p2, %d4, 1000; @%p2 bra L; trap;
@@ -75,7 +75,7 @@ def test_a_wait_that_gives_up_after_a_time_does_not_wait_for_ever() -> None:
     assert stuck.guard != 0 and stuck.forever == 0
 
 
-def test_a_try_that_may_fail_for_no_reason_does_not_fail_for_ever() -> None:
+def test_a_try_that_may_fail_for_no_reason_does_not_fail_without_end() -> None:
     x = one(kernel("L: mbarrier.try_wait.parity.shared.b64 %p1, [b], 0; @!%p1 bra L; ret;", before=".shared .b64 b;"))
     assert [e.kind for e in x.effects] == ["mbarrier", "input"]
     (stuck,) = x.stuck

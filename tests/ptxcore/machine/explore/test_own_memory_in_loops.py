@@ -120,11 +120,11 @@ def test_a_call_may_have_a_frame_and_write_the_callers() -> None:
     assert is_last_turn(x) and effects(x)[1] == ("store", Y, x.effects[0].result)
 
 
-# Turns that a bound stops, and that may be done for ever.
+# Iterations that a bound stops, and that may be done without end.
 
 
 def forever(x: ThreadExecution, *answers: int) -> int:
-    """Whether the turn that was cut goes on for ever, when the operations return these numbers."""
+    """Whether the iteration that was cut goes on without end, when the operations return these numbers."""
     (turn,) = x.repeating
     results = [e.result for e in x.effects if e.result is not None]
     return evaluate(turn.forever, dict(zip(results, answers, strict=True)))

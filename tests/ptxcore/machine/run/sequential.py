@@ -48,7 +48,7 @@ class Schedule:
         for t, x in enumerate(self.threads):
             if self.at[t] < len(x.effects):
                 effect = x.effects[self.at[t]]
-                raise Broken(f"thread {t} waits for ever at line {effect.instruction.span.line}")
+                raise Broken(f"thread {t} does not terminate at line {effect.instruction.span.line}")
             if self.value(x.cut):
                 raise CannotFollow
             for r in x.requirements:

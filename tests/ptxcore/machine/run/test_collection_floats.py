@@ -219,7 +219,7 @@ def test_an_assertion_that_fails() -> None:
     launch(device("runtime"), "asserts", 1, 5, [5])
 
 
-def test_warps_that_wait_for_ever() -> None:
+def test_warps_that_deadlock() -> None:
     with pytest.raises(KernelError, match="looks again and again") as caught:
         launch(device("old_warps"), "waits", 1, 32, [zeros(1)], limit=3_000_000)
     assert caught.value.kind == "deadlock"

@@ -125,7 +125,7 @@ ERRORS = {
         ".shared .u32 s[256]; mov.u32 %r3, %tid.x; shl.b32 %r3, %r3, 2; mov.u32 %r4, s; add.u32 %r4, %r4, %r3;"
         + PLACE + "st.shared.u32 [%r4], %r0; ld.shared.u32 %r5, [%r4+4]; st.global.u32 [%rd1], %r5;", "uninitialised",
     ),
-    "for ever": (PLACE + "setp.lt.u32 %p1, %r0, 100; L: @!%p1 bra L; st.global.u32 [%rd1], %r0;", "deadlock"),
+    "spin loop": (PLACE + "setp.lt.u32 %p1, %r0, 100; L: @!%p1 bra L; st.global.u32 [%rd1], %r0;", "deadlock"),
     "a mask": (PLACE + "and.b32 %r3, %r0, 31; setp.lt.u32 %p1, %r3, 8; @%p1 bra L; vote.sync.any.pred %p2, %p1, 0xff; L:",
                "bad-mask"),
 }  # fmt: skip

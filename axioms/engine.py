@@ -164,7 +164,7 @@ def _look_at_beginnings(
 
 def _by_one_outcome(program: Program, model: Model, deadline: float | None) -> Decision | None:
     """The outcomes of a program with loops of which only is asked whether it ends, where that is quickly seen."""
-    if not program.is_bounded or program.observed or program.troubles or type(program.condition) is not int:
+    if not program.is_bounded or program.observed or program.undefined_behaviours or type(program.condition) is not int:
         return None
     if fitted(model, program, wanted_flags(model, False)).flags:
         return None

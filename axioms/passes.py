@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 from axioms.cat.model import Model
 from axioms.models.options import WITHOUT
-from axioms.program import Program, settled
+from axioms.program import Program, with_constant_reads
 from ptxcore.isa.effect_kinds import BARRIER, kinds_with
 from ptxcore.records import NamedTuple
 
@@ -35,7 +35,7 @@ def constant_reads(program: Program, model: Model) -> Program:
         return program
     from axioms.analysis.constant_reads import follows_causality
 
-    return settled(program, slices="slicing" not in program.off) if follows_causality(model) else program
+    return with_constant_reads(program, slices="slicing" not in program.off) if follows_causality(model) else program
 
 
 #: Those over programs, in their order.

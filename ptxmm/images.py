@@ -28,7 +28,7 @@ _LARGEST = 1 << 17
 _MOST_LEVELS = 18
 
 
-class ImageTrouble(Exception):
+class ImageError(Exception):
     """What is wrong with the description of an image: at a key ("" for the whole), and what would be right."""
 
     def __init__(self, key: str, message: str, hint: str | None = None) -> None:
@@ -37,11 +37,11 @@ class ImageTrouble(Exception):
 
 
 def image_of(kind: str, name: str, table: Mapping[str, Any]) -> Image:
-    """The image that a table describes, its levels of detail behind each other from address 0 on. Raises ImageTrouble."""
+    """The image that a table describes, its levels of detail behind each other from address 0 on. Raises ImageError."""
     for key in table:
         if key not in KEYS[kind]:
             hint = nearest(str(key), KEYS[kind]) or f"it has {', '.join(KEYS[kind])}"
-            raise ImageTrouble(str(key), f"{_KINDS[kind]} '{name}' has no '{key}'", hint)
+            raise ImageError(str(key), f"{_KINDS[kind]} '{name}' has no '{key}'", hint)
     sampler = _sampler(table)
     if kind == "samplerref":
         return Image(kind, name, sampler=sampler._replace(forced=_flag(table, "force_unnormalized")))
@@ -51,19 +51,19 @@ def image_of(kind: str, name: str, table: Mapping[str, Any]) -> Image:
     try:
         geometry = geometry_of(len(dims), layered=layers > 0, cube=cube, samples=samples)
     except ValueError as error:
-        raise ImageTrouble("dims", str(error)) from None
+        raise ImageError("dims", str(error)) from None
     if cube and dims[0] != dims[1]:
-        raise ImageTrouble("dims", f"the faces of a cube are square, not {dims[0]} x {dims[1]}")
+        raise ImageError("dims", f"the faces of a cube are square, not {dims[0]} x {dims[1]}")
     width, height, depth = (*dims, 0, 0)[:3]
     reads = table.get("read", "element")
     if reads not in _READS:
-        raise ImageTrouble("read", f"'{reads}' is no way to read", f"the ways are {', '.join(_READS)}")
+        raise ImageError("read", f"'{reads}' is no way to read", f"the ways are {', '.join(_READS)}")
     fractions = reads == "normalized"
     if fractions and (form.kind == "f" or form.bits == 32):
-        raise ImageTrouble("read", f"only integers of 8 and 16 bits are read as fractions, not {form}")
+        raise ImageError("read", f"only integers of 8 and 16 bits are read as fractions, not {form}")
     linear, pitch = _flag(table, "linear"), _count(table, "pitch")
     if linear and (geometry not in ("1d", "2d") or "levels" in table):
-        raise ImageTrouble(
+        raise ImageError(
             "linear", "only images of one or two dimensions lie in linear memory, without levels of detail"
         )
     found = Image(
@@ -71,15 +71,15 @@ def image_of(kind: str, name: str, table: Mapping[str, Any]) -> Image:
         _flag(table, "normalized"), fractions, linear, pitch,
     )  # fmt: skip
     if pitch and (not linear or pitch < found._replace(pitch=0).row()):
-        raise ImageTrouble("pitch", "only rows in linear memory have a pitch, which is no less than their bytes")
+        raise ImageError("pitch", "only rows in linear memory have a pitch, which is no less than their bytes")
     if "linear" in (sampler.filter, sampler.level_filter) and not found.returns_floats:
         hint = 'read = "normalized" makes fractions of integers of 8 and 16 bits'
         key = "filter" if sampler.filter == "linear" else "level_filter"
-        raise ImageTrouble(key, f"only what is read as floating-point is filtered, not {form}", hint)
+        raise ImageError(key, f"only what is read as floating-point is filtered, not {form}", hint)
     levels = _count(table, "levels") or 1
     most = max(width, height, depth).bit_length()
     if levels > min(most, _MOST_LEVELS):
-        raise ImageTrouble("levels", f"there are at most {most} levels of detail, not {levels}")
+        raise ImageError("levels", f"there are at most {most} levels of detail, not {levels}")
     return found._replace(bases=tuple(level_offsets(found, levels)[:-1]))
 
 
@@ -97,16 +97,16 @@ def _sampler(table: Mapping[str, Any]) -> Sampler:
         word = table.get(key, "nearest")
         word = "nearest" if word == "point" else word
         if word not in FILTERS:
-            raise ImageTrouble(key, f"'{word}' is no filter", f"the filters are {', '.join(FILTERS)}")
+            raise ImageError(key, f"'{word}' is no filter", f"the filters are {', '.join(FILTERS)}")
         filters.append(word)
     given = table.get("address", "clamp")
     modes = list(given) if isinstance(given, (list, tuple)) else [given] * 3
     for mode in modes:
         if mode not in _MODES:
             hint = nearest(str(mode), _MODES) or "they are wrap, mirror, clamp, border"
-            raise ImageTrouble("address", f"'{mode}' is no mode of addressing", hint)
+            raise ImageError("address", f"'{mode}' is no mode of addressing", hint)
     if not 1 <= len(modes) <= 3:
-        raise ImageTrouble("address", f"one mode, or one for each dimension, not {len(modes)}")
+        raise ImageError("address", f"one mode, or one for each dimension, not {len(modes)}")
     x, y, z = (_MODES[m] for m in (*modes, "clamp", "clamp")[:3])
     low, high = _reals(table, "range", (0.0, float("inf")))
     (bias,) = _reals(table, "bias", (0.0,))
@@ -124,7 +124,7 @@ def _bits(value: float) -> int:
     try:
         return int(struct.unpack("<I", struct.pack("<f", value))[0])
     except OverflowError:
-        raise ImageTrouble("border", f"{value} does not fit into f32") from None
+        raise ImageError("border", f"{value} does not fit into f32") from None
 
 
 def _reals(table: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tuple[float, ...]:
@@ -135,42 +135,42 @@ def _reals(table: Mapping[str, Any], key: str, default: tuple[float, ...]) -> tu
     good = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in parts)
     if not good or len(parts) != len(default):
         wanted = "a number" if len(default) == 1 else f"{len(default)} numbers"
-        raise ImageTrouble(key, f"{wanted} must stand here")
+        raise ImageError(key, f"{wanted} must stand here")
     return tuple(parts)
 
 
 def _format(given: object) -> Format:
     if given is None:
-        raise ImageTrouble("", "the texels have no format", 'as in format = "f32x4"')
+        raise ImageError("", "the texels have no format", 'as in format = "f32x4"')
     found = FORMATS.get(str(given).removesuffix("x1"))
     if found is None:
         hint = nearest(str(given), FORMATS) or "a format is u8 to f32, with x2 or x4 behind it for so many channels"
-        raise ImageTrouble("format", f"'{given}' is no format of a texel", hint)
+        raise ImageError("format", f"'{given}' is no format of a texel", hint)
     return found
 
 
 def _numbers(table: Mapping[str, Any], key: str, most: int) -> list[int]:
     given = table.get(key)
     if given is None:
-        raise ImageTrouble("", f"it has no '{key}'", f"as in {key} = [16, 8]: width, height, depth")
+        raise ImageError("", f"it has no '{key}'", f"as in {key} = [16, 8]: width, height, depth")
     parts = list(given) if isinstance(given, (list, tuple)) else [given]
     limit = _LARGEST if len(parts) > 1 else 1 << 28
     if not 1 <= len(parts) <= most or not all(type(v) is int and 1 <= v <= limit for v in parts):
-        raise ImageTrouble(key, "one to three numbers from 1 on: width, height, depth")
+        raise ImageError(key, "one to three numbers from 1 on: width, height, depth")
     return parts
 
 
 def _count(table: Mapping[str, Any], key: str) -> int:
     given = table.get(key, 0)
     if type(given) is not int or not (0 <= given < 1 << 31) or (key in table and not given):
-        raise ImageTrouble(key, "a number from 1 on must stand here")
+        raise ImageError(key, "a number from 1 on must stand here")
     return given
 
 
 def _flag(table: Mapping[str, Any], key: str) -> bool:
     given = table.get(key, False)
     if not isinstance(given, bool):
-        raise ImageTrouble(key, "true or false must stand here")
+        raise ImageError(key, "true or false must stand here")
     return given
 
 
@@ -220,8 +220,8 @@ class Texture:
     def _describe(self, table: dict[str, Any]) -> None:
         try:
             self.image = image_of(self._kind, "the array", table)
-        except ImageTrouble as trouble:
-            raise ValueError(str(trouble)) from None
+        except ImageError as error:
+            raise ValueError(str(error)) from None
 
     def bound(self, name: str) -> Bound:
         """The image, by the `name` of its parameter."""

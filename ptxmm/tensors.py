@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.kernels.launch import Buffer, Pointer
-from ptxmm.kernels.tensor_maps import MapTrouble, Tensor, described, of_map
+from ptxmm.kernels.tensor_maps import Tensor, TensorMapError, described, of_map
 
 if TYPE_CHECKING:
     from ptxmm.kernels.packing import Packed
@@ -68,10 +68,10 @@ class TensorMap:
         self._pointer = Pointer(Buffer("array", "u8", max(1, array.nbytes)))
         try:
             self._map = described(table, Tensor(self._pointer, kind, array.shape[::-1]))
-        except MapTrouble as trouble:
-            where = "".join(f"[{w}]" if isinstance(w, int) else f" {w}" for w in trouble.where)
-            hint = f" ({trouble.hint})" if trouble.hint else ""
-            raise UsageError(f"tensor map{where}: {trouble.message}{hint}") from None
+        except TensorMapError as error:
+            where = "".join(f"[{w}]" if isinstance(w, int) else f" {w}" for w in error.where)
+            hint = f" ({error.hint})" if error.hint else ""
+            raise UsageError(f"tensor map{where}: {error.message}{hint}") from None
 
     def packed(self, name: str) -> Packed:
         """The argument that a parameter of this `name` gets."""

@@ -31,7 +31,7 @@ ORDERS = {
         structures spans reader printer
     """,
     "ptxcore.check": """
-        trouble symbols values context kinds rules places operands labels initialisers declarations
+        mismatch symbols values context kinds rules places operands labels initialisers declarations
         functions constants calls instructions header debugging module
     """,
     "ptxcore.advice": "graph values accesses edits waits scopes orders proxies fences barriers advising",

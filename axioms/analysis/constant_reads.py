@@ -21,7 +21,7 @@ reason nobody synchronises by way of them. So only executions are left out that 
 outcomes and races are what they were.
 
 That causality contains what barriers and program order say, and that coherence follows causality, is what the models that
-ship have in common; under those of users nothing is settled here.
+ship have in common; under those of users no read is taken for constant.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def follows_causality(model: Model) -> bool:
     return bool(model.shipped)
 
 
-class Settlement(NamedTuple):
+class ConstantReads(NamedTuple):
     """`values` says what reads return; `sources` from which write each takes it (None: the initial one); `before` which of two
     writes to the same bytes comes before the other in coherence. `sliced` and `behind`: what is left out, see
     `axioms.analysis.slicing`; `resolved` is for whoever looks behind it."""
@@ -93,7 +93,7 @@ class PlacedAccess(NamedTuple):
         return GuardedEffect(self.thread, self.effect.index, self.writes)
 
 
-class Settling:
+class ConstantReadSearch:
     """The search, pass by pass: what one read returns may be what decides where another one goes."""
 
     def __init__(
@@ -113,13 +113,13 @@ class Settling:
             self.threads = [t._replace(execution=definitions.execution(t.execution)) for t in self.threads]
             self.order = BarrierOrder(self.threads)
 
-    def settlement(self) -> Settlement:
-        return Settlement(self.values, self.sources, self._in_coherence, frozenset(), {}, {})
+    def found(self) -> ConstantReads:
+        return ConstantReads(self.values, self.sources, self._in_coherence, frozenset(), {}, {})
 
     # One pass.
 
     def _pass(self) -> bool:
-        """Whether anything was settled."""
+        """Whether a constant read was found."""
         self._defined = Definitions(self.values)
         known = len(self.sources)
         self._look()
@@ -132,7 +132,7 @@ class Settling:
         ]  # fmt: skip
         by_key = {a.key: a for accesses in places.values() for a in accesses}
         for _, key, place in sorted(reads):
-            self._settle(by_key[key], place, places[place])
+            self._find(by_key[key], place, places[place])
         return len(self.sources) > known
 
     def places(self) -> dict[PlacedBytes, list[PlacedAccess]]:
@@ -176,7 +176,7 @@ class Settling:
                     found.append((view.object, first, end))
         return found
 
-    def _settle(self, read: PlacedAccess, place: PlacedBytes, accesses: Sequence[PlacedAccess]) -> None:
+    def _find(self, read: PlacedAccess, place: PlacedBytes, accesses: Sequence[PlacedAccess]) -> None:
         """Finds the only write that a read may take its value from, if it is the only one."""
         guard, here = self._defined(read.guard), read.reading
         at = self._updates_in_chain.get(read.key)

@@ -1,11 +1,11 @@
-"""What of a large program no solver has to see: accesses of which everything is settled, and barriers with nothing between
+"""What of a large program no solver has to see: accesses of which every read is constant, and barriers with nothing between
 them and those before. They are left out of the program that is solved.
 
-Accesses to some bytes, all of them, are left out where each read returns what one certain write wrote (see `settled`), each
+Accesses to some bytes, all of them, are left out where each read returns what one certain write wrote (a constant read), each
 write is ordered by barriers or program order with every other access, or excludes it, and nothing else can notice them: they
 are weak, or additions in an order that is fixed; nobody asks for the final value; no loop waits for them; and the memory was
-written before it is read, and belongs to nobody who may have gone. Whatever execution the rest has, they can be put into it, in
-one way. For causality between two of them, other than the one that is known, would be a cycle through the rest: their
+written before it is read, and belongs to nobody who may have exited. Whatever execution the rest has, they can be put into it,
+in one way. For causality between two of them, other than the one that is known, would be a cycle through the rest: their
 neighbours in program order, and the barriers between, are still there. They raise no flags, since all flags of accesses are
 about pairs that nothing orders, but for those that the conditions name.
 
@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from axioms.analysis.barrier_order import BarrierOrder
-from axioms.analysis.constant_reads import EffectKey, PlacedAccess, PlacedBytes, Settling
+from axioms.analysis.constant_reads import ConstantReadSearch, EffectKey, PlacedAccess, PlacedBytes
 from axioms.events.encounters import InstanceName
 from axioms.events.event import ProgramThread
 from axioms.events.memory import AddressSpace
@@ -44,21 +44,21 @@ class Sliced(NamedTuple):
     behind: Behind
 
 
-def sliced(settling: Settling, space: AddressSpace, finals: Iterable[tuple[int, int, int]]) -> Sliced:
+def sliced(search: ConstantReadSearch, space: AddressSpace, finals: Iterable[tuple[int, int, int]]) -> Sliced:
     """What can be left out. `finals`: bytes (object, first, end) whose final values count."""
-    if _wait_for_others(settling.threads):
+    if _wait_for_others(search.threads):
         return Sliced(frozenset(), {})
     asked = list(finals)
     accesses = [
         access
-        for place, some in settling.places().items()
+        for place, some in search.places().items()
         if not any(place[0] == o and place[1] < end and first < place[1] + place[2] for o, first, end in asked)
-        and _is_over(settling, space, place, some)
+        and _is_over(search, space, place, some)
         for access in some
     ]
     left_out = {a.key for a in accesses}
-    behind = _behind(settling, [a for a in accesses if a.effect.result is not None])
-    return Sliced(frozenset(left_out | _idle_barriers(settling.threads, settling.order, left_out)), behind)
+    behind = _behind(search, [a for a in accesses if a.effect.result is not None])
+    return Sliced(frozenset(left_out | _idle_barriers(search.threads, search.order, left_out)), behind)
 
 
 def without(threads: Sequence[ProgramThread], effects: frozenset[EffectKey]) -> list[ProgramThread]:
@@ -84,30 +84,32 @@ def _wait_for_others(threads: Sequence[ProgramThread]) -> bool:
     return any(True for _ in Flows(threads).decided())
 
 
-def _is_over(settling: Settling, space: AddressSpace, place: PlacedBytes, accesses: Sequence[PlacedAccess]) -> bool:
+def _is_over(
+    search: ConstantReadSearch, space: AddressSpace, place: PlacedBytes, accesses: Sequence[PlacedAccess]
+) -> bool:
     """Whether everything is known of the accesses to some bytes, and nobody else can notice them."""
     thing = space.objects[place[0]]
     for a in accesses:
-        execution, thread = settling.threads[a.thread].execution, settling.threads[a.thread]
-        known = a.effect.result is None or a.key in settling.sources
-        if not known or (a.effect.semantics != "weak" and not settling.is_exchanged(a)):
+        execution, thread = search.threads[a.thread].execution, search.threads[a.thread]
+        known = a.effect.result is None or a.key in search.sources
+        if not known or (a.effect.semantics != "weak" and not search.is_exchanged(a)):
             return False
-        if thing.unset and a.effect.result is not None and settling.sources[a.key] is None:
+        if thing.unset and a.effect.result is not None and search.sources[a.key] is None:
             return False
         if (thing.cta is not None and thing.cta != thread.place.cta) or thread.place.host:
             return False
         if any(a.effect.index in stuck.reads for stuck in execution.stuck):
             return False
     writing = [a for a in accesses if a.writes != 0]
-    return all(settling.are_apart(w, x) for w in writing for x in accesses if x is not w)
+    return all(search.are_apart(w, x) for w in writing for x in accesses if x is not w)
 
 
-def _behind(settling: Settling, reads: Sequence[PlacedAccess]) -> Behind:
+def _behind(search: ConstantReadSearch, reads: Sequence[PlacedAccess]) -> Behind:
     """For each read that is left out what its users depend on: those that come before first."""
-    effects = [thread.execution.effects for thread in settling.threads]
+    effects = [thread.execution.effects for thread in search.threads]
     found: dict[EffectKey, dict[EffectKey, Value]] = {}
-    for r in sorted(reads, key=lambda r: (settling.order.depth(r.reading), r.key)):
-        source = settling.sources[r.key]
+    for r in sorted(reads, key=lambda r: (search.order.depth(r.reading), r.key)):
+        source = search.sources[r.key]
         through = [(r.thread, r.effect)]
         into: dict[EffectKey, Value] = {}
         if source is not None:

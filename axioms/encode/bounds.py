@@ -151,11 +151,11 @@ class Bounds:
 
     def _candidates(self, r: Event, cell: int) -> Sequence[Event]:
         """The writes of a cell, or the only one of them that a read can take it from."""
-        settlement = self.program.settlement
+        constant_reads = self.program.constant_reads
         key = r.thread, -1 if r.effect is None else r.effect.index
-        if settlement is None or key not in settlement.sources:
+        if constant_reads is None or key not in constant_reads.sources:
             return self.writes[cell]
-        source = settlement.sources[key]
+        source = constant_reads.sources[key]
         if source is None:
             return self.writes[cell][:1]
         thread, effect = source
@@ -207,14 +207,14 @@ class Bounds:
             self._strict_order(self.co, events, lambda a, b, both: both in (total.literal(a, b), total.literal(b, a)))
 
     def _known_coherence(self) -> None:
-        """Pairs of writes to one cell of which `settlement` knows the order."""
-        settlement = self.program.settlement
-        if settlement is None:
+        """Pairs of writes to one cell of which `constant_reads` knows the order."""
+        constant_reads = self.program.constant_reads
+        if constant_reads is None:
             return
         rows: dict[int, int] = {}
         for _, *others in self.writes.values():
             for a, b in itertools.permutations(others, 2):
-                if settlement.before(a, b):
+                if constant_reads.before(a, b):
                     rows[a.index] = rows.get(a.index, 0) | 1 << b.index
         known = self.executed.known([rows.get(i, 0) for i in range(self.program.size)])
         self.co.must, self.co.may = known.must, known.may

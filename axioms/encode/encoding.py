@@ -40,9 +40,9 @@ from ptxcore.values.terms import Term, Value
 class Encoding:
     """The formula of all consistent executions, and what its literals mean.
 
-    `finishes` and `troubled` are the literals of "every thread ends" and "the behaviour is undefined"; `troubles` are those of
-    the rules that may be broken. `flows` says under which literal a symbol has which value; `finals` which write a cell keeps;
-    `open` are symbols that may be anything.
+    `finishes` and `misbehaves` are the literals of "every thread ends" and "the behaviour is undefined"; `undefined_behaviours`
+    are those of the rules that may be broken. `flows` says under which literal a symbol has which value; `finals` which write a
+    cell keeps; `open` are symbols that may be anything.
     """
 
     @collection_paused()
@@ -86,15 +86,15 @@ class Encoding:
         fixed = not self.open and (alike is not None or not self.inputs)
         self.symmetric = self._break_symmetry(alike) if finite and ended and fixed else []
         self.misuse = [*self.barriers.misuse, *self.mbarriers.misuse]
-        self.troubles = self._troubles()
-        self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
+        self.undefined_behaviours = self._undefined_behaviours()
+        self.misbehaves = self.formula.disj((literal for literal, _ in self.undefined_behaviours), BOTH)
 
     def note_misuse(self, more: Sequence[BarrierMisuse]) -> None:
         """Misuse of barriers that only the caller knows of."""
         if more:
             self.misuse = [*self.misuse, *more]
-            self.troubles = self._troubles()
-            self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
+            self.undefined_behaviours = self._undefined_behaviours()
+            self.misbehaves = self.formula.disj((literal for literal, _ in self.undefined_behaviours), BOTH)
 
     def _numbers(self, ended: bool) -> Callable[[Value], NumberSet] | None:
         """What counts of mbarrier operations may be; None where there are no such operations."""
@@ -132,12 +132,12 @@ class Encoding:
         """The literal of a truth value."""
         return self.lowering.truth(value) if self.finite else self.lowering.condition(value)
 
-    def _troubles(self) -> list[tuple[int, str]]:
+    def _undefined_behaviours(self) -> list[tuple[int, str]]:
         """What is undefined of barriers, accesses and instructions: the literal of each rule that may be broken."""
         by_rule: dict[str, list[int]] = {}
         for found in self.misuse:
             by_rule.setdefault(found.rule, []).append(found.literal)
-        for t in self.program.troubles:
+        for t in self.program.undefined_behaviours:
             by_rule.setdefault(t.rule, []).append(self.truth(t.condition))
         return [(self.formula.disj(literals, BOTH), rule) for rule, literals in by_rule.items()]
 
@@ -149,7 +149,7 @@ class Encoding:
                 effects = [(e.thread, e.effect) for e in found.events if e.effect is not None]
                 sites = dict.fromkeys(site_of(threads, thread, effect.instruction) for thread, effect in effects)
                 return Undefined(rule, tuple(sites))
-        for t in self.program.troubles:
+        for t in self.program.undefined_behaviours:
             if t.rule == rule and holds(self.truth(t.condition)):
                 return Undefined(rule, (site_of(threads, t.thread, t.instruction),))
         return Undefined(rule)
@@ -172,9 +172,9 @@ class Encoding:
                     value = self._found(program.events[w], cell, r)
                     into.append(value)
                     self.flows.append((literal, symbol, value))
-        for trouble in program.troubles:
-            if trouble.result is not None:
-                sources.setdefault(trouble.result, [0])  # whatever it returns: the program has no meaning then
+        for behaviour in program.undefined_behaviours:
+            if behaviour.result is not None:
+                sources.setdefault(behaviour.result, [0])  # whatever it returns: the program has no meaning then
         self.mbarriers.add_sources(sources)
         self.flows += self.mbarriers.flows
         for c, symbol in program.finals:
@@ -205,7 +205,7 @@ class Encoding:
             sources[symbol] = list(range(1 << symbol.width) if numbers is None else numbers)
         others = [*lowering.postponed, program.condition, program.filter, *[o.value for o in program.observed]]
         others += [t.execution.finishes for t in program.threads] + [t.execution.cut for t in program.threads]
-        others += [t.condition for t in program.troubles]
+        others += [t.condition for t in program.undefined_behaviours]
         known = domains(sources, others, rounds=len(sources))
         for symbol in sources:
             lowering.choices[symbol] = lowering.fresh(known[symbol]) if known[symbol] else {}
@@ -302,9 +302,9 @@ class Encoding:
             symbol = barrier.effect.result
             assert symbol is not None
             results[symbol] = next((v for v, l in self.lowering.value(symbol).items() if true(l)), 0)
-        for trouble in program.troubles:
-            if trouble.result is not None:
-                results.setdefault(trouble.result, 0)
+        for behaviour in program.undefined_behaviours:
+            if behaviour.result is not None:
+                results.setdefault(behaviour.result, 0)
         executed = [true(l) for l in self.executed.literals]
         claimed = {
             symbol: value

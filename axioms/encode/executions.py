@@ -28,7 +28,7 @@ def executions(
     """
     session = Session(program, model, Encoding(program, model, deadline=deadline), backend, deadline)
     encoding, solver = session.encoding, session.solver
-    base = [l for l in (encoding.finishes, session.filter, -encoding.troubled) if l != TRUE]
+    base = [l for l in (encoding.finishes, session.filter, -encoding.misbehaves) if l != TRUE]
     seen: set[object] = set()  # a literal that follows from others may tell two models apart that are one execution
     try:
         while True:

@@ -135,5 +135,5 @@ def _used(program: Program) -> Iterator[Value]:
     for e in program.events:
         yield e.guard
         yield from e.values or (e.value,)
-    for trouble in program.troubles:
-        yield trouble.condition
+    for behaviour in program.undefined_behaviours:
+        yield behaviour.condition

@@ -146,7 +146,7 @@ class Session:
             self._races(decision, races)
 
     def _undefined(self, decision: Decision) -> None:
-        for literal, rule in self.encoding.troubles:
+        for literal, rule in self.encoding.undefined_behaviours:
             if literal != FALSE and self.solve([self.encoding.finishes, literal]):
                 decision.undefined = self.encoding.undefined(rule, partial(_holds, self.solver.model()))
                 return
@@ -187,11 +187,11 @@ class Session:
 
     def _defined(self) -> list[int]:
         """The literals of "every thread ends, and nothing is misused"."""
-        return [l for l in (self.encoding.finishes, -self.encoding.troubled) if l != TRUE]
+        return [l for l in (self.encoding.finishes, -self.encoding.misbehaves) if l != TRUE]
 
     def _outcomes(self, decision: Decision, max_states: int, settles: bool | None) -> None:
         encoding = self.encoding
-        base = [l for l in (encoding.finishes, self.filter, -encoding.troubled) if l != TRUE]
+        base = [l for l in (encoding.finishes, self.filter, -encoding.misbehaves) if l != TRUE]
         found: list[FoundOutcome] = []
         if settles is not None and self.solve([*base, self.condition if settles else -self.condition]):
             self._found(found, max_states)

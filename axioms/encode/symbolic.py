@@ -148,17 +148,17 @@ class Symbolic:
     ) -> None:
         encoding = self.encoding
         self.find_wrong(decision, races)
-        decision.ends = self.check(encoding.finishes, -encoding.troubled)
+        decision.ends = self.check(encoding.finishes, -encoding.misbehaves)
         self.solver.add(self.z3.Bool("filter"))  # of the outcomes only: what is undefined or cut off is so without it
         for wanted in () if settles is None else (settles, not settles):
-            if not found and self.check(encoding.finishes, -encoding.troubled, condition=wanted):
+            if not found and self.check(encoding.finishes, -encoding.misbehaves, condition=wanted):
                 found.append(self._outcome())
         decision.listed_all = self._list(found, max_states)
 
     def find_wrong(self, decision: Decision, races: bool) -> None:
         """Notes why the program has no meaning, and its races."""
         encoding = self.encoding
-        for literal, rule in encoding.troubles:
+        for literal, rule in encoding.undefined_behaviours:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = encoding.undefined(rule, self.truths())
         if races or decision.undefined is None:
@@ -175,7 +175,7 @@ class Symbolic:
             soon = time.monotonic() + PATIENCE
             self.deadline = soon if self.deadline is None else min(soon, self.deadline)
         try:
-            while self.check(self.encoding.finishes, -self.encoding.troubled):
+            while self.check(self.encoding.finishes, -self.encoding.misbehaves):
                 if len(found) >= max_states:
                     self._rest(found)
                     return False
@@ -191,7 +191,7 @@ class Symbolic:
         for wanted in (True, False):
             if any(holds == wanted for _, _, holds in found):
                 continue
-            if self.check(self.encoding.finishes, -self.encoding.troubled, condition=wanted):
+            if self.check(self.encoding.finishes, -self.encoding.misbehaves, condition=wanted):
                 found.append(self._outcome())
 
     def _ask(self, new: int, literals: Sequence[int]) -> Candidate | None:
@@ -203,7 +203,7 @@ class Symbolic:
                 self.z3.Or([b if l > 0 else self.z3.Not(b) for b, l in zip(clause, literals, strict=True)]),
             )
         )
-        if not self.check(new, self.encoding.finishes, -self.encoding.troubled):
+        if not self.check(new, self.encoding.finishes, -self.encoding.misbehaves):
             return None
         return self.candidate()
 

@@ -162,7 +162,8 @@ def _swap(
     for x, y in zip(mine, yours, strict=True):
         events[x.index], events[y.index] = y.index, x.index
     # Equal threads may stop for unequal reasons, and what told them apart may be left out: what came of it must not be.
-    told = program.events if alike is not None else mine if program.settlement and program.settlement.sliced else ()
+    is_sliced = program.constant_reads is not None and program.constant_reads.sliced
+    told = program.events if alike is not None else mine if is_sliced else ()
     if not _goes_over(program, exchange, events, told):
         return None
     for asked in (program.condition, program.filter):

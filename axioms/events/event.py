@@ -190,14 +190,14 @@ class Collector:
         self._flow = flow
         self.events: list[Event] = []
         self.by_effect: list[dict[int, list[Event]]] = []
-        self.troubles: list[UndefinedBehaviour] = []
+        self.undefined_behaviours: list[UndefinedBehaviour] = []
         self.places: dict[tuple[int, int], list[list[GuardedLocation]]] = {}
         self.layout: CellLayout
 
     # Where accesses go.
 
     def locate(self, thread: int, effect: Effect, spans: Sequence[ByteRange]) -> list[list[GuardedLocation]]:
-        """Where an effect may go, for each of its spans. What goes elsewhere is noted as trouble."""
+        """Where an effect may go, for each of its spans. What goes elsewhere is noted as undefined behaviour."""
         found = [self._places(thread, effect, span) for span in spans]
         self.places[thread, effect.index] = found
         return found
@@ -208,11 +208,11 @@ class Collector:
         alignment = min(size & -size, alignment)
         if type(address) is int:
             if address % alignment:
-                self._trouble(thread, effect, guard, MISALIGNED, address)
+                self._undefined(thread, effect, guard, MISALIGNED, address)
                 return []
             at = self.space.at(thread, address, size)
             if at is None:
-                self._trouble(thread, effect, guard, WILD, address)
+                self._undefined(thread, effect, guard, WILD, address)
                 return []
             view, offset = at
             return [GuardedLocation(guard, view.object, offset, view.mapping)]
@@ -260,7 +260,7 @@ class Collector:
             elif (both := terms.conj(guard, here)) != 0:
                 places.append(GuardedLocation(both, at[0].object, at[1], at[0].mapping))
         for kind, conditions in bad.items():
-            self._trouble(thread, effect, terms.conj(guard, terms.any_of(conditions)), kind)
+            self._undefined(thread, effect, terms.conj(guard, terms.any_of(conditions)), kind)
         return places
 
     def _elsewhere(
@@ -269,21 +269,21 @@ class Collector:
         outside = terms.conj(guard, terms.negate(terms.any_of(inside)))
         if alignment > 1:
             low = terms.extract(address, alignment.bit_length() - 2, 0)
-            self._trouble(thread, effect, terms.conj(guard, terms.ne(low, 0)), MISALIGNED)
+            self._undefined(thread, effect, terms.conj(guard, terms.ne(low, 0)), MISALIGNED)
             outside = terms.conj(outside, terms.eq(low, 0))
-        self._trouble(thread, effect, outside, WILD)
+        self._undefined(thread, effect, outside, WILD)
 
-    def _trouble(self, thread: int, effect: Effect, condition: Value, kind: str, address: int | None = None) -> None:
+    def _undefined(self, thread: int, effect: Effect, condition: Value, kind: str, address: int | None = None) -> None:
         if condition != 0:
-            self.troubles.append(
+            self.undefined_behaviours.append(
                 UndefinedBehaviour(thread, condition, kind, _MESSAGES[kind], effect.instruction, effect.result, address)
             )
 
     def require(self, thread: int, requirement: Requirement) -> None:
-        """Notes what must hold as trouble where it does not."""
+        """Notes what must hold as undefined behaviour where it does not."""
         broken = terms.conj(requirement.guard, terms.negate(requirement.condition))
         if broken != 0:
-            self.troubles.append(
+            self.undefined_behaviours.append(
                 UndefinedBehaviour(thread, broken, requirement.kind, requirement.message, requirement.instruction)
             )
 
@@ -291,7 +291,9 @@ class Collector:
         """The threads after definitions were put in, and what is known of them."""
         self.threads = tuple(threads)
         if definitions:
-            self.troubles = [t._replace(condition=definitions(t.condition)) for t in self.troubles]
+            self.undefined_behaviours = [
+                t._replace(condition=definitions(t.condition)) for t in self.undefined_behaviours
+            ]
             for key, spans in self.places.items():
                 tick()
                 self.places[key] = [[p._replace(guard=definitions(p.guard)) for p in places] for places in spans]

@@ -39,7 +39,9 @@ def _free(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     elsewhere = terms.conj(effect.guard, terms.negate(terms.any_of(known)))
     if elsewhere != 0:
         message = "a free of what malloc did not give"
-        collector.troubles.append(UndefinedBehaviour(thread, elsewhere, "bad-free", message, effect.instruction))
+        collector.undefined_behaviours.append(
+            UndefinedBehaviour(thread, elsewhere, "bad-free", message, effect.instruction)
+        )
     return events
 
 

@@ -14,7 +14,7 @@ from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
-#: The kind of all of these troubles.
+#: The kind of all of them.
 _MISPLACED = "misplaced"
 #: What asynchronous accesses are called.
 _NAMES = {STORE: "st.async", RED: "red.async"}
@@ -40,7 +40,7 @@ def _operations(collector: Collector) -> Iterator[UndefinedBehaviour]:
             if effect.agent >= 0:
                 agents.setdefault(effect.agent, []).append(effect)
         for effects in agents.values():
-            yield from _Operands(collector, t, effects).troubles()
+            yield from _Operands(collector, t, effects).undefined_behaviours()
 
 
 class _Operands:
@@ -51,7 +51,7 @@ class _Operands:
         self.place = collector.threads[thread].place
         self.clusters = {t.place.cta: t.place.cluster for t in collector.threads if not t.place.host}
 
-    def troubles(self) -> Iterator[UndefinedBehaviour]:
+    def undefined_behaviours(self) -> Iterator[UndefinedBehaviour]:
         first = self.effects[0]
         barriers = [e for e in self.effects if e.kind is MBARRIER]
         if first.kind.background and not barriers:

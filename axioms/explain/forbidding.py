@@ -51,7 +51,7 @@ def _explain(program: Program, model: Model, decision: Decision, deadline: float
         try:
             wanted = session.condition if decision.positive == 0 else -session.condition
             encoding = session.encoding
-            return session.solver.solve([encoding.finishes, session.filter, -encoding.troubled, wanted])
+            return session.solver.solve([encoding.finishes, session.filter, -encoding.misbehaves, wanted])
         finally:
             session.solver.close()
 

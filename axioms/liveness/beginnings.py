@@ -59,7 +59,7 @@ def look(
     # Where nothing can be wrong in the program as it is, nothing is where its threads may block: they do no more there.
     if (
         MBARRIER not in program.kinds
-        and not whole.troubles
+        and not whole.undefined_behaviours
         and not may_be_misused(program)
         and not fitted(model, whole, flags).flags
     ):

@@ -215,7 +215,7 @@ class _Search:
         """What an execution must be like: one whose behaviour is defined, if there is any; else one in which a rule is
         broken."""
         encoding = self.encoding
-        for literal, rule in ((-encoding.troubled, ""), *encoding.troubles):
+        for literal, rule in ((-encoding.misbehaves, ""), *encoding.undefined_behaviours):
             if literal != FALSE:
                 yield [l for l in (encoding.finishes, self.found, literal) if l != TRUE], rule
 

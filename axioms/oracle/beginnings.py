@@ -71,7 +71,7 @@ class _Search(BlockedSearch):
             for barrier, orders in executions.arrangements(self._arranged(program, chosen)):
                 for candidate in executions.of(barrier, orders, finals=False):
                     self.spend()
-                    wrong = barrier.misuse or next((t.rule for t in program.troubles), None)
+                    wrong = barrier.misuse or next((t.rule for t in program.undefined_behaviours), None)
                     if wrong:
                         self.undefined = self.undefined or Undefined(wrong)
                         break

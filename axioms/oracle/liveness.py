@@ -169,7 +169,7 @@ class BlockedSearch:
     def _standing(self, chosen: Sequence[ThreadEnd], schedules: Iterable[BarrierSchedule]) -> Iterator[Candidate]:
         """The consistent executions in which threads come so far and no further."""
         program = self.assembled(chosen)
-        if program.troubles:
+        if program.undefined_behaviours:
             return  # it is undefined, and what others may do then nobody knows
         model = fitted(self.model, program, frozenset())
         stages = StagedEvaluation.stages_of(model)
@@ -336,15 +336,15 @@ def _stays(program: Program, thread: int, way: ThreadEnd, candidate: Candidate, 
 def _sees_last(program: Program, event: Event, candidate: Candidate, chosen: Sequence[ThreadEnd]) -> bool:
     if event.kind is MBARRIER_EVENT:
         sequence = next(s for s in candidate.sequences if event.index in s)
-        return all(_only_looks(program.events[i], chosen) for i in sequence[sequence.index(event.index) + 1 :])
+        return all(_is_effect_free(program.events[i], chosen) for i in sequence[sequence.index(event.index) + 1 :])
     for cell, write in zip(event.cells, candidate.sources(event), strict=True):
         later = candidate.co[write] & candidate.judge.writes[cell]
-        if not all(_only_looks(program.events[w], chosen) for w in bits(later)):
+        if not all(_is_effect_free(program.events[w], chosen) for w in bits(later)):
             return False
     return True
 
 
-def _only_looks(event: Event, chosen: Sequence[ThreadEnd]) -> bool:
+def _is_effect_free(event: Event, chosen: Sequence[ThreadEnd]) -> bool:
     """Whether it is part of an iteration that goes round, so that it leaves what it found; or a wait."""
     assert event.effect is not None
     waits = event.effect.kind is MBARRIER and event.effect.operation == "wait"

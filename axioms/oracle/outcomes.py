@@ -67,7 +67,7 @@ def executions(
         search = _Search(one, model, budget, SeenRaces(model))
         for combination in search.combinations():
             concrete = assembled(one, combination)
-            if any(t.status in ("cut", "waits") for t in combination) or concrete.troubles:
+            if any(t.status in ("cut", "waits") for t in combination) or concrete.undefined_behaviours:
                 continue
             for candidate in search.consistent(concrete, None, Decision()):
                 if terms.evaluate(concrete.filter, candidate.symbols):
@@ -122,9 +122,9 @@ class _Search:
                 cut = frozenset(t for t, trace in enumerate(combination) if trace.status in ("cut", "waits"))
                 decision.complete = next(self.consistent(concrete, set(), Decision(), cut), None) is None
                 continue
-            if concrete.troubles:
+            if concrete.undefined_behaviours:
                 if next(self.consistent(concrete, set(), decision), None) is not None:
-                    decision.undefined = Undefined(concrete.troubles[0].rule)
+                    decision.undefined = Undefined(concrete.undefined_behaviours[0].rule)
                 continue
             seen = set(found)
             for candidate in self.consistent(concrete, seen, decision):
@@ -191,7 +191,7 @@ class _Search:
                 if barrier.misuse is not None and not cut:
                     decision.undefined = Undefined(barrier.misuse)
                     break
-                if not cut and not program.troubles and barrier.misuse is None:
+                if not cut and not program.undefined_behaviours and barrier.misuse is None:
                     self.races.add(candidate)
                 if seen is None:
                     yield candidate

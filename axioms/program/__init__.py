@@ -2,7 +2,7 @@
 
     source      what is given: threads that were executed, memory, what is asked
     building    source -> program: where each access may go, the cells, the events, the relations
-    changes     program -> program: other cells, another question, other threads, what is settled put in
+    changes     program -> program: other cells, another question, other threads, constant reads put in
     dependencies  what events depend on: `addr`, `data`, `ctrl`, `comp`
 
 Nothing in a program changes. Whoever needs another one makes it, by `changes` or by `dataclasses.replace`.
@@ -12,7 +12,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.event import Event, ProgramThread, UndefinedBehaviour
 from axioms.events.memory import Object, View
 from axioms.program.building import build
-from axioms.program.changes import asking, cut_at, settled, showing, with_threads
+from axioms.program.changes import asking, cut_at, showing, with_constant_reads, with_threads
 from axioms.program.dependencies import carries_all, dependency_pairs, ends_by
 from axioms.program.program import Program, members_by_tag, numbers_written
 from axioms.program.source import AskedValues, Observable, ProgramSource, final_symbol
@@ -37,7 +37,7 @@ __all__ = [
     "final_symbol",
     "members_by_tag",
     "numbers_written",
-    "settled",
     "showing",
+    "with_constant_reads",
     "with_threads",
 ]

@@ -55,7 +55,7 @@ def build(source: ProgramSource) -> Program:
     _make_events(collector)
     grids = _grids(collector, source, kinds)
     relations = known_relations(collector) | _more_relations(collector, grids, kinds)
-    collector.troubles += obligations(collector, kinds, relations)
+    collector.undefined_behaviours += obligations(collector, kinds, relations)
     return Program(
         source=source,
         threads=body.threads,
@@ -72,7 +72,7 @@ def build(source: ProgramSource) -> Program:
         events=collector.events,
         size=len(collector.events),
         by_effect=collector.by_effect,
-        troubles=collector.troubles,
+        undefined_behaviours=collector.undefined_behaviours,
         relations=relations,
         grids=grids,
         finals=_final_cells(layout, finals),
@@ -120,12 +120,12 @@ def _defined(source: ProgramSource, kinds: frozenset[EffectKind]) -> tuple[_Body
         numbers = chosen(undetermined, source.options)
         left_open = () if numbers else undetermined
         body = body.with_definitions(Definitions(numbers))
-    if source.settlement is not None:
-        body = body.with_definitions(Definitions(source.settlement.values))
-        if source.settlement.sliced:
+    if source.constant_reads is not None:
+        body = body.with_definitions(Definitions(source.constant_reads.values))
+        if source.constant_reads.sliced:
             from axioms.analysis.slicing import without
 
-            body = body._replace(threads=tuple(without(body.threads, source.settlement.sliced)))
+            body = body._replace(threads=tuple(without(body.threads, source.constant_reads.sliced)))
     if any(e.barrier == "red" for t in body.threads for e in t.execution.effects):
         from axioms.events.meeting_results import reduced_together
 
@@ -183,7 +183,7 @@ def _pieces(
     """What stands for more than one cell, or for none: results of reads, and final values."""
     found: dict[Term, Value] = {}
     layout = collector.layout
-    wrong = {trouble.result for trouble in collector.troubles}
+    wrong = {behaviour.result for behaviour in collector.undefined_behaviours}
     for t, effect in accesses:
         if effect.result is None:
             continue

@@ -11,7 +11,8 @@ from axioms.program.program import Program
 from axioms.program.source import AskedValues, Observable, bytes_of, finals_in
 from ptxcore.values.terms import Value
 
-#: Of programs with more events than this, what is settled altogether is left out of what is solved, and of what is told.
+#: Of programs with more events than this, constant reads that nothing else asks for are left out of what is solved, and of what
+#: is told.
 _LARGE = 1000
 
 
@@ -44,17 +45,17 @@ def _asking(program: Program, ask: Callable[[Sequence[ProgramThread]], AskedValu
 
 def with_threads(program: Program, threads: Sequence[ProgramThread]) -> Program:
     """The same program, with the same cells, of threads that were executed otherwise, on numbers for instance."""
-    return build(replace(program.source, threads=tuple(threads), layout=program.layout, settlement=None))
+    return build(replace(program.source, threads=tuple(threads), layout=program.layout, constant_reads=None))
 
 
-def settled(program: Program, *, slices: bool = True) -> Program:
+def with_constant_reads(program: Program, *, slices: bool = True) -> Program:
     """The program with what its reads can only return put in: see `axioms.analysis.constant_reads`."""
-    from axioms.analysis.constant_reads import Settling
+    from axioms.analysis.constant_reads import ConstantReadSearch
 
     ends_matter = program.grids is not None
     values = [*[o.value for o in program.observed], program.condition, program.filter]
-    settling = Settling(program.threads, program.space, values, ends_matter=ends_matter)
-    found = settling.settlement()
+    search = ConstantReadSearch(program.threads, program.space, values, ends_matter=ends_matter)
+    found = search.found()
     if not found.sources:
         return program
     if slices and program.size > _LARGE and not ends_matter:
@@ -62,6 +63,6 @@ def settled(program: Program, *, slices: bool = True) -> Program:
 
         asked = finals_in(AskedValues(program.observed, program.condition, program.filter))
         finals = ((number, first, first + size) for number, first, size in map(bytes_of, asked))
-        left_out = sliced(settling, program.space, finals)
+        left_out = sliced(search, program.space, finals)
         found = found._replace(sliced=left_out.effects, behind=left_out.behind)
-    return build(replace(program.source, layout=None, settlement=found))
+    return build(replace(program.source, layout=None, constant_reads=found))

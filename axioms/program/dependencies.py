@@ -15,7 +15,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
 if TYPE_CHECKING:
-    from axioms.analysis.constant_reads import Settlement
+    from axioms.analysis.constant_reads import ConstantReads
     from axioms.events.collectives import Flows
 
 
@@ -112,12 +112,12 @@ class _Sources:
 
     def __init__(self, program: Program, flows: Flows | None, thread: int) -> None:
         self.by_effect, self.flows, self.thread = program.by_effect, flows, thread
-        self.settlement = program.settlement
+        self.constant_reads = program.constant_reads
 
     def depend(self, pairs: list[tuple[int, int, Value]], sources: Dependencies, target: Event) -> None:
         if not sources:
             return
-        if self.flows is None and self.settlement is None:
+        if self.flows is None and self.constant_reads is None:
             own = self.by_effect[self.thread]
             for source, condition in sources.items():
                 _depend(pairs, own.get(source, ()), target, condition)
@@ -131,26 +131,26 @@ class _Sources:
             found: Iterable[tuple[int, int, Value]] = [(thread, source, c) for source, c in sources.items()]
         else:
             found = self.flows.behind(thread, sources)
-        if self.settlement is None or not self.settlement.behind:
+        if self.constant_reads is None or not self.constant_reads.behind:
             return found
-        return self._through(found, self.settlement)
+        return self._through(found, self.constant_reads)
 
     def _through(
-        self, found: Iterable[tuple[int, int, Value]], settlement: Settlement
+        self, found: Iterable[tuple[int, int, Value]], constant_reads: ConstantReads
     ) -> Iterator[tuple[int, int, Value]]:
         for t, source, condition in found:
-            if (t, source) in settlement.behind:
-                for (u, index), more in self._resolved((t, source), settlement).items():
+            if (t, source) in constant_reads.behind:
+                for (u, index), more in self._resolved((t, source), constant_reads).items():
                     yield u, index, terms.conj(condition, more)
             else:
                 yield t, source, condition
 
-    def _resolved(self, key: tuple[int, int], settlement: Settlement) -> Mapping[tuple[int, int], Value]:
+    def _resolved(self, key: tuple[int, int], constant_reads: ConstantReads) -> Mapping[tuple[int, int], Value]:
         """What a read that is left out comes from, computed once."""
-        known = settlement.resolved.get(key)
+        known = constant_reads.resolved.get(key)
         if known is None:
-            known = settlement.resolved[key] = {}
-            for (t, index), condition in settlement.behind[key].items():
+            known = constant_reads.resolved[key] = {}
+            for (t, index), condition in constant_reads.behind[key].items():
                 for u, i, more in self._behind(t, {index: condition}):
                     known[u, i] = terms.disj(known.get((u, i), 0), more)
         return known

@@ -20,7 +20,7 @@ from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
-    from axioms.analysis.constant_reads import Settlement
+    from axioms.analysis.constant_reads import ConstantReads
     from axioms.events.definitions import Definitions
     from axioms.events.launches import Grids, KernelThreads
     from axioms.events.value_sets import LaterFlow, NumberSet
@@ -33,8 +33,8 @@ _WHOLE_BITS = 64
 class Program:
     """See the module. `threads`, `observed`, `condition` and `filter` are those of the `source` with all definitions put in;
     `kinds` are those of its effects. `places` has for each access (thread and effect's index) where each of its spans may
-    go, `by_effect` the events of each effect, thread by thread. `troubles` are what makes the behaviour undefined. `flow`:
-    which numbers reads may return, as their effects stand before cells are known. `grids` are None in a program without
+    go, `by_effect` the events of each effect, thread by thread. `undefined_behaviours` are what makes the behaviour undefined.
+    `flow`: which numbers reads may return, as their effects stand before cells are known. `grids` are None in a program without
     kernels. `finals` are the cells whose final values count, each with its symbol.
 
     `undetermined` are values that nothing says anything of, see `axioms.events.undetermined`; `open` are those that have no
@@ -58,7 +58,7 @@ class Program:
     events: Sequence[Event]
     size: int
     by_effect: Sequence[Mapping[int, list[Event]]]
-    troubles: Sequence[UndefinedBehaviour]
+    undefined_behaviours: Sequence[UndefinedBehaviour]
     relations: Mapping[str, list[int]]
     grids: Grids | None
     finals: Sequence[tuple[int, Term]]
@@ -76,9 +76,9 @@ class Program:
         return self.source.unroll
 
     @property
-    def settlement(self) -> Settlement | None:
+    def constant_reads(self) -> ConstantReads | None:
         """What reads return for certain, where that was asked."""
-        return self.source.settlement
+        return self.source.constant_reads
 
     @property
     def off(self) -> frozenset[str]:

@@ -12,7 +12,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
-    from axioms.analysis.constant_reads import Settlement
+    from axioms.analysis.constant_reads import ConstantReads
     from axioms.events.event import ProgramThread
     from axioms.events.launches import KernelThreads
 
@@ -40,7 +40,7 @@ class ProgramSource:
     """What a program is built of. `ask` says what is asked where threads end so: of the same threads on numbers it is the same
     question. Loop bodies ran at most `unroll` times. `definitions` are symbols that stand for other values, as what a shuffle
     returns does. Without `kernels` all threads are one launch. `options` are of `axioms.models.options`. With a `layout` the
-    program has its cells. `settlement`: what reads return for certain, see `axioms.analysis.constant_reads`; None where
+    program has its cells. `constant_reads`: what reads return for certain, see `axioms.analysis.constant_reads`; None where
     nobody asked."""
 
     threads: Sequence[ProgramThread]
@@ -52,7 +52,7 @@ class ProgramSource:
     kernels: tuple[KernelThreads, ...] = ()
     options: frozenset[str] = frozenset()
     layout: CellLayout | None = None
-    settlement: Settlement | None = None
+    constant_reads: ConstantReads | None = None
 
 
 _FINAL = "final"

@@ -57,7 +57,7 @@ def _made(program: Program) -> tuple[object, ...]:
     """All that a program was made to be. Values that are the same are one object, while both programs are there."""
     threads = tuple(t.source for t in program.threads)
     asked = (program.observed, program.condition, program.filter)
-    return threads, asked, program.relations, list(program.troubles), [_seen(e) for e in program.events]
+    return threads, asked, program.relations, list(program.undefined_behaviours), [_seen(e) for e in program.events]
 
 
 def _seen(event: Event) -> tuple[object, ...]:

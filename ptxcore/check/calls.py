@@ -8,8 +8,8 @@ from typing import Any
 from ptxcore.check.context import Context
 from ptxcore.check.functions import differs, shown_parameter
 from ptxcore.check.kinds import MOST_PLACES, Kinds
+from ptxcore.check.mismatch import OperandKind, describe
 from ptxcore.check.symbols import Callable, DeclaredVariable, LabelSymbol, Symbol, variable
-from ptxcore.check.trouble import OperandKind, describe
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.spans import operand_span
@@ -144,10 +144,10 @@ def _check_list(
         return
     told = 0
     for i, (operand, formal) in enumerate(zip(elements, wanted, strict=False)):
-        trouble = _misfit(context, kinds, s, operand, formal, results)
-        if trouble:
+        mismatch = _misfit(context, kinds, s, operand, formal, results)
+        if mismatch:
             told += 1
-            context.report("call", operand_span(s, index, i) if told <= MOST_PLACES else s.span, *trouble)
+            context.report("call", operand_span(s, index, i) if told <= MOST_PLACES else s.span, *mismatch)
 
 
 def _listed(nouns: str, wanted: tuple[Declaration, ...]) -> str | None:
@@ -241,9 +241,9 @@ def check_callees(context: Context, names: tuple[str, ...], span: Any) -> None:
         else:
             assert symbol.head is not None and first.head is not None
             one, other = first.head, symbol.head
-            trouble = differs(one.results, one.parameters or (), other.results, other.parameters or ())
-            if trouble and context.manual:
-                context.report("call", place(name), f"'{name}' {trouble.replace('than before', f'than {one.name!r}')}")
+            mismatch = differs(one.results, one.parameters or (), other.results, other.parameters or ())
+            if mismatch and context.manual:
+                context.report("call", place(name), f"'{name}' {mismatch.replace('than before', f'than {one.name!r}')}")
 
 
 DIFFERENCES = (

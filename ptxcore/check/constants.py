@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptxcore.check.trouble import OperandTrouble
+from ptxcore.check.mismatch import OperandMismatch
 from ptxcore.isa.form import Use
 from ptxcore.isa.operand import FormOperand
 from ptxcore.syntax.tree import Immediate, Operand, Vector
@@ -13,39 +13,39 @@ from ptxcore.syntax.tree import Immediate, Operand, Vector
 ConstantValues = Sequence["int | tuple[int | None, ...] | None"]
 
 
-def check_values(use: Use, places: Sequence[int | None], values: ConstantValues) -> OperandTrouble | None:
+def check_values(use: Use, places: Sequence[int | None], values: ConstantValues) -> OperandMismatch | None:
     """What is wrong with the integers among the operands."""
     for e, place in zip(use.expected, places, strict=True):
         value = values[place] if e is not None and place is not None else None
         if e is None or place is None or value is None:
             continue
         if not isinstance(value, tuple):
-            trouble = _check_value(e.parameter, value, (place,))
+            mismatch = _check_value(e.parameter, value, (place,))
             limit = _value_of(use, e.parameter.upto, places, values) if e.parameter.upto else None
-            if trouble is None and limit is not None and value % (1 << 32) > limit % (1 << 32):
+            if mismatch is None and limit is not None and value % (1 << 32) > limit % (1 << 32):
                 message = f"{value} cannot stand here: {e.parameter.upto} is {limit}, and this is at most that"
-                trouble = OperandTrouble((place,), message)
-            if trouble is not None:
-                return trouble
+                mismatch = OperandMismatch((place,), message)
+            if mismatch is not None:
+                return mismatch
             continue
         for i, (part, inner) in enumerate(zip(e.parts, value, strict=False)):
-            trouble = None if inner is None else _check_value(part.parameter, inner, (place, i))
-            if trouble is not None:
-                return trouble
+            mismatch = None if inner is None else _check_value(part.parameter, inner, (place, i))
+            if mismatch is not None:
+                return mismatch
     return None
 
 
-def _check_value(p: FormOperand, value: int, path: tuple[int, ...]) -> OperandTrouble | None:
+def _check_value(p: FormOperand, value: int, path: tuple[int, ...]) -> OperandMismatch | None:
     if _is_legal(p, value):
         return None
     if p.low is not None and p.high is not None and p.high - p.low <= _WIDEST_LIST:
         legal = [str(v) for v in range(p.low, p.high + 1) if _is_legal(p, v)]
         if len(legal) <= _LONGEST_LIST:
-            return OperandTrouble(path, f"{value} cannot stand here: {' '.join(legal)} can")
+            return OperandMismatch(path, f"{value} cannot stand here: {' '.join(legal)} can")
     wanted = [f"{p.low} to {p.high}"] if p.low is not None and p.high is not None else []
     wanted += ["a power of two"] if "power_of_two" in p.flags else []
     wanted += [f"a multiple of {p.multiple}"] if p.multiple > 1 else []
-    return OperandTrouble(path, f"{value} cannot stand here" + (f": {', '.join(wanted)} can" if wanted else ""))
+    return OperandMismatch(path, f"{value} cannot stand here" + (f": {', '.join(wanted)} can" if wanted else ""))
 
 
 #: Values that are listed rather than described.

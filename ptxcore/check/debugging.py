@@ -76,9 +76,9 @@ class Debugging:
         wrong: list[tuple[int, str, str, str | None]] = []
         for index, (label, type_, values) in enumerate(section.lines):
             tick()
-            trouble = self._label(label) if label else self._values(type_, values)
-            if trouble is not None:
-                wrong.append((index, *trouble))
+            mismatch = self._label(label) if label else self._values(type_, values)
+            if mismatch is not None:
+                wrong.append((index, *mismatch))
                 if len(wrong) == _MOST_WRONG:
                     break
         if wrong:

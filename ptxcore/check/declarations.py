@@ -63,13 +63,13 @@ def redeclare(context: Context, name: Declarator, found: DeclaredVariable) -> No
         return
     before = scopes.find_here(name.name)
     if before is not None:
-        trouble = (
+        mismatch = (
             _disagreement(before, found) if isinstance(before, DeclaredVariable) else "is something else in this scope"
         )
-        if trouble:
+        if mismatch:
             line = before.span.line
             context.report(
-                "redeclared", name.span, f"'{name.name}' {trouble}", f"line {line} declares it" if line else None
+                "redeclared", name.span, f"'{name.name}' {mismatch}", f"line {line} declares it" if line else None
             )
     scopes.declare(name.name, found)
 

@@ -85,9 +85,9 @@ def _declare_name(context: Context, head: Function) -> Callable:
         scopes.declare(head.name, fresh)
         return fresh
     assert before.head is not None
-    trouble = _inconsistency(before, head)
-    if trouble:
-        context.report("redeclared", head.name_span, f"'{head.name}' {trouble}", line)
+    mismatch = _inconsistency(before, head)
+    if mismatch:
+        context.report("redeclared", head.name_span, f"'{head.name}' {mismatch}", line)
     before.defined = before.defined or head.defined
     return before
 
@@ -386,9 +386,9 @@ def check_alias(context: Context, directive: Directive) -> None:
         context.report("undeclared", word_span(directive, names[1]), f"'{names[1]}' is not defined in this module")
     else:
         before, now = target.head, alias.head
-        trouble = differs(before.results, before.parameters or (), now.results, now.parameters or ())
-        if trouble:
-            context.report("directive", span, f"'{names[0]}' {trouble.replace('than before', f'than {names[1]!r}')}")
+        mismatch = differs(before.results, before.parameters or (), now.results, now.parameters or ())
+        if mismatch:
+            context.report("directive", span, f"'{names[0]}' {mismatch.replace('than before', f'than {names[1]!r}')}")
     alias.alias = alias.alias or names[1]
 
 

@@ -13,10 +13,10 @@ from ptxcore.check.calls import check_call
 from ptxcore.check.constants import check_values, has_limits, values_of
 from ptxcore.check.context import Context, kind_of_need
 from ptxcore.check.kinds import Kinds
+from ptxcore.check.mismatch import OperandKind, OperandMismatch, describe
 from ptxcore.check.operands import arrange, judge
 from ptxcore.check.rules import VALUED, broken_rule, misaligned, wrong_value
 from ptxcore.check.symbols import Callable as Function
-from ptxcore.check.trouble import OperandKind, OperandTrouble, describe
 from ptxcore.diagnostics import Span
 from ptxcore.isa.form import Use
 from ptxcore.isa.matching import Misfit
@@ -34,10 +34,10 @@ _MOST_EXPLAINED = 100
 
 class Verdict(NamedTuple):
     """What is to be said of every instruction of one shape. `misfit` (True: the opcode is unknown) is about modifiers,
-    `trouble` about an operand, `lacking` about versions and targets; `use` where operands have values to look at."""
+    `mismatch` about an operand, `lacking` about versions and targets; `use` where operands have values to look at."""
 
     misfit: Misfit | bool = False
-    trouble: OperandTrouble | None = None
+    mismatch: OperandMismatch | None = None
     lacking: tuple[tuple[str, str, str | None], ...] = ()  # the words that lack something, the message, and a hint
     use: Use | None = None
 
@@ -104,11 +104,11 @@ class Instructions:
         verdict = None
         while waiting:
             result = judge(waiting, kinds, manual=manual)
-            if isinstance(result, OperandTrouble):
-                return verdict or Verdict(trouble=result)
-            trouble = broken_rule(self.context, result, kinds)
-            if trouble is not None:
-                return Verdict(trouble=trouble)
+            if isinstance(result, OperandMismatch):
+                return verdict or Verdict(mismatch=result)
+            mismatch = broken_rule(self.context, result, kinds)
+            if mismatch is not None:
+                return Verdict(mismatch=mismatch)
             lacking = self._lacking(s, result)
             use = result if manual or s.opcode in VALUED or has_limits(result) else None
             if not lacking:
@@ -149,19 +149,19 @@ class Instructions:
             word = what.partition(".")[0]
             span = modifier_span(s, s.modifiers.index(word)) if word in s.modifiers else s.span
             context.report(kind_of_need(lacking), span, lacking, hint)
-        trouble, code = verdict.trouble, "operands"
-        if trouble is None and verdict.use is not None:
+        mismatch, code = verdict.mismatch, "operands"
+        if mismatch is None and verdict.use is not None:
             places = arrange(verdict.use, len(kinds))
             code = "value"
             if places is not None:
-                trouble = check_values(verdict.use, places, values_of(s.operands))
-            trouble = trouble or wrong_value(verdict.use, s.operands)
-            if trouble is None and context.manual:
+                mismatch = check_values(verdict.use, places, values_of(s.operands))
+            mismatch = mismatch or wrong_value(verdict.use, s.operands)
+            if mismatch is None and context.manual:
                 code = "alignment"
-                trouble = misaligned(context, verdict.use, s.operands)
-        if trouble is not None:
-            span = operand_span(s, *trouble.path) if trouble.path else s.span
-            context.report(code, span, _worded(s, trouble), _hint(s, kinds, trouble))
+                mismatch = misaligned(context, verdict.use, s.operands)
+        if mismatch is not None:
+            span = operand_span(s, *mismatch.path) if mismatch.path else s.span
+            context.report(code, span, _worded(s, mismatch), _hint(s, kinds, mismatch))
 
     # Guards.
 
@@ -229,31 +229,31 @@ def _since(gate: str) -> str:
 _MIDDLE = " is needed here, not "
 
 
-def _hint(s: Instruction, kinds: tuple[OperandKind, ...], trouble: OperandTrouble) -> str | None:
+def _hint(s: Instruction, kinds: tuple[OperandKind, ...], mismatch: OperandMismatch) -> str | None:
     """What would be right."""
     kind: OperandKind = ("", *kinds)
-    for index in trouble.path:
+    for index in mismatch.path:
         kind = kind[index + 1] if type(kind) is tuple and index + 1 < len(kind) else None
     if type(kind) is not tuple or kind[0] != "sreg":
-        return trouble.hint
+        return mismatch.hint
     if s.opcode not in ("mov", "cvt"):
         return "mov and cvt alone take special registers: move it to a register before"
-    return "its components are .x .y .z .w" if kind[1][:3] == "v4." else trouble.hint
+    return "its components are .x .y .z .w" if kind[1][:3] == "v4." else mismatch.hint
 
 
-def _worded(s: Instruction, trouble: OperandTrouble) -> str:
+def _worded(s: Instruction, mismatch: OperandMismatch) -> str:
     """The message with the names that stand in the instruction."""
-    if not trouble.path:
-        return re.sub(rf"^'{s.opcode}'", f"'{_head(s)}'", trouble.message)
-    if _MIDDLE not in trouble.message:
-        return trouble.message
-    wanted, _, found = trouble.message.partition(_MIDDLE)
-    operand: Operand | None = s.operands[trouble.path[0]]
-    for index in trouble.path[1:]:
+    if not mismatch.path:
+        return re.sub(rf"^'{s.opcode}'", f"'{_head(s)}'", mismatch.message)
+    if _MIDDLE not in mismatch.message:
+        return mismatch.message
+    wanted, _, found = mismatch.message.partition(_MIDDLE)
+    operand: Operand | None = s.operands[mismatch.path[0]]
+    for index in mismatch.path[1:]:
         parts = parts_of(operand) if operand is not None else ()
         operand = parts[index] if index < len(parts) else None
     if isinstance(operand, Address) and isinstance(operand.base, Name) and "address" not in found:
         operand = operand.base
     if not isinstance(operand, Name):
-        return trouble.message
+        return mismatch.message
     return f"'{_head(s)}' wants {wanted} here, '{operand.name}' is {found}"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ptxcore.check.context import Context, kind_of_need
+from ptxcore.check.mismatch import OperandKind
 from ptxcore.check.symbols import ADDRESS_GATES, DeclaredVariable, Symbol
 from ptxcore.check.symbols import Callable as Function
-from ptxcore.check.trouble import OperandKind
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.types import FUNDAMENTAL
 from ptxcore.syntax.spans import find_span
@@ -38,14 +38,14 @@ class Kinds:
     """Kinds of operands in the scopes that are open. `known` has those of operand objects that were met before, by
     identity (the reader makes one object for each spelling); it is emptied whenever a name may mean something else."""
 
-    __slots__ = ("_by_name", "_told", "_told_of", "_troubles", "context", "known")
+    __slots__ = ("_by_name", "_problems", "_told", "_told_of", "context", "known")
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.known: dict[int, OperandKind] = {}
         self._by_name: dict[str, OperandKind] = {}
         #: How often a name was wrong, and what was told of the instruction at hand.
-        self._troubles = 0
+        self._problems = 0
         self._told_of: Instruction | None = None
         self._told: set[str] = set()
 
@@ -61,9 +61,9 @@ class Kinds:
 
     def classify(self, operand: Operand, instruction: Instruction) -> OperandKind:
         """The kind of one operand, remembered where nothing is wrong with it."""
-        before = self._troubles
+        before = self._problems
         kind = _BY_TYPE[type(operand)](self, operand, instruction)
-        if self._troubles == before:
+        if self._problems == before:
             self.known[id(operand)] = kind
         return kind
 
@@ -81,9 +81,9 @@ class Kinds:
         name = operand.name
         kind = self._by_name.get(name)
         if kind is None:
-            before = self._troubles
+            before = self._problems
             kind = self._looked_up(operand, instruction)
-            if self._troubles == before:
+            if self._problems == before:
                 self._by_name[name] = kind
         return kind
 
@@ -106,7 +106,7 @@ class Kinds:
         if lacking is not None:
             what = "kernel" if symbol.head.kind == "entry" else "function"
             message = f"the address of a {what} {lacking}"
-            return self._trouble(operand, instruction, message, code=kind_of_need(lacking))
+            return self._problem(operand, instruction, message, code=kind_of_need(lacking))
         return symbol.kind
 
     def _part(self, owner: Symbol, base: str, part: str, operand: Name, instruction: Instruction) -> OperandKind:
@@ -114,18 +114,18 @@ class Kinds:
         if owner.kind == "any":
             return "any"
         if not isinstance(owner, DeclaredVariable) or owner.space != "reg":
-            return self._trouble(operand, instruction, f"'{base}' is no register: it has no '.{part}'")
+            return self._problem(operand, instruction, f"'{base}' is no register: it has no '.{part}'")
         if owner.vector:
             place = _ELEMENTS.get(part)
             if place is None or (self.context.manual and place >= int(owner.vector[1:])):
                 components = " ".join(f".{c}" for c in COMPONENTS[: int(owner.vector[1:])])
-                return self._trouble(
+                return self._problem(
                     operand, instruction, f"'{base}' has no component '.{part}'", f"it has {components}"
                 )
             return owner.type
         if part[0] not in "bh":
             hint = f"'{base}' is a .{owner.type} register, no vector"
-            return self._trouble(operand, instruction, f"'{base}' has no component '.{part}'", hint)
+            return self._problem(operand, instruction, f"'{base}' has no component '.{part}'", hint)
         return ("sel", owner.type, part)
 
     def _special(self, operand: Name, base: str, part: str, instruction: Instruction) -> OperandKind:
@@ -134,10 +134,10 @@ class Kinds:
             return self._undeclared(operand, instruction)
         lacking = self.context.lacks(register.gate)
         if lacking is not None:
-            return self._trouble(operand, instruction, f"'{base}' {lacking}", code=kind_of_need(lacking))
+            return self._problem(operand, instruction, f"'{base}' {lacking}", code=kind_of_need(lacking))
         if part and (not register.vector or part not in COMPONENTS):
             hint = "its components are .x .y .z .w" if register.vector else f"'{base}' is a single .{register.type}"
-            return self._trouble(operand, instruction, f"'{base}' has no component '.{part}'", hint)
+            return self._problem(operand, instruction, f"'{base}' has no component '.{part}'", hint)
         type_ = f"v4.{register.type}" if register.vector and not part else register.type
         return ("sreg", type_, register.narrow)
 
@@ -145,12 +145,12 @@ class Kinds:
         if self.context.headless:
             return "any"
         hint = self.context.suggest(operand.name, SPECIAL_REGISTERS if operand.name[0] == "%" else ())
-        return self._trouble(operand, instruction, f"'{operand.name}' is not declared", hint, "undeclared")
+        return self._problem(operand, instruction, f"'{operand.name}' is not declared", hint, "undeclared")
 
-    def _trouble(
+    def _problem(
         self, operand: Operand, instruction: Instruction, message: str, hint: str | None = None, code: str = "operands"
     ) -> OperandKind:
-        self._troubles += 1
+        self._problems += 1
         if instruction is not self._told_of:
             self._told_of, self._told = instruction, set()
         if message not in self._told:

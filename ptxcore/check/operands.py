@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ptxcore.check.trouble import NOUNS, OperandKind, OperandTrouble, describe
+from ptxcore.check.mismatch import NOUNS, OperandKind, OperandMismatch, describe
 from ptxcore.check.values import (
     HANDLES,
     OPAQUE,
@@ -39,17 +39,17 @@ from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.types import FUNDAMENTAL
 
 
-def judge(uses: Sequence[Use], kinds: tuple[OperandKind, ...], *, manual: bool = False) -> Use | OperandTrouble:
+def judge(uses: Sequence[Use], kinds: tuple[OperandKind, ...], *, manual: bool = False) -> Use | OperandMismatch:
     """The first of the uses (what the opcode's modifiers leave possible) that the operands fit, or what is wrong with
     them, by the use that they fit furthest."""
-    best: tuple[tuple[int, ...], OperandTrouble] | None = None
+    best: tuple[tuple[int, ...], OperandMismatch] | None = None
     for use in uses:
-        trouble = _judge(use, kinds, manual)
-        if trouble is None:
+        mismatch = _judge(use, kinds, manual)
+        if mismatch is None:
             return use
-        rank = (len(trouble.path) > 0, *trouble.path)
+        rank = (len(mismatch.path) > 0, *mismatch.path)
         if best is None or rank > best[0]:
-            best = rank, trouble
+            best = rank, mismatch
     assert best is not None
     if not best[1].path and len(uses) > 1:
         return best[1]._replace(hint=forms_hint(use.form for use in uses))
@@ -79,19 +79,19 @@ def arrange(use: Use, number: int) -> Sequence[int | None] | None:
     return tuple(places)
 
 
-def _judge(use: Use, kinds: tuple[OperandKind, ...], manual: bool) -> OperandTrouble | None:
+def _judge(use: Use, kinds: tuple[OperandKind, ...], manual: bool) -> OperandMismatch | None:
     places = arrange(use, len(kinds))
     if places is None:
         return wrong_number(use, len(kinds))
     for e, place in zip(use.expected, places, strict=True):
         if e is not None and place is not None:
-            trouble = _fit(use, e, kinds[place], (place,), manual)
-            if trouble is not None:
-                return trouble
+            mismatch = _fit(use, e, kinds[place], (place,), manual)
+            if mismatch is not None:
+                return mismatch
     return None
 
 
-def wrong_number(use: Use, given: int) -> OperandTrouble:
+def wrong_number(use: Use, given: int) -> OperandMismatch:
     """What to say of `given` operands that `arrange` cannot give to the use."""
     expected = [e for e in use.expected if e is not None]
     fewest = sum(not e.parameter.optional for e in expected)
@@ -99,10 +99,10 @@ def wrong_number(use: Use, given: int) -> OperandTrouble:
     number = f"{fewest} {'or' if most == fewest + 1 else 'to'} {most}" if fewest < most else str(most or "no")
     noun = "operand" if number == "1" else "operands"
     message = f"'{use.form.mnemonic}' takes {number} {noun} here, not {given}"
-    return OperandTrouble((), message, forms_hint((use.form,)))
+    return OperandMismatch((), message, forms_hint((use.form,)))
 
 
-def _fit(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandMismatch | None:
     if kind == "any":
         return None
     p = e.parameter
@@ -112,19 +112,19 @@ def _fit(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual
         if second is None and dropped and not manual:
             return _fit_plain(use, e, kind[1], (*path, 0), manual)  # measured: a second result is dropped everywhere
         if second is None:
-            return OperandTrouble(
+            return OperandMismatch(
                 path, f"one destination stands here, not two: '{use.form.mnemonic}' gives no second result"
             )
         if kind[1] == kind[2] == "_":
-            return OperandTrouble(path, "'_|_' cannot stand here: one of the two results is wanted")
-        trouble = _fit_plain(use, e, kind[1], (*path, 0), manual)
-        return trouble or fit_value(use, Expected(second, second.type or "pred", 0), kind[2], (*path, 1), manual)
+            return OperandMismatch(path, "'_|_' cannot stand here: one of the two results is wanted")
+        mismatch = _fit_plain(use, e, kind[1], (*path, 0), manual)
+        return mismatch or fit_value(use, Expected(second, second.type or "pred", 0), kind[2], (*path, 1), manual)
     if second is not None and not second.optional:
-        return OperandTrouble(path, "a second destination is missing", forms_hint((use.form,)))
+        return OperandMismatch(path, "a second destination is missing", forms_hint((use.form,)))
     return _fit_plain(use, e, kind, path, manual)
 
 
-def _fit_plain(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_plain(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandMismatch | None:
     role = e.parameter.role
     if role in ("destination", "source"):
         if e.parameter.flags & HANDLES:
@@ -154,15 +154,17 @@ _REACHES = {
 _WIDE_SPACES = ("generic", "global")
 
 
-def _fit_memory(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_memory(
+    use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool
+) -> OperandMismatch | None:
     spaces = e.parameter.words or (use.words["space"] or "generic",)
     if type(kind) is tuple and kind[0] == "unified":
         if use.parameters[0].role != "destination" or not all(s in _WIDE_SPACES for s in spaces):
-            return OperandTrouble(path, "'.unified' marks what a load or an atomic reads, in .global or generic space")
+            return OperandMismatch(path, "'.unified' marks what a load or an atomic reads, in .global or generic space")
         kind = kind[1]
     if type(kind) is not tuple or kind[0] not in ("[", "[]") or (kind[0] == "[" and len(kind) != 2):
         bare = (type(kind) is str and kind in FUNDAMENTAL) or (type(kind) is tuple and kind[0] in ("var", "var+", "+"))
-        return OperandTrouble(path, f"an address in brackets is needed here, not {describe(kind)}",
+        return OperandMismatch(path, f"an address in brackets is needed here, not {describe(kind)}",
                        "write it in brackets: [...]" if bare else None)  # fmt: skip
     base = kind[1]
     if base == "any" or (not manual and "any" in e.parameter.flags):
@@ -176,22 +178,22 @@ def _fit_memory(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...],
     if base == "int":
         if manual or "imm" in e.parameter.flags or "local" in spaces:
             return None
-        return OperandTrouble(
+        return OperandMismatch(
             path, "a number is no address here", "only .local takes one; name a variable or a register"
         )
     if type(base) is str and base in FUNDAMENTAL:
         bits = FUNDAMENTAL[base]
         if base[0] not in "bus" or bits > 64:
-            return OperandTrouble(path, f"an address needs an integer register, not {describe(base)}")
+            return OperandMismatch(path, f"an address needs an integer register, not {describe(base)}")
         narrow = manual or "narrow" in e.parameter.flags
         if bits < 64 and not narrow and all(s in _WIDE_SPACES for s in spaces):
             where = "a generic" if spaces[0] == "generic" else f"a .{spaces[0]}"
-            return OperandTrouble(path, f"a 64-bit register for {where} address is needed here, not {describe(base)}",
+            return OperandMismatch(path, f"a 64-bit register for {where} address is needed here, not {describe(base)}",
                            "32-bit compilation is no longer supported")  # fmt: skip
         return None
     if type(base) is tuple and base[0] in ("var", "var+"):
         if "registers" in e.parameter.flags and not manual:
-            return OperandTrouble(path, "an address in a register is needed here, not a variable")
+            return OperandMismatch(path, "an address in a register is needed here, not a variable")
         reached = {s for space in spaces for s in _REACHES.get(space, (space,))}
         if "mbarrier" in e.parameter.flags:
             reached &= {"shared"}
@@ -200,38 +202,38 @@ def _fit_memory(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...],
         message = f"a .{' or .'.join(sorted(reached))} variable is needed here, not {describe(base)}"
         given = use.words["space"]
         better = f"write .{base[1]} instead of .{given}" if given else f"add .{base[1]}, the space that it is in"
-        return OperandTrouble(
+        return OperandMismatch(
             path, message, better if any(base[1] in s.words for s in use.form.pattern.slots) else None
         )
-    return OperandTrouble(path, f"{describe(base)} is no address")
+    return OperandMismatch(path, f"{describe(base)} is no address")
 
 
-def _fit_tensor(e: Expected, base: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_tensor(e: Expected, base: OperandKind, path: tuple[int, ...], manual: bool) -> OperandMismatch | None:
     """Tensor Memory is addressed by 32-bit registers alone."""
     untyped = "untyped" in e.parameter.flags
     if base == "b32" or (manual and base in ("u32", "s32")):
         return None
     if untyped and not manual and base in ("u32", "s32", "f16x2"):
         return None
-    return OperandTrouble(path, f"an address in Tensor Memory is a .b32 register, not {describe(base)}")
+    return OperandMismatch(path, f"an address in Tensor Memory is a .b32 register, not {describe(base)}")
 
 
 def _fit_bracket(
     use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool
-) -> OperandTrouble | None:
+) -> OperandMismatch | None:
     if type(kind) is not tuple or kind[0] != "[":
-        return OperandTrouble(path, f"{_shown_bracket(e)} is needed here, not {describe(kind)}")
+        return OperandMismatch(path, f"{_shown_bracket(e)} is needed here, not {describe(kind)}")
     parts = e.parts
     if len(kind) - 1 < len(parts):
         parts = tuple(part for part in parts if not part.parameter.optional)
     elif any(part.parameter.optional for part in parts):
         parts = tuple(_braced_only(part) for part in parts)
     if len(kind) - 1 != len(parts):
-        return OperandTrouble(path, f"{_shown_bracket(e)} has {len(e.parts)} parts, not {len(kind) - 1}")
+        return OperandMismatch(path, f"{_shown_bracket(e)} has {len(e.parts)} parts, not {len(kind) - 1}")
     for i, (part, inner) in enumerate(zip(parts, kind[1:], strict=True)):
-        trouble = _fit_part(use, part, inner, (*path, i), manual)
-        if trouble is not None:
-            return trouble
+        mismatch = _fit_part(use, part, inner, (*path, i), manual)
+        if mismatch is not None:
+            return mismatch
     return None
 
 
@@ -240,7 +242,7 @@ def _braced_only(e: Expected) -> Expected:
     return e._replace(parameter=e.parameter._replace(flags=e.parameter.flags - {"bare"}))
 
 
-def _fit_part(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_part(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandMismatch | None:
     if "tensormap" in e.parameter.flags and not manual:
         return _fit_tensor_map(kind, path)
     if e.parameter.flags & HANDLES:
@@ -250,11 +252,11 @@ def _fit_part(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], m
     return _fit_plain(use, e, kind, path, manual)
 
 
-def _fit_tensor_map(kind: OperandKind, path: tuple[int, ...]) -> OperandTrouble | None:
+def _fit_tensor_map(kind: OperandKind, path: tuple[int, ...]) -> OperandMismatch | None:
     """Measured: any register, or a variable in .global without an offset."""
     if (type(kind) is str and (kind in FUNDAMENTAL or kind in OPAQUE)) or kind[:2] == ("var", "global"):
         return None
-    return OperandTrouble(path, f"the address of a tensor map is needed here, not {describe(kind)}")
+    return OperandMismatch(path, f"the address of a tensor map is needed here, not {describe(kind)}")
 
 
 def _shown_bracket(e: Expected) -> str:
@@ -264,13 +266,13 @@ def _shown_bracket(e: Expected) -> str:
 # Names that stand for no value.
 
 
-def _fit_named(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_named(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandMismatch | None:
     role = e.parameter.role
     if kind == role:
         return None
     indirect = role == "function" and type(kind) is str and kind in FUNDAMENTAL
     hint = "a call through a register ends with a prototype or .calltargets" if indirect else None
-    return OperandTrouble(path, f"{NOUNS[role]} is needed here, not {describe(kind)}", hint)
+    return OperandMismatch(path, f"{NOUNS[role]} is needed here, not {describe(kind)}", hint)
 
 
 #: What a call through a pointer may name as its last operand besides a prototype: `.calltargets`, and arrays of functions.
@@ -279,16 +281,16 @@ _CALLEES = ("callees", *(("var", space, type_) for space in ("global", "const") 
 
 def _fit_prototype(
     use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool
-) -> OperandTrouble | None:
+) -> OperandMismatch | None:
     if kind == "prototype" or kind in _CALLEES:
         return None
-    return OperandTrouble(path, f"a prototype or a list of functions is needed here, not {describe(kind)}")
+    return OperandMismatch(path, f"a prototype or a list of functions is needed here, not {describe(kind)}")
 
 
-def _fit_list(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def _fit_list(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandMismatch | None:
     if type(kind) is tuple and kind[0] == "(":
         return None  # signatures are the call's matter
-    return OperandTrouble(path, f"a list in parentheses is needed here, not {describe(kind)}")
+    return OperandMismatch(path, f"a list in parentheses is needed here, not {describe(kind)}")
 
 
 _BY_ROLE = {

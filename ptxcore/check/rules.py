@@ -6,17 +6,17 @@ import struct
 from math import gcd
 
 from ptxcore.check.context import Context
+from ptxcore.check.mismatch import OperandKind, OperandMismatch
 from ptxcore.check.symbols import DeclaredVariable
-from ptxcore.check.trouble import OperandKind, OperandTrouble
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Use
 from ptxcore.syntax.tree import Address, Float, Name, Operand
 
 
-def broken_rule(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
+def broken_rule(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandMismatch | None:
     """The first rule that a use with operands of these kinds breaks in this module."""
     rules = _RULES.get(use.form.mnemonic, ())
-    return next((trouble for rule in rules if (trouble := rule(context, use, kinds)) is not None), None)
+    return next((mismatch for rule in rules if (mismatch := rule(context, use, kinds)) is not None), None)
 
 
 #: What each opcode does with a parameter that it addresses, and the roles that forbid it.
@@ -29,7 +29,7 @@ _FORBIDDEN = {
 }
 
 
-def _parameters(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
+def _parameters(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandMismatch | None:
     """What may be done with parameters depends on whose they are (sections 5.1.6 and 7.1)."""
     forbidden = _FORBIDDEN.get(use.form.mnemonic)
     if forbidden is None:
@@ -37,22 +37,22 @@ def _parameters(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> O
     for index, kind in enumerate(kinds):
         base = kind[1] if type(kind) is tuple and kind[0] in ("[", "[]") else kind
         if type(base) is tuple and base[0] in ("var", "var+") and base[-1] in forbidden[0]:
-            return OperandTrouble((index,), forbidden[1])
+            return OperandMismatch((index,), forbidden[1])
     return None
 
 
-def _width(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
+def _width(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandMismatch | None:
     """ptxas 13.0 gives up a module that has 32-bit addresses of generic or .global memory."""
     narrow = use.width == 32 and not context.manual
     hint = "32-bit compilation is no longer supported: write .u64"
     if narrow and use.form.mnemonic == "cvta":
-        return OperandTrouble((), "generic addresses have 64 bits", hint)
+        return OperandMismatch((), "generic addresses have 64 bits", hint)
     if narrow and use.form.mnemonic == "mov" and len(kinds) > 1 and kinds[1][:2] == ("var", "global"):
-        return OperandTrouble((1,), "addresses of .global variables have 64 bits", hint)
+        return OperandMismatch((1,), "addresses of .global variables have 64 bits", hint)
     return None
 
 
-def misaligned(context: Context, use: Use, operands: tuple[Operand, ...]) -> OperandTrouble | None:
+def misaligned(context: Context, use: Use, operands: tuple[Operand, ...]) -> OperandMismatch | None:
     """An address of a variable with an offset that cannot be aligned to what is accessed (section 6.4.1)."""
     for index, e in enumerate(use.expected[: len(operands)]):
         operand = operands[index]
@@ -64,11 +64,11 @@ def misaligned(context: Context, use: Use, operands: tuple[Operand, ...]) -> Ope
             continue
         offset = operand.offset * (symbol.element_bytes if operand.indexed else 1)
         if offset % gcd(symbol.alignment, size):
-            return OperandTrouble((index,), f"{size} bytes are accessed, and the address is no multiple of {size}")
+            return OperandMismatch((index,), f"{size} bytes are accessed, and the address is no multiple of {size}")
     return None
 
 
-def wrong_value(use: Use, operands: tuple[Operand, ...]) -> OperandTrouble | None:
+def wrong_value(use: Use, operands: tuple[Operand, ...]) -> OperandMismatch | None:
     """A floating-point constant that the instruction cannot take."""
     if use.form.mnemonic != "createpolicy":
         return None
@@ -79,7 +79,7 @@ def wrong_value(use: Use, operands: tuple[Operand, ...]) -> OperandTrouble | Non
             )[0]
             # The operand is single, so the least doubles are 0 and the next after 1 is 1.
             if not 2.0**-150 < value < 1.0 + 2.0**-24:
-                return OperandTrouble((index,), f"a fraction is above 0 and at most 1, {value:g} is not")
+                return OperandMismatch((index,), f"a fraction is above 0 and at most 1, {value:g} is not")
     return None
 
 
@@ -90,7 +90,7 @@ VALUED = frozenset(("createpolicy",))
 _SAMPLER_WORDS = frozenset(("filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2"))
 
 
-def _texture_mode(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
+def _texture_mode(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandMismatch | None:
     """In the independent texture mode a texture has no sampler by itself (section 5.3)."""
     if "texmode_independent" not in context.options:
         return None
@@ -100,20 +100,20 @@ def _texture_mode(context: Context, use: Use, kinds: tuple[OperandKind, ...]) ->
             continue
         if use.form.mnemonic == "txq":
             if kind[1:] == ("texref",) and _SAMPLER_WORDS & use.present:
-                return OperandTrouble((index,), "a sampler is asked for this, not a texture", hint)
+                return OperandMismatch((index,), "a sampler is asked for this, not a texture", hint)
         elif len(kind) == 3:  # a texture and coordinates
-            return OperandTrouble((index,), "a sampler is needed behind the texture", hint)
+            return OperandMismatch((index,), "a sampler is needed behind the texture", hint)
     return None
 
 
-def _sampler_handle(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandTrouble | None:
+def _sampler_handle(context: Context, use: Use, kinds: tuple[OperandKind, ...]) -> OperandMismatch | None:
     """Measured: what takes no register with the address of a sampler, and which operands stand behind one."""
     bracket = next((i for i, k in enumerate(kinds) if type(k) is tuple and len(k) == 4 and k[0] == "["), None)
     if bracket is None or kinds[bracket][2] == "samplerref":
         return None
     new = context.lacks("sm_90") is None
     if use.has("cube+!level acube level+3d grad+a1d grad+a2d") or (new and use.has("grad+3d")):
-        return OperandTrouble((bracket, 1), "the name of a sampler is needed for this geometry, not a register")
+        return OperandMismatch((bracket, 1), "the name of a sampler is needed for this geometry, not a register")
     names = [p.name for p in use.parameters]
     behind = dict(zip(names[bracket:], kinds[bracket:], strict=False))
     offset, compare = behind.get("offset"), behind.get("compare")
@@ -122,12 +122,12 @@ def _sampler_handle(context: Context, use: Use, kinds: tuple[OperandKind, ...]) 
         lod = behind["lod"]
         typed = lod != "b32" and lod[0] != "{" and use.has("ctype=s32")
         if offset not in (None, "b32") or (offset is None and typed):
-            return OperandTrouble(last, "a .b32 register is needed here where a register has the sampler's address")
+            return OperandMismatch(last, "a .b32 register is needed here where a register has the sampler's address")
     if new and use.has("grad"):
         if compare is not None:
-            return OperandTrouble(last, "the name of a sampler is needed for a comparison, not a register")
+            return OperandMismatch(last, "the name of a sampler is needed for a comparison, not a register")
         if offset is not None and (type(offset) is not tuple or offset[0] != "{"):
-            return OperandTrouble(last, "the offset is a vector where a register has the sampler's address")
+            return OperandMismatch(last, "the offset is a vector where a register has the sampler's address")
     return None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from ptxcore.check.trouble import NOUNS, OperandKind, OperandTrouble, describe
+from ptxcore.check.mismatch import NOUNS, OperandKind, OperandMismatch, describe
 from ptxcore.isa.advice import forms_hint
 from ptxcore.isa.form import ANY_LENGTH, Expected, Use
 from ptxcore.isa.operand import SELECTIONS
@@ -33,12 +33,12 @@ def is_bfloat_vector(use: Use, e: Expected, kind: OperandKind) -> bool:
     return _mixed(elements) is None and _whole(elements) == f"b{WIDTHS[e.type]}"
 
 
-def fit_vector(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def fit_vector(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandMismatch | None:
     """A vector of elements of one type, as a register of a vector type or in braces."""
     if type(kind) is str and kind[:1] == "v":  # a register of a vector type
         count, _, element = kind.partition(".")
         if not e.length or int(count[1:]) != e.length:
-            return OperandTrouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
+            return OperandMismatch(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
         if not manual and _are_bits(use, e, element):
             element = f"b{_SIZES[element]}"
         return fit_value(use, e._replace(length=0), element, path, manual)
@@ -49,16 +49,16 @@ def fit_vector(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], 
             return None
         if (e.length == 1 or "longer" in e.parameter.flags) and "bare" in e.parameter.flags:
             return fit_value(use, e, kind, path, manual)
-        return OperandTrouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
+        return OperandMismatch(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
     if not e.length:
         if len(kind) == 2 and "braced" in e.parameter.flags:
             return fit_value(use, e, kind[1], (*path, 0), manual)
-        return OperandTrouble(path, f"{_wanted(use, e)} is needed here, not a vector")
+        return OperandMismatch(path, f"{_wanted(use, e)} is needed here, not a vector")
     longer = "longer" in e.parameter.flags and e.length < len(kind) - 1 in (2, 4)
     fits = len(kind) - 1 in _LENGTHS if e.length == ANY_LENGTH else len(kind) - 1 == e.length
     if not fits and not longer:
         number = f"{len(kind) - 1} element{'s' * (len(kind) != 2)}"
-        return OperandTrouble(path, f"{_wanted(use, e)} is needed here, not one of {number}")
+        return OperandMismatch(path, f"{_wanted(use, e)} is needed here, not one of {number}")
     return _fit_elements(use, e._replace(length=0), kind[1:], path, manual)
 
 
@@ -68,12 +68,12 @@ _LENGTHS = (1, 2, 4, 8)
 
 def _fit_elements(
     use: Use, e: Expected, elements: Sequence[OperandKind], path: tuple[int, ...], manual: bool
-) -> OperandTrouble | None:
+) -> OperandMismatch | None:
     """The elements of a vector make one type together, which must fit."""
     destination = e.parameter.role == "destination"
     drops = (destination and "kept" not in e.parameter.flags) or "sink" in e.parameter.flags
     if drops and all(element == "_" for element in elements):
-        return OperandTrouble(
+        return OperandMismatch(
             path, "a vector of nothing but '_' has no type", "name a register for one of the elements"
         )
     proper = "registers" in e.parameter.flags
@@ -85,31 +85,31 @@ def _fit_elements(
             continue
         counted = element if proper else _plain(element)
         if whole is None:
-            trouble = fit_value(use, e, element, (*path, i), manual)
-            if trouble is None and e.parameter.flags & {"registers", "inferred"} and _untyped(e, element):
-                trouble = OperandTrouble((*path, i), "one of a vector's elements must be a register here")
+            mismatch = fit_value(use, e, element, (*path, i), manual)
+            if mismatch is None and e.parameter.flags & {"registers", "inferred"} and _untyped(e, element):
+                mismatch = OperandMismatch((*path, i), "one of a vector's elements must be a register here")
         elif counted in _SIZES and not (proper and element == "pred"):
-            trouble = fit_value(use, e, whole, (*path, i), manual)
+            mismatch = fit_value(use, e, whole, (*path, i), manual)
         elif proper and element in _CONSTANTS and element != "int":
-            trouble = fit_value(use, e, element, (*path, i), manual)
+            mismatch = fit_value(use, e, element, (*path, i), manual)
         elif (
             element in _CONSTANTS and not destination and "reg" not in e.parameter.flags and _goes_with(whole, element)
         ):
-            trouble = None
+            mismatch = None
         else:
-            trouble = fit_value(use, e, element, (*path, i), manual)
-        if trouble is not None:
-            return trouble
+            mismatch = fit_value(use, e, element, (*path, i), manual)
+        if mismatch is not None:
+            return mismatch
     indices = 2 * ("twice_indexed" in e.parameter.flags) or int("indexed" in e.parameter.flags)
     for i, element in enumerate(elements[:indices]):
         index = e._replace(type="u32", parameter=e.parameter._replace(type="u32"))
-        trouble = fit_value(use, index, element, (*path, i), manual)
-        if trouble is not None:
-            return trouble
+        mismatch = fit_value(use, index, element, (*path, i), manual)
+        if mismatch is not None:
+            return mismatch
     mixed = _mixed(elements[indices:])
     if mixed is not None:
         i, message = mixed
-        return OperandTrouble((*path, indices + i), message)
+        return OperandMismatch((*path, indices + i), message)
     return None
 
 
@@ -181,23 +181,23 @@ def _sort(kind: str) -> str:
     return "integer" if kind == "int" else "untyped"
 
 
-def fit_tuple(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def fit_tuple(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandMismatch | None:
     """A vector whose elements mean different things."""
     if type(kind) is not tuple or kind[0] != "{":
-        return OperandTrouble(path, f"a vector of {len(e.parts)} is needed here, not {describe(kind)}")
+        return OperandMismatch(path, f"a vector of {len(e.parts)} is needed here, not {describe(kind)}")
     if len(kind) - 1 != len(e.parts):
-        return OperandTrouble(path, f"a vector of {len(e.parts)} is needed here, not one of {len(kind) - 1}")
+        return OperandMismatch(path, f"a vector of {len(e.parts)} is needed here, not one of {len(kind) - 1}")
     return _fit_elements(use, e.parts[0], kind[1:], path, manual)
 
 
-def fit_untyped(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...]) -> OperandTrouble | None:
+def fit_untyped(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...]) -> OperandMismatch | None:
     """ptxas looks at no more than the size: a vector (where one may stand) counts by its elements, and a predicate for
     32 bits."""
     whole = kind[1] if kind == ("!", "pred") and e.parameter.role == "source" else kind
     if type(kind) is tuple and kind[0] == "{" and "braced" in e.parameter.flags:
         mixed = _mixed(kind[1:])
         if mixed is not None:
-            return OperandTrouble((*path, mixed[0]), mixed[1])
+            return OperandMismatch((*path, mixed[0]), mixed[1])
         whole = _whole(kind[1:])
     if type(whole) is not str or WIDTHS[e.type] != 32:
         return fit_value(use, e, kind, path, False)
@@ -205,11 +205,11 @@ def fit_untyped(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...])
     if whole in ("pred", "b32", "u32", "s32", "f32", "f16x2") or (whole == "0f" and source):
         return None
     if whole == "int":
-        return OperandTrouble(path, f"{_wanted(use, e)} is needed here, not {describe(whole)}")
+        return OperandMismatch(path, f"{_wanted(use, e)} is needed here, not {describe(whole)}")
     return fit_value(use, e, kind, path, False)
 
 
-def fit_value(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandTrouble | None:
+def fit_value(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], manual: bool) -> OperandMismatch | None:
     """A single value."""
     p = e.parameter
     if kind == "any":
@@ -221,22 +221,24 @@ def fit_value(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], m
     if type(kind) is tuple and kind[0] == "-" and ("negative" in p.flags or "negated" in p.flags):
         kind = kind[1]
         if "f16x2" in (kind[1:2] if type(kind) is tuple else (kind,)):  # which fits an integer otherwise
-            return OperandTrouble(path, f"'-' stands before an integer, not {describe('f16x2')}")
+            return OperandMismatch(path, f"'-' stands before an integer, not {describe('f16x2')}")
     elif "negated" in p.flags:
-        return OperandTrouble(path, f"'-' is needed before {describe(kind)}")
+        return OperandMismatch(path, f"'-' is needed before {describe(kind)}")
     if type(kind) is tuple and kind[0] == "sel" and p.selector:
         if re.fullmatch(p.selector, kind[2]) is None:
-            return OperandTrouble(path, f"'.{kind[2]}' cannot be selected here", f"it can be {SELECTIONS[p.selector]}")
+            return OperandMismatch(path, f"'.{kind[2]}' cannot be selected here", f"it can be {SELECTIONS[p.selector]}")
         kind = kind[1]
     destination = p.role == "destination"
     if "dropped" in p.flags and kind != "_":
-        return OperandTrouble(
+        return OperandMismatch(
             path, f"only '_' can stand here, not {describe(kind)}: '{use.form.mnemonic}' gives no result here"
         )
     if kind == "_":
         if destination and p.flags & {"sink", "dropped"}:
             return None
-        return OperandTrouble(path, "'_' cannot stand here" + ("; the result cannot be dropped" if destination else ""))
+        return OperandMismatch(
+            path, "'_' cannot stand here" + ("; the result cannot be dropped" if destination else "")
+        )
     if type(kind) is str and kind in FUNDAMENTAL:
         if "imm" not in p.flags and kind in _registers(use, e):
             return None
@@ -247,7 +249,7 @@ def fit_value(use: Use, e: Expected, kind: OperandKind, path: tuple[int, ...], m
             return None
     elif _fits_name(use, e, kind):
         return None
-    return OperandTrouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}", _advice(use, e, kind))
+    return OperandMismatch(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}", _advice(use, e, kind))
 
 
 def _is_stated(use: Use, e: Expected) -> bool:
@@ -286,7 +288,7 @@ OPAQUE = ("texref", "samplerref", "surfref")
 HANDLES = frozenset((*OPAQUE, "handle"))
 
 
-def fit_handle(e: Expected, kind: OperandKind, path: tuple[int, ...]) -> OperandTrouble | None:
+def fit_handle(e: Expected, kind: OperandKind, path: tuple[int, ...]) -> OperandMismatch | None:
     """A texture, sampler or surface by its name, or a register that holds the address of one (sections 9.7.10, 9.7.11)."""
     flags = e.parameter.flags
     if type(kind) is str and (kind in flags or kind == "any" or ("handle" in flags and kind in EXACT["u64"] - {"f64"})):
@@ -294,7 +296,7 @@ def fit_handle(e: Expected, kind: OperandKind, path: tuple[int, ...]) -> Operand
     wanted = [NOUNS[name] for name in OPAQUE if name in flags]
     if "handle" in flags:
         wanted.append("a .u64 register with the address of one")
-    return OperandTrouble(path, f"{' or '.join(wanted)} is needed here, not {describe(kind)}")
+    return OperandMismatch(path, f"{' or '.join(wanted)} is needed here, not {describe(kind)}")
 
 
 def _fits_constant(e: Expected, kind: str) -> bool:

@@ -16,7 +16,7 @@ from ptxcore.isa.mbarrier import signal
 from ptxcore.isa.tensor_replace import replace
 from ptxcore.isa.types import WIDTHS
 from ptxcore.values.tensor_boxes import NotTold, TensorBox, box
-from ptxcore.values.tensor_map import EncodedTensorMap, NoMap, decoded, troubles
+from ptxcore.values.tensor_map import EncodedTensorMap, NoMap, decoded, wrong_fields
 from ptxcore.values.terms import Value, add, bit_and, eq, extract, signed
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _map(how: Use, thread: Thread, address: Value) -> EncodedTensorMap | None:
     """The tensor map at an address; None, and behaviour is undefined, where there is none."""
     try:
         map_ = decoded(thread.tensor_map(how, address))
-        wrong = next(troubles(map_), None)
+        wrong = next(wrong_fields(map_), None)
         if wrong is not None:
             raise NoMap(wrong.message)
         return map_

@@ -170,7 +170,7 @@ class WrongField(NamedTuple):
     message: str
 
 
-def troubles(map_: EncodedTensorMap) -> Iterator[WrongField]:
+def wrong_fields(map_: EncodedTensorMap) -> Iterator[WrongField]:
     """What CUDA's driver asks of a map, and it has not."""
     yield from _of_tensor(map_)
     yield from _of_box(map_)

@@ -179,9 +179,9 @@ class Database:
                 "use another file"
             )
         if writes:
-            trouble = do("PRAGMA quick_check(1)").fetchone()[0]
-            if trouble != "ok":
-                raise sqlite3.DatabaseError(trouble)
+            problem = do("PRAGMA quick_check(1)").fetchone()[0]
+            if problem != "ok":
+                raise sqlite3.DatabaseError(problem)
 
     # One writer.
 

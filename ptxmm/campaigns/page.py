@@ -199,16 +199,16 @@ def _tables(summary: Summary) -> Iterable[PageTable]:
         for s in summary.slowest(_SLOWEST)
     ]
     yield PageTable("slowest", "Slowest", ["seconds", "test", "model", "file"], slow)
-    troubles = [
+    unanswered = [
         [
             _word(row.verdict),
             TableCell(line.path),
             TableCell(column.name),
             TableCell(row.error or reason(row), kind="why"),
         ]
-        for line, column, row in summary.troubles()
+        for line, column, row in summary.unanswered()
     ]
-    yield PageTable("open", "Without a whole answer", ["verdict", "file", "model", "why"], troubles)
+    yield PageTable("open", "Without a whole answer", ["verdict", "file", "model", "why"], unanswered)
     problems = [[TableCell(line.path), TableCell(line.problem)] for line in summary.problems]
     yield PageTable("problems", "Not tests", ["path", "why"], problems)
     chosen = range(1, 1 + len(names))

@@ -115,7 +115,7 @@ class Summary:
         ]
         return sorted(found, key=lambda slow: (-slow.row.seconds, slow.line.path, slow.column.name))[:count]
 
-    def troubles(self) -> list[tuple[ReportLine, ReportColumn, ResultRow]]:
+    def unanswered(self) -> list[tuple[ReportLine, ReportColumn, ResultRow]]:
         """The results without a whole answer, and those of which more is to be told."""
         return [
             (line, column, row)

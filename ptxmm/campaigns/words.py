@@ -25,7 +25,7 @@ def told(summary: Summary) -> str:
     slow = [[f"{s.row.seconds:.3f} s", plain(s.line.name), s.column.name] for s in summary.slowest(_SLOWEST)]
     if slow:
         parts.append("slowest\n" + _lines(slow))
-    parts += _troubles(summary)
+    parts += _unanswered(summary)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -49,12 +49,12 @@ def _differing(summary: Summary) -> Iterable[str]:
             yield f"{title}: {_number(len(rows))} of {_number(len(summary.lines) - len(summary.problems))}\n{_lines(rows)}"
 
 
-def _troubles(summary: Summary) -> Iterable[str]:
+def _unanswered(summary: Summary) -> Iterable[str]:
     titles = {"undecided": "undecided", "bounded": "bounded", "error": "errors", "": "also told"}
     for verdict, title in titles.items():
         found = [
             [plain(line.path), column.name, plain(reason(row))]
-            for line, column, row in summary.troubles()
+            for line, column, row in summary.unanswered()
             if verdict == (row.verdict if row.verdict in titles else "")
         ]
         if found:

@@ -210,7 +210,7 @@ def _value(text: str) -> Any:
 def _described(name: str, table: dict[str, Any]) -> Any:
     """A buffer or a number that a table describes as `[params]` of a kernel test does."""
     from ptxcore.machine.run.launch import UsageError
-    from ptxmm.kernels.arguments import ArgumentTrouble, described
+    from ptxmm.kernels.arguments import ArgumentError, described
     from ptxmm.kernels.expressions import TYPES
     from ptxmm.kernels.launch import Buffer, Scalar
 
@@ -218,8 +218,8 @@ def _described(name: str, table: dict[str, Any]) -> Any:
         return table
     try:
         made = described(name, table, {})
-    except ArgumentTrouble as trouble:
-        raise UsageError(f"'{name}': {trouble.message}" + (f" ({trouble.hint})" if trouble.hint else "")) from None
+    except ArgumentError as error:
+        raise UsageError(f"'{name}': {error.message}" + (f" ({error.hint})" if error.hint else "")) from None
     if isinstance(made, Scalar):
         size = TYPES[made.type].width // 8
         return made.value if isinstance(made.value, bytes) else made.value.to_bytes(size, "little")

@@ -177,15 +177,15 @@ def _lets_begin(test: Test, kernel: LaunchedKernel) -> bool:
 
 def _check_sizes(test: Test, placement: GpuPlacement, clusters: list[dict[int, dict[int, list[int]]]]) -> None:
     first = test.threads[0].span
-    trouble = None
+    problem = None
     if placement.ctas > MOST_CTAS:
-        trouble = f"a cluster has {placement.ctas} CTAs here, and {MOST_CTAS} is what every GPU with clusters can have"
+        problem = f"a cluster has {placement.ctas} CTAs here, and {MOST_CTAS} is what every GPU with clusters can have"
     elif placement.warps > MOST_WARPS:
-        trouble = f"a CTA has {placement.warps} warps here, and at most {MOST_WARPS} on a GPU"
+        problem = f"a CTA has {placement.warps} warps here, and at most {MOST_WARPS} on a GPU"
     elif placement.lanes > WARP:
-        trouble = f"a warp has {placement.lanes} threads here, and {WARP} on a GPU"
-    if trouble is not None:
-        raise InputError([Diagnostic(first, trouble)], test.path, test.text)
+        problem = f"a warp has {placement.lanes} threads here, and {WARP} on a GPU"
+    if problem is not None:
+        raise InputError([Diagnostic(first, problem)], test.path, test.text)
     if len({len(ctas) for ctas in clusters}) > 1:
         for t in test.threads:
             for s in t.statements:

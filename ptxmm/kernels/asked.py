@@ -14,14 +14,14 @@ from typing import Any, TypedDict
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.contents import FileTrouble, type_of_file
+from ptxmm.kernels.contents import FileError, type_of_file
 from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import NVCC_OPTIONS, PtxText, of_file
 from ptxmm.kernels.plain_names import base, plain, shortest
 from ptxmm.kernels.plausible import CTAS, THREADS, Plausible, plausible
 from ptxmm.kernels.positions import KeyPosition, Way
 from ptxmm.kernels.schema import CHECK, VARIANT
-from ptxmm.kernels.signature import entry_trouble
+from ptxmm.kernels.signature import entry_problem
 from ptxmm.kernels.takes import KernelSignature, TakenParameter, kernel, places
 from ptxmm.kernels.test import QUANTIFIERS, KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -194,7 +194,7 @@ class AskedKernel(NamedTuple):
     def _kernel(
         self, document: TomlDocument, keys: Mapping[str, Any], module: PtxText, way: Way = ("entry",)
     ) -> KernelSignature:
-        entry, message, hint = entry_trouble(module, keys.get("entry"), self.style.entry)
+        entry, message, hint = entry_problem(module, keys.get("entry"), self.style.entry)
         if entry is None:
             if "entry" not in keys or not self.text:
                 raise InputError(
@@ -249,8 +249,8 @@ class AskedKernel(NamedTuple):
             return table_of(value, taken, os.path.dirname(self.where))
         except ValueError as error:
             document.note(way, str(error), f"an argument is {KINDS}")
-        except FileTrouble as trouble:
-            document.note(way, trouble.message, trouble.hint)
+        except FileError as error:
+            document.note(way, error.message, error.hint)
         return {}
 
     # Several launches.
@@ -434,7 +434,7 @@ def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> AskedKern
 
 
 def table_of(value: Any, taken: TakenParameter | None, folder: str = "") -> Any:
-    """An argument as `[params]` has it; files are seen from `folder`. Raises ValueError for text that is none, FileTrouble for
+    """An argument as `[params]` has it; files are seen from `folder`. Raises ValueError for text that is none, FileError for
     a file that has no array."""
     said: Word | Any = word(value) if isinstance(value, str) else value
     if isinstance(said, Zeros):

@@ -55,7 +55,7 @@ class BufferContents(Sequence[int]):
         return f"Contents({self.length} elements of {self.size} bytes)"
 
 
-class FileTrouble(Exception):
+class FileError(Exception):
     """What is wrong with an array in a file, in words."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
@@ -69,11 +69,11 @@ _NAMES = {"u": "uint", "s": "int", "f": "float", "bf": "uint"}
 
 
 def of_file(path: str, written: str, kind: Type) -> BufferContents:
-    """The elements of an array in a `.npy` file, row by row, for a buffer of a type. Raises FileTrouble."""
+    """The elements of an array in a `.npy` file, row by row, for a buffer of a type. Raises FileError."""
     try:
         stamp = status(path)
     except (OSError, ValueError) as error:
-        raise FileTrouble(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        raise FileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     return _read(path, written, kind, stamp.st_mtime_ns, stamp.st_size)
 
 
@@ -83,17 +83,17 @@ def _read(path: str, written: str, kind: Type, stamp: int, length: int) -> Buffe
 
 
 def _opened(path: str) -> Any:
-    """The array in a file. Raises FileTrouble."""
+    """The array in a file. Raises FileError."""
     try:
         import numpy
     except ImportError:
-        raise FileTrouble(f"{path}: arrays need NumPy", "pip install 'ptxmm[run]'") from None
+        raise FileError(f"{path}: arrays need NumPy", "pip install 'ptxmm[run]'") from None
     try:
         array = numpy.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError, TypeError, SyntaxError):
-        raise FileTrouble(f"{path} holds no array of numbers that NumPy reads") from None
+        raise FileError(f"{path} holds no array of numbers that NumPy reads") from None
     if not isinstance(array, numpy.ndarray):
-        raise FileTrouble(f"{path} holds several arrays", "a .npy file holds one")
+        raise FileError(f"{path} holds several arrays", "a .npy file holds one")
     return array
 
 
@@ -102,27 +102,27 @@ _WRITTEN = {"u": "u", "i": "s", "f": "f", "b": "u"}
 
 
 def type_of_file(path: str) -> str:
-    """The PTX type of the elements of an array in a `.npy` file. Raises FileTrouble."""
+    """The PTX type of the elements of an array in a `.npy` file. Raises FileError."""
     try:
         status(path)
     except (OSError, ValueError) as error:
-        raise FileTrouble(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        raise FileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     array = _opened(path)
     written: str = _WRITTEN.get(array.dtype.kind, array.dtype.kind) + str(8 * array.dtype.itemsize)
     if written not in TYPES:
-        raise FileTrouble(f"{path} holds elements of {array.dtype.name}, which no type of PTX is")
+        raise FileError(f"{path} holds elements of {array.dtype.name}, which no type of PTX is")
     return written
 
 
 def of_array(array: Any, name: str, written: str, kind: Type) -> BufferContents:
-    """The elements of a NumPy array, row by row. Raises FileTrouble where they are of another type."""
+    """The elements of a NumPy array, row by row. Raises FileError where they are of another type."""
     found = array.dtype
     kinds = next(kinds for begin, kinds in _KINDS.items() if written.startswith(begin))
     if found.kind not in kinds or found.itemsize * 8 != kind.width:
         hint = f"save it as {_NAMES[kind.kind]}{kind.width}"
-        raise FileTrouble(f"{name} holds elements of {found.name}, not of {written}", hint)
+        raise FileError(f"{name} holds elements of {found.name}, not of {written}", hint)
     if array.size == 0:
-        raise FileTrouble(f"{name} holds no elements")
+        raise FileError(f"{name} holds no elements")
     if array.nbytes > LARGEST:
-        raise FileTrouble(f"{name} holds {array.nbytes} bytes: a buffer has at most {LARGEST}")
+        raise FileError(f"{name} holds {array.nbytes} bytes: a buffer has at most {LARGEST}")
     return BufferContents(array.astype(found.newbyteorder("<"), copy=False).tobytes(), found.itemsize, array.size)

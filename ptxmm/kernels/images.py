@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptxcore.isa.image import Image
-from ptxmm.images import ImageTrouble, image_of, size_of
+from ptxmm.images import ImageError, image_of, size_of
 from ptxmm.kernels.contents import BufferContents
 from ptxmm.kernels.document import kind_of
 from ptxmm.kernels.expressions import TYPES
@@ -18,7 +18,7 @@ KINDS = {"texture": "texref", "surface": "surfref"}
 _PLACE = ("buffer", "init")
 
 
-class ImagedTrouble(Exception):
+class ImagedError(Exception):
     """What is wrong, at which keys below the argument's table."""
 
     def __init__(self, where: tuple[str, ...], message: str, hint: str | None = None) -> None:
@@ -26,33 +26,33 @@ class ImagedTrouble(Exception):
         super().__init__(message)
 
 
-#: Makes a buffer of its own: its name, type, elements, and what it holds. Raises ArgumentTrouble.
+#: Makes a buffer of its own: its name, type, elements, and what it holds. Raises ArgumentError.
 Make = Callable[[str, Mapping[str, Any]], Buffer]
 
 
 def imaged(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument], make: Make) -> Imaged:
-    """The image that a table describes, over a buffer that has a name, or one of its own. Raises ImagedTrouble."""
+    """The image that a table describes, over a buffer that has a name, or one of its own. Raises ImagedError."""
     word = next(key for key in KINDS if key in table)
     other = next((key for key in table if key != word), None)
     if other is not None:
-        raise ImagedTrouble((other,), f"'{name}' is a {word}: '{other}' has no meaning")
+        raise ImagedError((other,), f"'{name}' is a {word}: '{other}' has no meaning")
     given = table[word]
     if not isinstance(given, Mapping):
         hint = f'as in {name} = {{{word} = {{buffer = "a", format = "f32", dims = [8, 8]}}}}'
-        raise ImagedTrouble((word,), f"a {word} is a table, not {kind_of(given)}", hint)
+        raise ImagedError((word,), f"a {word} is a table, not {kind_of(given)}", hint)
     try:
         image = image_of(KINDS[word], name, {key: value for key, value in given.items() if key not in _PLACE})
-    except ImageTrouble as trouble:
-        raise ImagedTrouble((word, trouble.key) if trouble.key else (word,), trouble.message, trouble.hint) from None
+    except ImageError as error:
+        raise ImagedError((word, error.key) if error.key else (word,), error.message, error.hint) from None
     if "buffer" in given:
         if "init" in given:
-            raise ImagedTrouble((word, "init"), f"the texels of '{name}' are in a buffer, which says what it holds")
+            raise ImagedError((word, "init"), f"the texels of '{name}' are in a buffer, which says what it holds")
         found = buffers.get(given["buffer"]) if isinstance(given["buffer"], str) else None
         if not isinstance(found, Buffer):
-            raise ImagedTrouble((word, "buffer"), f"'{given['buffer']}' is no buffer")
+            raise ImagedError((word, "buffer"), f"'{given['buffer']}' is no buffer")
         size = found.elements * TYPES[found.type].width // 8
         if size < size_of(image):
-            raise ImagedTrouble((word, "buffer"), f"'{name}' has {size_of(image)} bytes, '{found.name}' {size}")
+            raise ImagedError((word, "buffer"), f"'{name}' has {size_of(image)} bytes, '{found.name}' {size}")
         return Imaged(name, image, found, False)
     kind = f"{image.format.kind}{image.format.bits}"
     own = {"type": kind, "elements": -(-size_of(image) // image.format.channel_bytes)}

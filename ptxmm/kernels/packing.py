@@ -8,7 +8,7 @@ from typing import Any
 
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.arguments import ArgumentTrouble, described
+from ptxmm.kernels.arguments import ArgumentError, described
 from ptxmm.kernels.launch import Buffer, Pointer, Structure
 
 
@@ -41,10 +41,10 @@ def packed(name: str, table: Mapping[str, Any], arrays: Mapping[str, Any] | None
     buffers = {key: Buffer(key, _type_of(array), max(1, array.size)) for key, array in known.items()}
     try:
         made = described(name, plain, buffers)
-    except ArgumentTrouble as trouble:
-        where = "".join(f"[{w}]" if isinstance(w, int) else f".{w}" for w in trouble.where)
-        hint = f" ({trouble.hint})" if trouble.hint else ""
-        raise UsageError(f"'{name}'{where}: {trouble.message}{hint}") from None
+    except ArgumentError as error:
+        where = "".join(f"[{w}]" if isinstance(w, int) else f".{w}" for w in error.where)
+        hint = f" ({error.hint})" if error.hint else ""
+        raise UsageError(f"'{name}'{where}: {error.message}{hint}") from None
     if not isinstance(made, Structure):
         raise UsageError(f"'{name}': a structure has bytes and fields, a pointer a value such as &x")
     return pack(made, known)

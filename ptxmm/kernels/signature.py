@@ -72,7 +72,7 @@ def declared_images(text: str) -> dict[str, str]:
     return {match[2]: match[1] or "texref" for match in found}
 
 
-def entry_trouble(
+def entry_problem(
     module: PtxText, name: str | None, example: str = 'entry = "{}"'
 ) -> tuple[str | None, str, str | None]:
     """The kernel that is meant; or what is wrong, and what would be right. `example` is how one is named where it was asked.
@@ -104,7 +104,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (" ..." if len(names) > 10 else "")
 
 
-def parameter_troubles(module: PtxText, entry: str, given: Sequence[Argument]) -> Iterator[tuple[str, str, str | None]]:
+def parameter_problems(module: PtxText, entry: str, given: Sequence[Argument]) -> Iterator[tuple[str, str, str | None]]:
     """For each argument that does not fit: its name ("" for all together), what is wrong, and what would be right."""
     wanted = formals(module.text, entry)
     if wanted is None:
@@ -141,7 +141,7 @@ def parameter_troubles(module: PtxText, entry: str, given: Sequence[Argument]) -
             yield argument.name, f"{what}, and '{argument.name}' is {argument.type}", order
 
 
-def shape_trouble(grid: Dimensions, block: Dimensions, cluster: Dimensions | None) -> tuple[str, str] | None:
+def shape_problem(grid: Dimensions, block: Dimensions, cluster: Dimensions | None) -> tuple[str, str] | None:
     """The key that is wrong, and how."""
     threads = block[0] * block[1] * block[2]
     if threads > _MOST_THREADS:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ptxcore.records import NamedTuple
 from ptxcore.values import tensor_map
-from ptxcore.values.tensor_map import ADDRESS, SIZE, EncodedTensorMap, dense, encoded, troubles
+from ptxcore.values.tensor_map import ADDRESS, SIZE, EncodedTensorMap, dense, encoded, wrong_fields
 from ptxmm.kernels.document import kind_of
 from ptxmm.kernels.launch import POINTER, Field, Pointer, Structure
 from ptxmm.kernels.words import suggested
@@ -31,7 +31,7 @@ KEYS = ("buffer", *_WORDS, *_LISTS, *_NUMBERS)
 _IM2COL = (*_NUMBERS, "lower", "upper")
 
 
-class MapTrouble(Exception):
+class TensorMapError(Exception):
     """What is wrong with a map: `where` are a key and a place in its array; none: the map itself."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Tensor(NamedTuple):
 
 
 def structure(name: str, table: Mapping[str, Any], tensor: Tensor) -> Structure:
-    """The parameter that a table describes. Raises MapTrouble."""
+    """The parameter that a table describes. Raises TensorMapError."""
     return of_map(name, described(table, tensor), tensor.pointer)
 
 
@@ -69,27 +69,29 @@ def of_map(name: str, map_: EncodedTensorMap, pointer: Pointer) -> Structure:
 
 
 def described(table: Mapping[str, Any], tensor: Tensor) -> EncodedTensorMap:
-    """The map that a table describes, at address 0. Raises MapTrouble."""
+    """The map that a table describes, at address 0. Raises TensorMapError."""
     for key in table:
         if key not in KEYS:
-            raise MapTrouble(
+            raise TensorMapError(
                 (key,), f"a tensor map has no '{key}'", suggested(key, KEYS) or f"it has {', '.join(KEYS)}", key=True
             )
     words = {key: _word(key, table.get(key)) for key in _WORDS}
     mode = words["mode"] or "tiled"
     kind = words["type"] or tensor.type
     if kind not in tensor_map.TYPES:
-        raise MapTrouble((), f"elements of {kind} are none of a tensor map", f"a type is {', '.join(tensor_map.TYPES)}")
+        raise TensorMapError(
+            (), f"elements of {kind} are none of a tensor map", f"a type is {', '.join(tensor_map.TYPES)}"
+        )
     for key in _IM2COL if mode == "tiled" else ("box",):
         if key in table:
-            raise MapTrouble((key,), f"a map of mode {mode} has no '{key}'", key=True)
+            raise TensorMapError((key,), f"a map of mode {mode} has no '{key}'", key=True)
     dims = _list(table, "dims") or tensor.dims
     if not dims:
-        raise MapTrouble((), "how large is the tensor?", "as in dims = [64, 32], the innermost dimension first")
+        raise TensorMapError((), "how large is the tensor?", "as in dims = [64, 32], the innermost dimension first")
     strides = _list(table, "strides") if "strides" in table else dense(dims, tensor_map.TYPES[kind])
     if mode == "tiled":
         if "box" not in table:
-            raise MapTrouble((), "how large is the box?", "as in box = [16, 8], the innermost dimension first")
+            raise TensorMapError((), "how large is the box?", "as in box = [16, 8], the innermost dimension first")
         box = _list(table, "box")
     else:
         box = tuple(_number(table, key) for key in _NUMBERS)
@@ -99,9 +101,9 @@ def described(table: Mapping[str, Any], tensor: Tensor) -> EncodedTensorMap:
         words["interleave"] or "none", swizzle, atomicity, words["fill"] or "zero", _list(table, "lower"),
         _list(table, "upper"),
     )  # fmt: skip
-    for wrong in troubles(map_._replace(address=tensor.pointer.offset)):
+    for wrong in wrong_fields(map_._replace(address=tensor.pointer.offset)):
         key = "buffer" if wrong.field == "address" else wrong.field
-        raise MapTrouble((key,) if key in table else (), wrong.message)
+        raise TensorMapError((key,) if key in table else (), wrong.message)
     return map_
 
 
@@ -112,19 +114,19 @@ def _word(key: str, value: object) -> str | None:
     if not isinstance(value, str) or value not in words:
         shown = f"'{value}'" if isinstance(value, str) else kind_of(value)
         hint = suggested(value, words) if isinstance(value, str) else None
-        raise MapTrouble((key,), f"{shown} is no {key} of a tensor map", hint or f"it is {', '.join(words)}")
+        raise TensorMapError((key,), f"{shown} is no {key} of a tensor map", hint or f"it is {', '.join(words)}")
     return value
 
 
 def _list(table: Mapping[str, Any], key: str) -> tuple[int, ...]:
     value = table.get(key, [])
     if not isinstance(value, (list, tuple)):
-        raise MapTrouble(
+        raise TensorMapError(
             (key,), f"an array of numbers is wanted here, not {kind_of(value)}", "the innermost dimension first"
         )
     for i, number in enumerate(value):
         if type(number) is not int:
-            raise MapTrouble((key, i), f"a whole number is wanted here, not {kind_of(number)}")
+            raise TensorMapError((key, i), f"a whole number is wanted here, not {kind_of(number)}")
     return tuple(value)
 
 
@@ -132,5 +134,5 @@ def _number(table: Mapping[str, Any], key: str) -> int:
     value = table.get(key)
     if type(value) is not int:
         where = (key,) if key in table else ()
-        raise MapTrouble(where, f"'{key}' is a whole number", f"as in {key} = 64")
+        raise TensorMapError(where, f"'{key}' is a whole number", f"as in {key} = 64")
     return value

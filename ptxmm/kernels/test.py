@@ -99,7 +99,7 @@ def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:
     return resolve
 
 
-def trouble_with(expression: KernelExpression, parameters: tuple[Parameter, ...]) -> ExpressionError | None:
+def problem_with(expression: KernelExpression, parameters: tuple[Parameter, ...]) -> ExpressionError | None:
     """The first name that means nothing, operator that its operands do not have, or comparison that asks nothing."""
     from ptxcore.diagnostics import nearest
     from ptxcore.values import terms

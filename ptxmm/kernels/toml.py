@@ -38,8 +38,8 @@ from ptxmm.kernels.modules import NVCC_OPTIONS, ModuleError, PtxText, compile_cu
 from ptxmm.kernels.modules import read as read_module
 from ptxmm.kernels.positions import Way
 from ptxmm.kernels.schema import CHECK, FILE, HINTS, KERNEL, VARIANT, Schema, iterations, listed, tables
-from ptxmm.kernels.signature import declared_images, entry_trouble, parameter_troubles, shape_trouble
-from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, stored, trouble_with
+from ptxmm.kernels.signature import declared_images, entry_problem, parameter_problems, shape_problem
+from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, problem_with, stored
 
 LONGEST = 4 << 20  # bytes of a file
 _DEFAULT_UNROLL = 4
@@ -230,9 +230,9 @@ class KernelFile:
 
         try:
             expression = parse(text)
-            trouble = trouble_with(expression, tuple(stored(p) for p in parameters.values()))
-            if trouble is not None:
-                raise trouble
+            problem = problem_with(expression, tuple(stored(p) for p in parameters.values()))
+            if problem is not None:
+                raise problem
         except ExpressionError as error:
             self.document.note_inside(way, error.start, error.end, error.message, error.hint)
             return None
@@ -273,7 +273,7 @@ class KernelFile:
                 document.note(way, f"'{key}' is missing", f"as in {key} = [2, 1, 1]")
         if launch.get("ptx") is None and launch.get("cu") is None:
             document.note(way, "there is no PTX to check", 'as in ptx = "lock.ptx", or cu = "lock.cu"')
-        wrong = shape_trouble(_triple(launch, "grid"), _triple(launch, "block"), _cluster(launch))
+        wrong = shape_problem(_triple(launch, "grid"), _triple(launch, "block"), _cluster(launch))
         if wrong:
             key, message = wrong
             found = launch.get(key)
@@ -386,7 +386,7 @@ class KernelFile:
     def _entry(self, launch: TableView, module: PtxText) -> str | None:
         found = launch.get("entry")
         name = found.value if found else None
-        chosen, message, hint = entry_trouble(module, name)
+        chosen, message, hint = entry_problem(module, name)
         if message:
             self.document.note(found.way if found else launch.layers[0].way, message, hint)
         return chosen
@@ -394,7 +394,7 @@ class KernelFile:
     def _check_parameters(self, launch: TableView, module: PtxText, entry: str, given: tuple[Parameter, ...]) -> None:
         args = launch.get("args")
         table = launch.below("params")
-        for name, message, hint in parameter_troubles(module, entry, given):
+        for name, message, hint in parameter_problems(module, entry, given):
             if args:
                 self.document.note(args.way, message, hint)
             else:

@@ -64,14 +64,14 @@ class SeveralReports:
 
     def end(self, seconds: float, left: Sequence[Outcome]) -> None:
         """Ends all of them. Raises OSError where one cannot be written, after the others were."""
-        trouble: OSError | None = None
+        first: OSError | None = None
         for report in self._reports:
             try:
                 report.end(seconds, left)
             except OSError as error:
-                trouble = trouble or error
-        if trouble is not None:
-            raise trouble
+                first = first or error
+        if first is not None:
+            raise first
 
 
 def _printed(options: Namespace) -> Report:

@@ -92,13 +92,13 @@ class _Guarded:
                 ]
             await send(message)
 
-        trouble = self._trouble(scope)
-        if trouble:
-            await _error(403, trouble)(scope, receive, protected)
+        problem = self._problem(scope)
+        if problem:
+            await _error(403, problem)(scope, receive, protected)
         else:
             await self._app(scope, receive, protected)
 
-    def _trouble(self, scope: Scope) -> str:
+    def _problem(self, scope: Scope) -> str:
         """Why somebody is refused; empty where nobody is."""
         found: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:

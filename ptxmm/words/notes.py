@@ -123,6 +123,6 @@ def alike(contents: Iterable[str]) -> str:
     return f"the answer is the same with zeros there, and with {', '.join(contents)}; others were not tried"
 
 
-def only_read(trouble: Exception) -> str:
+def only_read(error: Exception) -> str:
     """A cache cannot be written."""
-    return f"{str(trouble).replace(': error:', ':', 1)}; what it knows is used, and nothing is kept"
+    return f"{str(error).replace(': error:', ':', 1)}; what it knows is used, and nothing is kept"

@@ -1,4 +1,4 @@
-"""What is settled before solving changes no answer: threads that meet at barriers, read what others wrote before, add and
+"""Constant reads change no answer: threads that meet at barriers, read what others wrote before, add and
 decide by it, with and without; and by brute force."""
 
 from __future__ import annotations
@@ -114,21 +114,21 @@ def _answer(decision: Decision) -> tuple[object, ...]:
 
 
 def _plainly(program: Program, model_name: str) -> Decision:
-    """The answer where nothing is settled."""
+    """The answer without constant reads."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "reduced", lambda program, model: program)
         return decide(program, load(model_name), races=True)
 
 
-def _settled(program: Program, model_name: str) -> Decision:
-    """The answer where reads are settled, as of programs that are not small."""
+def _with_constants(program: Program, model_name: str) -> Decision:
+    """The answer with constant reads, as of programs that are not small."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "_SMALL", 0)
         return decide(program, load(model_name), races=True)
 
 
 def _without_the_rest(program: Program, model_name: str) -> Decision:
-    """The answer where what is settled altogether is left out, as of large programs."""
+    """The answer where constant reads are left out, as of large programs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "_SMALL", 0)
         patch.setattr(changes, "_LARGE", -1)
@@ -137,7 +137,7 @@ def _without_the_rest(program: Program, model_name: str) -> Decision:
 
 def assert_agreement(text: str, steps: int, model: str = "ptx-9.0") -> None:
     program = build(read(text, "generated.litmus"))
-    found = _answer(_settled(program, model))
+    found = _answer(_with_constants(program, model))
     assert found == _answer(_plainly(program, model)), text
     assert found == _answer(_without_the_rest(program, model)), text
     expected = brute_force(program, load(model), steps, races=True)
@@ -147,7 +147,7 @@ def assert_agreement(text: str, steps: int, model: str = "ptx-9.0") -> None:
 @pytest.mark.compares(0.8)
 @settings(max_examples=drawn(40), deadline=None)
 @given(st.one_of(programs(), exchanges()), st.sampled_from(["ptx-9.0", "ptx-9.0", "ptx-7.5", "ptx-6.0"]))
-def test_settling_changes_no_answer(text: str, model: str) -> None:
+def test_constant_reads_change_no_answer(text: str, model: str) -> None:
     assert_agreement(text, STEPS, model)
 
 
@@ -155,5 +155,5 @@ def test_settling_changes_no_answer(text: str, model: str) -> None:
 @pytest.mark.compares(0.5)
 @settings(max_examples=share(3000), deadline=None)
 @given(st.one_of(programs(), exchanges()), st.sampled_from(["ptx-9.0", "ptx-9.0", "ptx-7.5", "ptx-6.0"]))
-def test_settling_changes_no_answer_at_length(text: str, model: str) -> None:
+def test_constant_reads_change_no_answer_at_length(text: str, model: str) -> None:
     assert_agreement(text, 3 * STEPS, model)

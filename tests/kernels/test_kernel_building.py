@@ -72,8 +72,8 @@ def test_final_elements_that_are_not_there() -> None:
 def test_buffers_lie_as_their_alignment_says_and_no_better() -> None:
     params = (Buffer("x", "u32", 8, align=4), Buffer("y", "u32", 8, align=8))
     made = built("ld.global.u64 %d3, [%d2]; ld.global.u64 %d3, [%d1];", params=params)
-    (trouble,) = made.program.troubles
-    assert trouble.kind == "misaligned"
+    (behaviour,) = made.program.undefined_behaviours
+    assert behaviour.kind == "misaligned"
 
 
 def test_each_block_has_its_own_shared_memory() -> None:
@@ -130,7 +130,7 @@ def test_dynamic_shared_memory_follows_the_other() -> None:
                  before=".shared .u32 s; .extern .shared .b8 d[];\n", dynamic_shared=8)  # fmt: skip
     assert states(made, 1) == [(3,)]
     made = built("st.shared.u32 [d+8], 3;", before=".extern .shared .b8 d[];\n", dynamic_shared=8)
-    assert [t.kind for t in made.program.troubles] == ["out-of-bounds"]
+    assert [t.kind for t in made.program.undefined_behaviours] == ["out-of-bounds"]
 
 
 def test_variables_of_the_module_hold_their_first_values() -> None:
@@ -248,14 +248,14 @@ def test_threads_that_have_ended_are_not_waited_for() -> None:
     body = f"""setp.eq.u32 %p1, %r1, 0; @%p1 ret; add.u32 %r4, %r1, 5; redux.sync.add.u32 %r5, %r4, -1;
         {OWN} st.global.u32 [%d4], %r5;"""
     made = built(body, 3, block=3)
-    assert states(made, 3) == [(0, 13, 13)] and not made.program.troubles
+    assert states(made, 3) == [(0, 13, 13)] and not made.program.undefined_behaviours
 
 
 def test_threads_that_wait_for_each_other_at_different_votes_do_not_end() -> None:
     body = f"""setp.eq.u32 %p1, %r1, 0; @%p1 bra OTHER; vote.sync.any.pred %p2, %p1, 3; bra JOIN;
         OTHER: vote.sync.all.pred %p2, %p1, 3; JOIN: selp.u32 %r4, 1, 2, %p2; {OWN} st.global.u32 [%d4], %r4;"""
     made = built(body, 1, block=2)
-    assert states(made, 1) == [] and not made.program.troubles
+    assert states(made, 1) == [] and not made.program.undefined_behaviours
 
 
 def _is(index: int, number: int, final: Final) -> Value:

@@ -10,7 +10,7 @@ import pytest
 from ptxmm.kernels.expression_reader import parse
 from ptxmm.kernels.expressions import ExpressionError
 from ptxmm.kernels.launch import Buffer
-from ptxmm.kernels.test import trouble_with
+from ptxmm.kernels.test import problem_with
 
 #: Suffixes of constants, and the types they have in C.
 CONSTANTS = {"": np.int64, "u": np.uint32, ".0": np.float64, ".5f": np.float32}
@@ -48,8 +48,8 @@ def balanced(values: np.ndarray, constant: np.generic) -> tuple[np.ndarray, np.g
         return values.astype(common), constant.astype(common)
 
 
-def trouble(text: str, type_: str) -> ExpressionError | None:
-    return trouble_with(parse(text), (Buffer("x", type_, 4),))
+def problem(text: str, type_: str) -> ExpressionError | None:
+    return problem_with(parse(text), (Buffer("x", type_, 4),))
 
 
 def test_what_asks_nothing_is_refused_and_nothing_else() -> None:
@@ -68,7 +68,7 @@ def test_what_asks_nothing_is_refused_and_nothing_else() -> None:
             one, other = balanced(values, constant)
             result = RELATIONS[symbol](*((other, one) if flipped else (one, other)))
             text = f"{written} {symbol} x[1]" if flipped else f"x[1] {symbol} {written}"
-            assert (trouble(text, type_) is not None) is (len(np.unique(result)) == 1), (text, type_)
+            assert (problem(text, type_) is not None) is (len(np.unique(result)) == 1), (text, type_)
             refused += len(np.unique(result)) == 1
             compared += 1
     assert compared == 360 and 80 < refused < 280, refused
@@ -95,6 +95,6 @@ def test_what_asks_nothing_is_refused_and_nothing_else() -> None:
     ],
 )
 def test_the_operator_that_asks_nothing_is_marked(text: str, type_: str, message: str | None, marked: str) -> None:
-    found = trouble(text, type_)
+    found = problem(text, type_)
     assert (found.message if found else None) == message
     assert found is None or text[found.start : found.end] == marked

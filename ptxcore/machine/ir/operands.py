@@ -48,10 +48,10 @@ def arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
     """The operands, one for each of the use's parameters; None where an optional one was left out."""
     given, places = instruction.operands, check.arrange(use, len(instruction.operands))
     if places is None:
-        trouble = check.wrong_number(use, len(given))
+        mismatch = check.wrong_number(use, len(given))
         wanted = len(use.expected) - use.expected.count(None)
         span = operand_span(instruction, wanted) if len(given) > wanted else instruction.span
-        raise fail(span, trouble.message, trouble.hint)
+        raise fail(span, mismatch.message, mismatch.hint)
     if len(given) == len(places):  # each has its own
         return given
     return tuple(

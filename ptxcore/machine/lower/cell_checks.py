@@ -18,7 +18,7 @@ from ptxcore.isa.table import Dialect
 from ptxcore.machine.ir.operands import bracket_parts, type_of
 from ptxcore.machine.ir.registers import Registers, RegisterSlot
 from ptxcore.machine.ir.steps import CHANGING
-from ptxcore.machine.lower.executable import limited, literal_trouble
+from ptxcore.machine.lower.executable import limited, literal_problem
 from ptxcore.syntax.printer import print_operand
 from ptxcore.syntax.spans import find_span, guard_span, operand_span
 from ptxcore.syntax.tree import Address, Bracket, Float, Immediate, Instruction, Name, Operand, Pair, Sink, Vector
@@ -96,9 +96,9 @@ class Checks(Registers):
                 self.check_literal(e.parameter.kind, operand)
             elif "imm" in e.parameter.flags:
                 raise fail(self.at(operand), f"a number is needed here, not '{print_operand(operand)}'")
-        trouble = check_values(use, places, values_of(operands))
-        if trouble is not None:
-            raise fail(operand_span(self.current, *trouble.path), trouble.message, trouble.hint)
+        mismatch = check_values(use, places, values_of(operands))
+        if mismatch is not None:
+            raise fail(operand_span(self.current, *mismatch.path), mismatch.message, mismatch.hint)
 
     def check_label(self, operand: Operand) -> None:
         if not isinstance(operand, Name):
@@ -307,6 +307,6 @@ class Checks(Registers):
                        f"load it first, or take its address: mov.u64 %rd0, {operand.name}")  # fmt: skip
 
     def check_literal(self, kind: str, operand: Immediate) -> None:
-        wrong = literal_trouble(kind, operand.value)
+        wrong = literal_problem(kind, operand.value)
         if wrong:
             raise fail(self.at(operand), *wrong)

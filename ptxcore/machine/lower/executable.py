@@ -56,7 +56,7 @@ def _has_map(form: Form) -> bool:
     return form.mnemonic == "tensormap" or (form.mnemonic == "cp" and "tensor" in form.first.split())
 
 
-def literal_trouble(kind: str, value: int) -> tuple[str, str | None] | None:
+def literal_problem(kind: str, value: int) -> tuple[str, str | None] | None:
     """What is wrong with a number that stands for a barrier, or for how many threads come to one."""
     if kind == "barrier" and not 0 <= value < 16:
         return f"barrier {value} does not exist: a CTA has barriers 0 to 15", None

@@ -11,10 +11,10 @@ from ptxcore.check.declarations import declare
 from ptxcore.check.functions import enter
 from ptxcore.check.header import check_header
 from ptxcore.check.kinds import Kinds
+from ptxcore.check.mismatch import OperandMismatch
 from ptxcore.check.operands import judge
 from ptxcore.check.symbols import Callable as FunctionSymbol
 from ptxcore.check.symbols import DeclaredVariable, LabelSymbol, Symbol
-from ptxcore.check.trouble import OperandTrouble
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Use
 from ptxcore.isa.matching import Misfit
@@ -273,9 +273,9 @@ class _Lowering(Operands):
             if uses is None or isinstance(uses, Misfit):
                 continue
             result = judge(uses, kinds)
-            if not isinstance(result, OperandTrouble):
+            if not isinstance(result, OperandMismatch):
                 return result
-        assert isinstance(result, OperandTrouble)
+        assert isinstance(result, OperandMismatch)
         raise fail(s.span, result.message, result.hint)
 
     def flushes(self, s: Instruction) -> bool:

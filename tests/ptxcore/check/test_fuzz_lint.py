@@ -48,7 +48,7 @@ def misplaced(found: list[Diagnostic], text: str) -> str | None:
     return None
 
 
-def trouble(data: bytes) -> str | None:
+def problem(data: bytes) -> str | None:
     """What is wrong with how a file is taken, if anything is."""
     text = data.decode("utf-8", "surrogateescape")
     try:
@@ -82,7 +82,7 @@ def unlike(text: str) -> str | None:
 def findings(seeds: range) -> Iterator[tuple[int, str]]:
     """The numbers of the mutants that something is wrong with, and what."""
     for seed in seeds:
-        found = trouble(mutant(seed))
+        found = problem(mutant(seed))
         if found is not None:
             yield seed, found
         if seed % _PROGRESS == _PROGRESS - 1:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ptxcore.check.constants import check_values
+from ptxcore.check.mismatch import OperandMismatch
 from ptxcore.check.operands import arrange, judge
-from ptxcore.check.trouble import OperandTrouble
 from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates
 
@@ -23,7 +23,7 @@ def judged(instruction: str, kinds: tuple[Any, ...], values: tuple[int | None, .
     if isinstance(uses, Misfit):
         return False
     use = judge(uses, kinds, manual=manual)
-    if isinstance(use, OperandTrouble):
+    if isinstance(use, OperandMismatch):
         return False
     places = arrange(use, len(kinds))
     assert places is not None

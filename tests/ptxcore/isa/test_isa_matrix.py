@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ptxcore.check.constants import check_values
+from ptxcore.check.mismatch import OperandMismatch
 from ptxcore.check.operands import arrange, judge
-from ptxcore.check.trouble import OperandTrouble
 from ptxcore.isa.form import Use
 from ptxcore.isa.fragments import elements, registers, shape
 from ptxcore.isa.matching import Misfit
@@ -21,7 +21,7 @@ def vector(kind: str, count: int) -> tuple[str, ...]:
     return ("{", *([kind] * count))
 
 
-def judged(instruction: str, *kinds: Any, manual: bool = False) -> Use | OperandTrouble | Misfit:
+def judged(instruction: str, *kinds: Any, manual: bool = False) -> Use | OperandMismatch | Misfit:
     opcode, *modifiers = instruction.split(".")
     uses = candidates(opcode, tuple(modifiers), manual=manual)
     assert uses is not None
@@ -76,8 +76,8 @@ def test_the_sparsity_selector_names_a_group_of_threads(name: str, operands: tup
     use = judged(f"mma.sp.sync.aligned.{name}", *kinds)
     assert isinstance(use, Use)
     for value in range(5):
-        trouble = check_values(use, arrange(use, 6) or (), [*[None] * 5, value])
-        assert (trouble is None) is (value <= last)
+        mismatch = check_values(use, arrange(use, 6) or (), [*[None] * 5, value])
+        assert (mismatch is None) is (value <= last)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_a_scale_selector_names_a_byte_that_begins_a_group(kind: str, scale: str
     chosen = ("{", "int", "int")
     use = judged(instruction, *(vector("b32", n) for n in (4, 4, 2, 4)), "b32", chosen, "b32", chosen)
     assert isinstance(use, Use)
-    trouble = check_values(use, arrange(use, 8) or (), [*[None] * 5, (byte, 1), None, (0, 3)])
-    assert (trouble is None) is good
-    assert good or (trouble is not None and trouble.path == (5, 0))
+    mismatch = check_values(use, arrange(use, 8) or (), [*[None] * 5, (byte, 1), None, (0, 3)])
+    assert (mismatch is None) is good
+    assert good or (mismatch is not None and mismatch.path == (5, 0))
 
 
 def test_a_of_a_warpgroup_lies_in_registers_or_in_shared_memory() -> None:

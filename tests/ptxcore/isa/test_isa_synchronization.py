@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from ptxcore.check.constants import check_values
+from ptxcore.check.mismatch import OperandMismatch
 from ptxcore.check.operands import arrange, judge
-from ptxcore.check.trouble import OperandTrouble
 from ptxcore.isa import synchronization
 from ptxcore.isa.form import Use
 from ptxcore.isa.matching import Misfit
@@ -205,7 +205,7 @@ def test_constants_that_stand(text: str, values: tuple[int | None, ...], fits: b
     use = next(use for use in uses(text) if arrange(use, len(values)) is not None)
     places = arrange(use, len(values))
     assert places is not None
-    assert (not isinstance(check_values(use, places, values), OperandTrouble)) is fits
+    assert (not isinstance(check_values(use, places, values), OperandMismatch)) is fits
 
 
 def test_scopes_are_those_of_the_places() -> None:

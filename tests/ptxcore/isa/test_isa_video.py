@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from ptxcore.check.mismatch import OperandMismatch
 from ptxcore.check.operands import judge
-from ptxcore.check.trouble import OperandTrouble
 from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates
 
@@ -18,7 +18,7 @@ def fits(instruction: str, *kinds: Any) -> bool:
     opcode, *modifiers = instruction.split(".")
     uses = candidates(opcode, tuple(modifiers))
     assert uses is not None and not isinstance(uses, Misfit)
-    return not isinstance(judge(uses, kinds), OperandTrouble)
+    return not isinstance(judge(uses, kinds), OperandMismatch)
 
 
 def part(selector: str) -> tuple[str, str, str]:

@@ -242,7 +242,7 @@ def misplaced(error: InputError) -> str | None:
     return None
 
 
-def trouble(data: bytes, **settings: object) -> str | None:
+def problem(data: bytes, **settings: object) -> str | None:
     """What is wrong with how a file is checked, if anything is."""
     try:
         with watched():
@@ -268,7 +268,7 @@ def trouble(data: bytes, **settings: object) -> str | None:
 def findings(seeds: range) -> Iterator[tuple[int, str]]:
     """The numbers of the mutants that something is wrong with, and what."""
     for seed in seeds:
-        found = trouble(mutant(litmus_texts(), seed), **settings_of(seed))
+        found = problem(mutant(litmus_texts(), seed), **settings_of(seed))
         if found is not None:
             yield seed, found
 
@@ -321,7 +321,7 @@ def mutated_model(seed: int) -> str:
     return text
 
 
-def model_trouble(text: str, deciding: bool) -> str | None:
+def model_problem(text: str, deciding: bool) -> str | None:
     """What is wrong with how a model is taken, and with how it decides a test, if anything is."""
     try:
         with watched():
@@ -343,7 +343,7 @@ def model_trouble(text: str, deciding: bool) -> str | None:
 
 @pytest.mark.parametrize("count", [*lengths(50, 300), pytest.param(share(30_000), marks=pytest.mark.campaign)])
 def test_mutated_models_are_taken_or_refused_with_a_place(count: int) -> None:
-    found = [(seed, model_trouble(mutated_model(seed), seed % 4 == 0)) for seed in range(count)]
+    found = [(seed, model_problem(mutated_model(seed), seed % 4 == 0)) for seed in range(count)]
     assert [f for f in found if f[1] is not None] == []
 
 

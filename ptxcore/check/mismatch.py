@@ -10,7 +10,7 @@ from ptxcore.records import NamedTuple
 OperandKind = Any
 
 
-class OperandTrouble(NamedTuple):
+class OperandMismatch(NamedTuple):
     """What is wrong with one operand: `path` leads to it (its index, then indices within), () for their number."""
 
     path: tuple[int, ...]

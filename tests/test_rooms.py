@@ -20,6 +20,10 @@ ORDERS = {
         errors dynamic cat models sat events analysis program passes sync witness encode explain oracle liveness dependence
         engine
     """,
+    "axioms.cat": """
+        names nodes syntax tokens expressions reader facts values library operators expand compiled marks evaluate orders
+        algebra compile specialise members primitives residual statements asking model shapes
+    """,
     "ptxcore": "clock places diagnostics sources fixes collection syntax values findings isa check machine advice",
     "ptxcore.machine": "ir loops lower run vector explore",
     "ptxcore.values": """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from axioms.cat.evaluate import Rows, closure, inverse, sequence
-from axioms.cat.nodes import RELATION, SET
+from axioms.cat.evaluate import closure, inverse, sequence
+from axioms.cat.nodes import RELATION, SET, Rows
 from axioms.cat.values import Known
 
 

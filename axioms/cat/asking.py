@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 
+from axioms.cat.facts import ExecutionFacts
 from axioms.cat.nodes import RELATION, SET
 from axioms.cat.reader import read_expression
-from axioms.cat.residual import ExecutionFacts, OneExecution, Residual
+from axioms.cat.residual import OneExecution, Residual
 from axioms.cat.statements import ModelCompiler
 from axioms.cat.values import (
     EMPTY,

@@ -15,12 +15,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from axioms.cat.marks import mark_chosen, mark_deferred, mark_polarity, reachable
 from axioms.cat.nodes import Facts, Node
 from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:
-    from axioms.cat.residual import Residual
+    from axioms.cat.facts import AskedOfExecutions
     from axioms.cat.values import CatValue
 
 
@@ -67,7 +66,7 @@ class Model:
         self.fixed: list[Node] = []
         self.chosen: list[Node] = []
         self.bases: dict[str, Node] = {}  # by name, those that axioms and flags depend on
-        self.residual: Residual | None = None
+        self.residual: AskedOfExecutions | None = None
         self.shown: dict[str, CatValue] = {}
         #: The names that pictures do not show.
         self.hidden: set[str] = set()
@@ -81,15 +80,3 @@ class Model:
     def uses(self, name: str) -> bool:
         """Whether some axiom or flag depends on a base name."""
         return name in self.bases
-
-
-def completed(model: Model, created: list[Node]) -> Model:
-    """A model whose axioms and flags are set, with everything that follows from them."""
-    needed = reachable([a.node for a in model.axioms])
-    model.nodes = [n for n in created if n in needed]
-    told = reachable([f.node for f in model.flags])
-    model.bases = {n.name: n for n in created if n.op == "base" and (n in needed or n in told)}
-    mark_polarity(model)
-    mark_deferred(model, created)
-    mark_chosen(model)
-    return model

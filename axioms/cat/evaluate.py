@@ -11,10 +11,7 @@ from operator import and_, or_
 from typing import Any
 
 from axioms.cat.compiled import Axiom, Model
-from axioms.cat.nodes import Node
-
-Rows = list[int]
-
+from axioms.cat.nodes import Node, Rows
 
 #: Rows of so many events at most are taken apart bit by bit: for longer ones each bit would cost a copy.
 _SHORT = 256

@@ -3,12 +3,8 @@ same events share its value, and whether it need be computed only where another 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from axioms.cat.compiled import Model
 from axioms.cat.nodes import Node, signed
-
-if TYPE_CHECKING:
-    from axioms.cat.compiled import Model
 
 
 def reachable(roots: list[Node]) -> set[Node]:
@@ -70,3 +66,15 @@ def mark_deferred(model: Model, created: list[Node]) -> None:
         if n.op == "sequence" and len(using) == 1 and using[0] is not None and using[0].op == "intersection":
             others = [a for a in using[0].args if a is not n and not a.deferred]
             n.deferred = bool(others)
+
+
+def completed(model: Model, created: list[Node]) -> Model:
+    """A model whose axioms and flags are set, with everything that follows from them."""
+    needed = reachable([a.node for a in model.axioms])
+    model.nodes = [n for n in created if n in needed]
+    told = reachable([f.node for f in model.flags])
+    model.bases = {n.name: n for n in created if n.op == "base" and (n in needed or n in told)}
+    mark_polarity(model)
+    mark_deferred(model, created)
+    mark_chosen(model)
+    return model

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from axioms.cat.compile import MOST_WORK, FindModel
-from axioms.cat.compiled import Axiom, Model, completed
+from axioms.cat.compiled import Axiom, Model
+from axioms.cat.marks import completed
 from axioms.cat.nodes import Facts, Node
 from axioms.cat.statements import ModelCompiler
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest

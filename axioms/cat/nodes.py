@@ -9,6 +9,8 @@ from axioms.cat.names import BASE
 from ptxcore.records import NamedTuple
 
 SET, RELATION = "set", "relation"
+#: A relation between events: bit j of row i says that it leads from i to j.
+Rows = list[int]
 
 
 class Facts(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from axioms.cat.evaluate import Rows, bits
+from axioms.cat.evaluate import bits
+from axioms.cat.nodes import Rows
 
 
 def is_strict_order(rows: Rows, among: int) -> bool:

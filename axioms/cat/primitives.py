@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from axioms.cat.algebra import known, members, rows
 from axioms.cat.evaluate import bits, closure
+from axioms.cat.members import MemberEvaluator
 from axioms.cat.nodes import SET
 from axioms.cat.values import EMPTY, UNIVERSE, CatValue, ClassRelation, Collection, Known, Orders, Tag, TupleValue
 from ptxcore.diagnostics import Span, fail
-
-if TYPE_CHECKING:
-    from axioms.cat.residual import OneExecution
 
 
 def _two(value: CatValue, span: Span, name: str) -> tuple[CatValue, CatValue]:
@@ -21,7 +18,7 @@ def _two(value: CatValue, span: Span, name: str) -> tuple[CatValue, CatValue]:
     return value.items[0], value.items[1]
 
 
-def _classes(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _classes(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     """The classes of a relation, taken as an equivalence on the events that it relates."""
     r = rows(c.relation(value, span, "'classes'"))
     both = [a | b for a, b in zip(r, rows(c.algebra.inverse(known(r))), strict=True)]
@@ -36,16 +33,16 @@ def _classes(c: OneExecution, value: CatValue, span: Span) -> CatValue:
     return Collection(tuple(found)) if found else EMPTY
 
 
-def _partition(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _partition(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     return c.by_place(c.set_of(value, span, "'classes-loc'"))
 
 
-def _linearisations(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _linearisations(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     a, b = _two(value, span, "linearisations")
     return c.orders(c.set_of(a, span, "'linearisations'"), c.relation(b, span, "'linearisations'"), span)
 
 
-def _co_locs(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _co_locs(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     before, classes = _two(value, span, "co_locs")
     found = c.expanded(classes, span)
     r = c.relation(before, span, "'co_locs'")
@@ -53,23 +50,23 @@ def _co_locs(c: OneExecution, value: CatValue, span: Span) -> CatValue:
     return Collection(tuple(dict.fromkeys(c.orders(c.set_of(s, span, "'co_locs'"), r, span) for s in items)))
 
 
-def _cross(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _cross(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     found = c.expanded(value._replace(crossed=False) if isinstance(value, Orders) else value, span)
     if found is not EMPTY and not isinstance(found, Collection):
         raise fail(span, "'cross' takes a set of sets of relations")
     return c.crossed(found if isinstance(found, Collection) else Collection(()))
 
 
-def _generate(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _generate(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     members_, before = _two(value, span, "generate_orders")
     return _cross(c, _co_locs(c, TupleValue((before, _partition(c, members_, span))), span), span)
 
 
-def _coherences(c: OneExecution, value: CatValue, span: Span) -> CatValue:
-    return _generate(c, TupleValue((c.force(c.compiler.base("W"), span), value)), span)
+def _coherences(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
+    return _generate(c, TupleValue((c.base("W"), value)), span)
 
 
-def _different(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _different(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     values = [c.facts.value(i) for i in range(c.facts.size)]
     found = []
     for i, row in enumerate(rows(c.relation(value, span, "'different-values'"))):
@@ -77,14 +74,14 @@ def _different(c: OneExecution, value: CatValue, span: Span) -> CatValue:
     return known(found)
 
 
-def _loc2events(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _loc2events(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     if not isinstance(value, Tag):
         raise fail(span, "'loc2events' takes a tag that names a location")
     alive = members(c.algebra.everything(SET))
     return known(sum(1 << i for i in bits(alive) if c.facts.place(i) == value.name))
 
 
-def _lift(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _lift(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     classes, r = _two(value, span, "lift")
     found = c.expanded(classes, span)
     if not isinstance(found, Collection):
@@ -94,7 +91,7 @@ def _lift(c: OneExecution, value: CatValue, span: Span) -> CatValue:
     return ClassRelation(frozenset((where[i], where[j]) for i, j in pairs if i in where and j in where))
 
 
-def _delift(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _delift(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     found = [0] * c.facts.size
     if value is not EMPTY and not isinstance(value, ClassRelation):
         raise fail(span, "'delift' takes a relation between sets of events")
@@ -104,12 +101,12 @@ def _delift(c: OneExecution, value: CatValue, span: Span) -> CatValue:
     return known(found)
 
 
-def _deliftinter(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _deliftinter(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     r, classes = _two(value, span, "deliftinter")
     return c.algebra.intersection([c.relation(r, span, "'deliftinter'"), _delift(c, classes, span)])
 
 
-def _bisimulation(c: OneExecution, value: CatValue, span: Span) -> CatValue:
+def _bisimulation(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     """The largest part of an equivalence in which whoever is related makes the same steps."""
     t, e = _two(value, span, "bisimulation")
     steps, found = rows(c.relation(t, span, "'bisimulation'")), rows(c.relation(e, span, "'bisimulation'"))
@@ -127,7 +124,7 @@ def _bisimulation(c: OneExecution, value: CatValue, span: Span) -> CatValue:
         found = kept
 
 
-def simple(c: OneExecution, name: str, value: CatValue, span: Span) -> CatValue:
+def simple(c: MemberEvaluator, name: str, value: CatValue, span: Span) -> CatValue:
     """Those that need not look at members: as in a compiled model."""
     algebra = c.algebra
     if name in ("domain", "range"):
@@ -141,12 +138,12 @@ def simple(c: OneExecution, name: str, value: CatValue, span: Span) -> CatValue:
     if name == "toid":
         return algebra.identity(s)
     if name == "fromto":
-        s = algebra.intersection([s, c.force(c.compiler.base("F"), span)])
-    po = c.force(c.compiler.base("po"), span)
+        s = algebra.intersection([s, c.base("F")])
+    po = c.base("po")
     return algebra.sequence([po, algebra.identity(s), po])
 
 
-PRIMITIVES: dict[str, Callable[[OneExecution, CatValue, Span], CatValue]] = {
+PRIMITIVES: dict[str, Callable[[MemberEvaluator, CatValue, Span], CatValue]] = {
     "classes": _classes,
     "classes-loc": _partition,
     "partition": _partition,

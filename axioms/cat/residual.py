@@ -7,14 +7,15 @@ turn: an execution is allowed where all tests hold for some.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from axioms.cat.algebra import Concrete, known, members, rows
-from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
-from axioms.cat.expand import Evaluator, matching, parameters, placed
-from axioms.cat.nodes import RELATION, SET, Node
+from axioms.cat.algebra import known, members, rows
+from axioms.cat.evaluate import Evaluation, bits, closure, is_acyclic
+from axioms.cat.expand import matching, parameters, placed
+from axioms.cat.facts import CarriedOut, ExecutionFacts
+from axioms.cat.members import MemberEvaluator
+from axioms.cat.nodes import RELATION, SET, Node, Rows
 from axioms.cat.primitives import PRIMITIVES, simple
 from axioms.cat.syntax import Binders, Binding, Call, Expression, Forall, If, Item, Let, Match, Procedure, Stated, With
 from axioms.cat.values import (
@@ -38,20 +39,16 @@ from axioms.cat.values import (
     TupleValue,
     kind_of,
 )
-from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
+from ptxcore.diagnostics import InputError, Span, fail
 from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:
-    from axioms.cat.statements import ModelCompiler
+    from axioms.cat.compile import ExpressionCompiler
 
-#: Operations that one execution may cost.
-_MOST_WORK = 2_000_000
 #: Flags that leave a program without a meaning: `axioms.witness.races` says why.
 _UNDEFINED = frozenset(
     ["mixed-size", "async", "overwritten", "early", "unfinished", "exited", "freed", "initialisation", "unset"]
 )
-#: Orders of the events of one location that are looked at.
-_MOST_ORDERS = 50_000
 
 
 class Unit(NamedTuple):
@@ -62,27 +59,10 @@ class Unit(NamedTuple):
     number: int
 
 
-class ExecutionFacts(NamedTuple):
-    """One execution: `base` has the base sets and relations, `read` the value that an event reads or writes (None for one
-    without), `place` the name of what it accesses."""
-
-    size: int
-    base: Mapping[str, int | Rows]
-    value: Callable[[int], int | None]
-    place: Callable[[int], str | None]
-
-
-class CarriedOut(NamedTuple):
-    """One way to carry everything out: the pairs of each flag that is raised, and the relations that are shown."""
-
-    flags: Mapping[str, Rows]
-    shown: Mapping[str, Rows]
-
-
 class Residual:
     """The statements of a model that each execution is asked. `forbids` says whether one of them can forbid any."""
 
-    def __init__(self, compiler: ModelCompiler, units: Sequence[Unit]) -> None:
+    def __init__(self, compiler: ExpressionCompiler, units: Sequence[Unit]) -> None:
         self.compiler, self.units = compiler, tuple(units)
         self.forbids = any(_forbids(u.item) for u in units)
         self.raises = any(_raises(u.item) for u in units)
@@ -142,30 +122,16 @@ def _undefines(item: Item) -> bool:
     return isinstance(item, Call) or (isinstance(item, Forall) and any(_undefines(i) for i in item.items))
 
 
-class OneExecution(Evaluator):
+class OneExecution(MemberEvaluator):
     """Statements and expressions on one execution."""
 
-    algebra: Concrete
-
     def __init__(self, residual: Residual, facts: ExecutionFacts) -> None:
-        super().__init__()
-        self.size = facts.size
-        self.compiler, self.residual, self.facts = residual.compiler, residual, facts
-        alive = facts.base["_"]
-        assert isinstance(alive, int)
-        self.algebra = Concrete(facts.size, alive, self._spend)
-        self.left = _MOST_WORK
+        super().__init__(facts)
+        self.compiler, self.residual = residual.compiler, residual
         self.evaluation = Evaluation.of(facts.size, facts.base)
         self.chosen: dict[int, CatValue] = {}
-        self.settled: dict[tuple[int, int, int], dict[str, CatValue]] = {}
+        self.defined: dict[tuple[int, int, int], dict[str, CatValue]] = {}
         self.flags: dict[str, Rows] = {}
-
-    def _spend(self, work: int) -> None:
-        self.left -= work
-        if self.left < 0:
-            raise InputError(
-                [Diagnostic(Span(0, 0, 0), f"an execution takes more than {_MOST_WORK} operations to evaluate")]
-            )
 
     def answers(self) -> Iterator[CarriedOut]:
         """See `Residual.answers`."""
@@ -195,7 +161,7 @@ class OneExecution(Evaluator):
         if isinstance(unit.item, With):
             for value in self.members(unit.item.source, unit.env):
                 self.chosen[unit.number] = value
-                self.settled.clear()
+                self.defined.clear()
                 yield from self._units(at + 1)
             return
         flags = dict(self.flags)
@@ -337,14 +303,17 @@ class OneExecution(Evaluator):
             return TupleValue(tuple(self.force(i, span) for i in value.items))
         return value
 
+    def base(self, name: str) -> CatValue:
+        return self.force(self.compiler.base(name), Span(0, 0, 0))
+
     def _later(self, later: Later) -> CatValue:
         key = (id(later.bindings or later.expression), id(later.env.local), later.env.since)
-        if key not in self.settled:
+        if key not in self.defined:
             if later.expression is None:
-                self.settled[key] = self.recursive(later.bindings, later.env)
+                self.defined[key] = self.recursive(later.bindings, later.env)
             else:
-                self.settled[key] = {"": self.value(later.expression, later.env)}
-        found = self.settled[key]
+                self.defined[key] = {"": self.value(later.expression, later.env)}
+        found = self.defined[key]
         if isinstance(later.part, str):
             return found[later.part]
         value = found[""]
@@ -355,64 +324,6 @@ class OneExecution(Evaluator):
         if later.part >= len(items):
             raise placed(fail(later.expression.span, f"there are {len(items)} value(s) here"), later.env)
         return items[later.part]
-
-    def expanded(self, value: CatValue, span: Span) -> CatValue:
-        """Sets that have a name of their own, with their members."""
-        if isinstance(value, Classes):
-            value = self.by_place(self.force(value.members, span))
-        elif isinstance(value, Orders):
-            classes = self.by_place(self.force(value.members, span))
-            before = self.force(value.before, span)
-            assert isinstance(classes, Collection) and isinstance(before, Known)
-            each = Collection(tuple(self.orders(c, before, span) for c in classes.items if isinstance(c, Known)))
-            value = self.crossed(each) if value.crossed else each
-        return value
-
-    def by_place(self, value: CatValue) -> CatValue:
-        """The events of a set, location by location."""
-        assert isinstance(value, Known)
-        loc = self.facts.base["loc"]
-        assert isinstance(loc, list)
-        left, found = members(value), []
-        while left:
-            first = bits(left & -left)[0]
-            together = (loc[first] | 1 << first) & left
-            found.append(known(together))
-            left &= ~together
-        return Collection(tuple(found))
-
-    def orders(self, events: Known, before: Known, span: Span) -> CatValue:
-        """The strict total orders of some events that have the pairs of a relation among them."""
-        among = members(events)
-        wanted = [row & among for row in rows(before)]
-        found: list[CatValue] = []
-
-        def extend(order: list[int], left: int) -> None:
-            if len(found) > _MOST_ORDERS:
-                raise fail(span, f"there are more than {_MOST_ORDERS} orders of the events of a location here")
-            self._spend(1)
-            if not left:
-                result, after = [0] * self.facts.size, 0
-                for i in reversed(order):
-                    result[i] = after
-                    after |= 1 << i
-                found.append(known(result))
-            for i in bits(left):
-                if not any(wanted[j] >> i & 1 for j in bits(left)):
-                    extend([*order, i], left & ~(1 << i))
-
-        extend([], among)
-        return Collection(tuple(found))
-
-    def crossed(self, sets: Collection) -> CatValue:
-        """All unions of one relation of each set."""
-        parts = [s.items if isinstance(s, Collection) else () for s in sets.items]
-        nothing = self.algebra.empty(RELATION)
-        found = [
-            self.algebra.union([nothing, *[self.as_kind(r, RELATION, Span(0, 0, 0)) for r in some]])
-            for some in itertools.product(*parts)
-        ]
-        return self.collection(found)
 
     def primitive(self, name: str, value: CatValue, span: Span) -> CatValue:
         """A function of the language, applied."""

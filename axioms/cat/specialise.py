@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from axioms.cat.compiled import Axiom, Model, completed
+from axioms.cat.compiled import Axiom, Model
+from axioms.cat.marks import completed
 from axioms.cat.nodes import RELATION, SET, Builder, Facts, Node
 
 

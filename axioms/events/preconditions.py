@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 
-from axioms.cat.evaluate import Rows, bits, closure
+from axioms.cat.evaluate import bits, closure
+from axioms.cat.nodes import Rows
 from axioms.events.event import Collector, UndefinedBehaviour
 from axioms.events.event_kinds import KERNEL_EVENT, READ, WRITE
 from axioms.events.memory import GuardedLocation, Object

@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from axioms.cat.evaluate import Evaluation, Rows, bits
+from axioms.cat.evaluate import Evaluation, bits
 from axioms.cat.model import Axiom, Model, Node
+from axioms.cat.nodes import Rows
 from axioms.events.event_kinds import READ
 from axioms.explain.forbidding import MOST_SECONDS, without
 from axioms.explain.impossible import impossible

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axioms.cat.evaluate import Rows
 from axioms.cat.model import Model
+from axioms.cat.nodes import Rows
 from axioms.events.event_kinds import READ, WRITE
 from axioms.liveness.graph import first_state, machine_of
 from axioms.program import Event, Program, ProgramThread

@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from axioms.cat.evaluate import Rows, closure
+from axioms.cat.evaluate import closure
+from axioms.cat.nodes import Rows
 from axioms.program import Event, Program, ends_by
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.records import NamedTuple, dataclass

@@ -11,8 +11,9 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from axioms.cat.evaluate import Rows, bits
+from axioms.cat.evaluate import bits
 from axioms.cat.model import Model
+from axioms.cat.nodes import Rows
 from axioms.events.event_kinds import READ, WRITE
 from axioms.oracle import mbarriers as mbarrier_orders
 from axioms.oracle.barriers import BarrierChoice

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from axioms.cat.evaluate import Rows
+from axioms.cat.nodes import Rows
 from axioms.events.barrier_events import COUNTED, OBJECT_SIZE, early_no, returns
 from axioms.events.event import Event
 from axioms.oracle.provenance import BeyondBruteForce

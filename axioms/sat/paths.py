@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axioms.cat.evaluate import Rows, bits, closure, sequence
+from axioms.cat.evaluate import bits, closure, sequence
+from axioms.cat.nodes import Rows
 from axioms.sat.formula import FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, LiteralRow, Relation
 from ptxcore.clock import tick

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from axioms.cat.evaluate import Rows, bits
+from axioms.cat.evaluate import bits
+from axioms.cat.nodes import Rows
 from axioms.events.barrier_events import COUNTED, early_no
 from axioms.events.event import Event
 from axioms.events.event_kinds import MBARRIER_EVENT

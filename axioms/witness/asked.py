@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from axioms.cat.evaluate import Rows, bits
+from axioms.cat.evaluate import bits
 from axioms.cat.model import Model
+from axioms.cat.nodes import Rows
 from axioms.errors import UnsupportedProgram
 from axioms.program import Program
 
 if TYPE_CHECKING:
-    from axioms.cat.residual import ExecutionFacts
+    from axioms.cat.facts import ExecutionFacts
     from axioms.witness.judge import Judged
 
 
@@ -47,7 +48,7 @@ def refuse(program: Program, model: Model) -> None:
 
 
 def _facts(candidate: Judged) -> tuple[ExecutionFacts, _Seen]:
-    from axioms.cat.residual import ExecutionFacts
+    from axioms.cat.facts import ExecutionFacts
 
     program = candidate.program
 

@@ -10,7 +10,8 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
+from axioms.cat.evaluate import Evaluation, bits, closure, is_acyclic
+from axioms.cat.nodes import Rows
 from axioms.cat.orders import immediate, is_strict_order, those_after
 from axioms.events.event import what_is_read
 from axioms.events.event_kinds import BARRIER_EVENT, MBARRIER_EVENT, READ

@@ -10,8 +10,9 @@ from axioms.cat.names import BASE
 from axioms.events.event_kinds import WRITE
 
 if TYPE_CHECKING:
-    from axioms.cat.evaluate import Evaluation, Rows
+    from axioms.cat.evaluate import Evaluation
     from axioms.cat.model import Model
+    from axioms.cat.nodes import Rows
     from axioms.witness.judge import Judged
 
 EventPair = tuple[int, int]

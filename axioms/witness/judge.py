@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from axioms.cat.evaluate import Evaluation, Rows
+from axioms.cat.evaluate import Evaluation
 from axioms.cat.model import Model, Node
+from axioms.cat.nodes import Rows
 from axioms.cat.orders import immediate
 from axioms.events.event_kinds import WRITE
 from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag

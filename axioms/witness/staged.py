@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from axioms.cat.evaluate import Evaluation, Rows, inside_of, is_acyclic
+from axioms.cat.evaluate import Evaluation, inside_of, is_acyclic
 from axioms.cat.model import Axiom, Model, Node
+from axioms.cat.nodes import Rows
 from axioms.program import Program, members_by_tag
 
 #: What is chosen, in this order.

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from axioms.cat.compiled import Axiom, Model
-from axioms.cat.evaluate import Evaluation, Rows
+from axioms.cat.evaluate import Evaluation
 from axioms.cat.model import compile_model
 from axioms.cat.names import BASE, BaseName
+from axioms.cat.nodes import Rows
 from ptxcore.isa.mbarrier import contents
 from ptxcore.machine.run.faults import KernelError
 from ptxmm.kernels.runs import Runs, Watchers

@@ -9,8 +9,9 @@ from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axioms.cat.evaluate import Evaluation, Rows
+from axioms.cat.evaluate import Evaluation
 from axioms.cat.model import compile_model
+from axioms.cat.nodes import Rows
 
 Pairs = frozenset[tuple[int, int]]
 SIZE = 4

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from pysat.solvers import Minisat22
 
-from axioms.cat.evaluate import Rows
+from axioms.cat.nodes import Rows
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 from axioms.sat.relations import Executed, Relation, SetBounds
 

@@ -15,7 +15,8 @@ from partly_known import SETS, World, concrete, members, worlds
 from pysat.solvers import Minisat22
 
 from axioms.cat import evaluate
-from axioms.cat.evaluate import Rows, bits
+from axioms.cat.evaluate import bits
+from axioms.cat.nodes import Rows
 from axioms.sat import relations
 from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from axioms.cat.evaluate import Rows
+from axioms.cat.nodes import Rows
 from axioms.witness.judge import BaseValues
 from ptxcore.places import Placement, includes
 

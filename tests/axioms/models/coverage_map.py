@@ -1,4 +1,4 @@
-"""Which tests pin each clause of ptx-9.0, each reading of the manual, and each instruction that is executed.
+"""Which tests pin each clause of ptx-9.0, each reading of the manual, and each form of the table of instructions.
 
 A *clause* is a definition, an axiom or a flag of ptx-9.0.cat. A test pins it if it answers otherwise without the clause: with an
 empty definition, or without the axiom or the flag. `PINNED` in coverage_pins.py has what was found; test_coverage.py finds it
@@ -350,10 +350,17 @@ def executed(form: Form) -> bool:
     return form.run is not None or form.kind in ("jump", "call", "nothing")
 
 
+#: Where statements of forms that are not executed, made from their declarations, are checked as ptxas checks them.
+CHECKED = "tests/ptxcore/check/test_differential.py"
+
+
 def of_form(form: Form) -> str:
-    """The file with the tests of a form: that of its second meaning, or one that executes it; "" where there is none."""
+    """The file with the tests of a form: that of its second meaning, or one that executes it; of a form that is not executed, and
+    says why, one that checks it; "" where there is none."""
     import reference
 
+    if not executed(form):
+        return CHECKED if form.untold and form.only != "manual" else ""
     if form.section in BY_SECTION:
         return BY_SECTION[form.section]
     key = reference.key(form)
@@ -364,14 +371,13 @@ def of_form(form: Form) -> str:
 
 
 def instructions() -> dict[tuple[str, str], list[Form]]:
-    """The forms that are executed, by section and mnemonic."""
-    import reference
+    """All forms of the table, by section and mnemonic."""
+    from ptxcore.isa.table import SECTIONS, forms_of
 
     found: dict[tuple[str, str], list[Form]] = {}
-    for section in reference.SECTIONS:
-        for form in reference.import_module(f"ptxcore.isa.{section}").FORMS:
-            if executed(form):
-                found.setdefault((form.section, form.mnemonic), []).append(form)
+    for section in SECTIONS:
+        for form in forms_of(section):
+            found.setdefault((form.section, form.mnemonic), []).append(form)
     return found
 
 
@@ -405,15 +411,20 @@ def table_of_readings() -> str:
 
 
 def table_of_instructions() -> str:
-    """A row for the instructions of a section that the same tests pin; of several forms, how many there are."""
-    rows: dict[tuple[tuple[int, ...], tuple[str, ...]], Counter[str]] = {}
+    """A row for the instructions of a section that the same tests pin; of several forms, how many there are. Those that are not
+    executed have rows of their own."""
+    rows: dict[tuple[tuple[int, ...], bool, tuple[str, ...]], Counter[str]] = {}
     for (section, mnemonic), forms in instructions().items():
         area = tuple(int(n) for n in section.split(".")[:3])
-        homes = tuple(dict.fromkeys(map(of_form, forms)))
-        rows.setdefault((area, homes), Counter())[mnemonic] += len(forms)
+        for refused in (False, True):
+            some = [form for form in forms if executed(form) is not refused]
+            homes = tuple(dict.fromkeys(map(of_form, some)))
+            if some:
+                rows.setdefault((area, refused, homes), Counter())[mnemonic] += len(some)
     lines = ["| Manual | Instructions (forms) | Tests |", "|---|---|---|"]
-    for (area, homes), counts in sorted(rows.items()):
+    for (area, refused, homes), counts in sorted(rows.items()):
         names = ", ".join(f"`{name}`" + (f" ({n})" if n > 1 else "") for name, n in counts.items())
+        names += ": not executed" if refused else ""
         files = "; ".join(f"[{home.removeprefix('tests/ptxcore/')}](../{home})" for home in homes)
         lines.append(f"| {'.'.join(map(str, area))} | {names} | {files} |")
     return "\n".join(lines) + "\n"

@@ -1,7 +1,7 @@
 """Barriers on numbers, for brute force: every way to put the arrivals of a concrete program into instances.
 
-The rules are those that `axioms.sync.barriers` states; they are written here a second time, on purpose and in another way,
-since the two engines must not share what decides.
+The rules are those that `axioms.sync.barriers` states, written a second time, on purpose and in another way: the two engines
+must not share what decides.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from axioms.cat.evaluate import closure
 from axioms.cat.nodes import Rows
+from axioms.oracle.budget import kept
 from axioms.program import Event, Program, ends_by
 from ptxcore.isa.effect_kinds import BARRIER
 from ptxcore.records import NamedTuple, dataclass
 from ptxcore.syntax.tree import Instruction
 
 _WARP = 32
+_INSTANCES = "ways to put arrivals into instances of a barrier"
 
 
 @dataclass(slots=True)
@@ -108,8 +110,8 @@ def barrier_choices(
         else:
             named.setdefault((cta, e.effect.instance, e.effect.identity), []).append(arrival)
             instructions.setdefault((cta, e.effect.instance), []).append(arrival)
-    groups = [list(_named(program, members, reached, tick, cut)) for members in named.values()]
-    groups += [list(_counted(program, cta, members, tick, cut)) for (cta, _), members in counted.items()]
+    groups = [kept(_named(program, members, reached, tick, cut), _INSTANCES) for members in named.values()]
+    groups += [kept(_counted(program, cta, members, tick, cut), _INSTANCES) for (cta, _), members in counted.items()]
     groups += [[_of_warp(program, warp, mask, members)] for (warp, mask), members in of_warps.items()]
     groups += [[choice] for choice in cluster_choices(program)]
     for combination in itertools.product(*groups):
@@ -229,9 +231,8 @@ def _counted(
     """PTX: one barrier of one CTA. Deals the arrivals into instances, thread by thread in order."""
     threads = [t for t, thread in enumerate(program.threads) if thread.place.cta == cta and not thread.place.host]
     by_thread = {t: [m for m in members if m.event.thread == t] for t in threads}
-    columns = []
-    for mine in by_thread.values():
-        columns.append(list(itertools.combinations(range(len(members)), len(mine))))
+    numbers_of = (itertools.combinations(range(len(members)), len(mine)) for mine in by_thread.values())
+    columns = [kept(numbers, _INSTANCES) for numbers in numbers_of]
     for dealt in itertools.product(*columns):
         tick()
         instances: dict[int, list[_Arrival]] = {}

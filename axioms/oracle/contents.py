@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from axioms.events.event_kinds import READ
-from axioms.oracle.provenance import BeyondBruteForce
+from axioms.oracle.budget import BeyondBruteForce
 from axioms.program import Program, build
 from ptxcore.values.terms import Term
 

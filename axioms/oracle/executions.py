@@ -17,8 +17,8 @@ from axioms.cat.nodes import Rows
 from axioms.events.event_kinds import READ, WRITE
 from axioms.oracle import mbarriers as mbarrier_orders
 from axioms.oracle.barriers import BarrierChoice
+from axioms.oracle.budget import BeyondBruteForce, kept
 from axioms.oracle.mbarriers import MisuseOf, OperationOrder
-from axioms.oracle.provenance import BeyondBruteForce
 from axioms.program import Event, Program, dependency_pairs
 from axioms.witness.candidate import Candidate, Reads
 from axioms.witness.judge import ModelChecker
@@ -27,8 +27,16 @@ from axioms.witness.tearing import mixes
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
-#: There are 130,023 strict partial orders of six writes, and 6,129,859 of seven.
+#: More writes to a location have too many orders. Where nothing orders them there are 130,023 strict partial orders of six, and
+#: 6,129,859 of seven, which are not kept.
 _MAX_WRITES = 7
+#: Sets of elements that an order closes: more make one step of the search long. An order of twelve has no more.
+_MOST_CLOSED = 4096
+#: As many are gone through between two looks at the budget.
+_BETWEEN = 64
+
+#: Pairs of events.
+_Pairs = frozenset[tuple[int, int]]
 
 
 class EnumeratedExecutions:
@@ -49,7 +57,8 @@ class EnumeratedExecutions:
         self, barriers: Iterable[BarrierChoice]
     ) -> Iterator[tuple[BarrierChoice, tuple[OperationOrder, ...]]]:
         """Instances of barriers with orders of the operations on mbarrier objects. Who misuses either is told in the former."""
-        choices = list(mbarrier_orders.order_choices(self.program, self.wrong, self.check_time))
+        orders_of = mbarrier_orders.order_choices(self.program, self.wrong, self.check_time)
+        choices = kept(orders_of, "orders of operations on mbarrier objects")
         for barrier in barriers:
             for orders in choices:
                 misuse = next((o.misuse for o in orders if o.misuse), barrier.misuse)
@@ -66,15 +75,15 @@ class EnumeratedExecutions:
             with_rf = evaluation.extend("rf", _rf_rows(program, rf))
             if with_rf is None:
                 continue
-            for order in _fence_orders(program):
+            for order in _fence_orders(program, self.check_time):
                 with_fences = with_rf.extend("sync_fence", order)
                 if with_fences is None:
                     continue
                 for co in self._coherences(with_fences):
                     if with_fences.extend("co", co, fr=_fr_rows(program, rf, co, judge.writes)) is None:
                         continue
-                    for kept in _final_writes(program, co) if finals else ({},):
-                        found = Candidate(judge, [True] * program.size, rf, co, order, met, kept, sequences=sequences)
+                    for final in _final_writes(program, co) if finals else ({},):
+                        found = Candidate(judge, [True] * program.size, rf, co, order, met, final, sequences=sequences)
                         if self.model.residual is None or found.passes:
                             yield found
 
@@ -128,16 +137,16 @@ class EnumeratedExecutions:
         and have the pairs which an axiom demands outright."""
         demanded, related = evaluation.demands()
         rows = [0] * self.program.size
-        by_cell: dict[tuple[int, ...], list[frozenset[tuple[int, int]]]] = {}
+        by_cell: dict[tuple[int, ...], list[_Pairs]] = {}
         for initial, *others in _writes(self.program).values():
             if len(others) > _MAX_WRITES:
                 raise BeyondBruteForce("too many writes to one location for brute force")
             writes = tuple(w.index for w in others)
             rows[initial.index] = sum(1 << w for w in writes)
             if writes not in by_cell:
-                orders = strict_orders(writes, self.check_time)
-                by_cell[writes] = [o for o in orders if _fits(o, writes, demanded, related)]
-        for pairs in _agreeing(list(by_cell.items())):
+                orders = strict_orders(writes, demanded, related, self.check_time)
+                by_cell[writes] = kept(orders, "orders of the writes to one location")
+        for pairs in _agreeing(list(by_cell.items()), self.check_time):
             self.check_time()
             co = list(rows)
             for i, j in pairs:
@@ -145,9 +154,7 @@ class EnumeratedExecutions:
             yield co
 
 
-def _agreeing(
-    by_cell: Sequence[tuple[tuple[int, ...], list[frozenset[tuple[int, int]]]]],
-) -> Iterator[frozenset[tuple[int, int]]]:
+def _agreeing(by_cell: Sequence[tuple[tuple[int, ...], list[_Pairs]]], tick: Callable[[], None]) -> Iterator[_Pairs]:
     """One order for each set of writes, so that all say the same of writes that several sets have."""
     if not by_cell:
         yield frozenset()
@@ -155,7 +162,9 @@ def _agreeing(
     (writes, orders), *rest = by_cell
     decided = {p for some, _ in rest for p in itertools.permutations(some, 2)}
     shared = [p for p in itertools.permutations(writes, 2) if p in decided]
-    for others in _agreeing(rest):
+    for others in _agreeing(rest, tick):
+        if shared:
+            tick()
         for order in orders:
             if all((p in order) == (p in others) for p in shared):
                 yield order | others
@@ -248,55 +257,65 @@ def _grounded(program: Program, rf: Reads, flow: Rows) -> bool:
     return done == program.size
 
 
-def strict_orders(
-    elements: tuple[int, ...], tick: Callable[[], None] = lambda: None
-) -> list[frozenset[tuple[int, int]]]:
-    """Every strict partial order of a few elements. `tick` is called now and then, so that a caller can stop."""
-    orders: list[frozenset[tuple[int, int]]] = [frozenset()]
-    for k in range(1, len(elements)):
-        new = elements[k]
-        grown = set()
-        for order in orders:
-            tick()
-            for below, above in _places(elements[:k], order):
-                grown.add(order | {(b, new) for b in below} | {(new, a) for a in above})
-        orders = list(grown)
-    return orders
+def strict_orders(elements: Sequence[int], demanded: Rows, related: Rows, tick: Callable[[], None]) -> Iterator[_Pairs]:
+    """Every strict partial order of some elements that has the `demanded` pairs of theirs, and of each `related` pair one
+    direction. What an order says of the first elements is such an order of these, so one is built on the other, and none is
+    kept. `tick` is called now and then, so that a caller can stop."""
+    if any((demanded[e] | related[e]) >> e & 1 for e in elements):
+        return
+    earlier = [list(enumerate(elements[:k])) for k in range(len(elements))]
+    numbered = list(zip(earlier, elements, strict=True))
+    below = [sum(1 << i for i, a in before if demanded[a] >> b & 1) for before, b in numbered]
+    above = [sum(1 << i for i, a in before if demanded[b] >> a & 1) for before, b in numbered]
+    either = [sum(1 << i for i, a in before if (related[a] >> b | related[b] >> a) & 1) for before, b in numbered]
+
+    def grown(before: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Those that go on from an order of the first elements: of each what comes before it, as a set of bits."""
+        k = len(before)
+        if k == len(elements):
+            yield before
+            return
+        tick()
+        for low, high in _places(before, tick):
+            if not (below[k] & ~low or above[k] & ~high or either[k] & ~(low | high)):
+                yield from grown((*(b | (high >> i & 1) << k for i, b in enumerate(before)), low))
+
+    pairs = [[(a, b) for a in elements] for b in elements]  # made once, for all orders
+    for before in grown(()):
+        yield frozenset(pairs[j][i] for j, row in enumerate(before) for i in bits(row))
 
 
-def _places(
-    elements: tuple[int, ...], order: frozenset[tuple[int, int]]
-) -> Iterator[tuple[frozenset[int], frozenset[int]]]:
+def _places(before: Sequence[int], tick: Callable[[], None]) -> Iterator[tuple[int, int]]:
     """Where a new element fits: a set of elements below it and one above, closed, every lower one below every upper one."""
-    subsets = [frozenset(c) for n in range(len(elements) + 1) for c in itertools.combinations(elements, n)]
-    lower = [s for s in subsets if all(a in s for a, b in order if b in s)]
-    upper = [s for s in subsets if all(b in s for a, b in order if a in s)]
-    for below in lower:
-        for above in upper:
-            if not below & above and all((b, a) in order for b in below for a in above):
-                yield below, above
+    behind = [sum(1 << j for j, row in enumerate(before) if row >> i & 1) for i in range(len(before))]
+    lower, upper = _closed(before), _closed(behind)
+    for low in lower:
+        if len(upper) > _BETWEEN:
+            tick()
+        for high in upper:
+            if not low & high and all(not low & ~before[a] for a in bits(high)):
+                yield low, high
 
 
-def _fits(pairs: frozenset[tuple[int, int]], writes: Sequence[int], demanded: Rows, related: Rows) -> bool:
-    for i in writes:
-        for j in writes:
-            if demanded[i] >> j & 1 and (i, j) not in pairs:
-                return False
-            if related[i] >> j & 1 and (i, j) not in pairs and (j, i) not in pairs:
-                return False
-    return True
+def _closed(before: Sequence[int]) -> list[int]:
+    """The sets of elements that have with each one all that comes before it."""
+    found = [0]
+    for e in sorted(range(len(before)), key=lambda e: before[e].bit_count()):  # behind all that comes before it
+        found += [s | 1 << e for s in found if not before[e] & ~s]
+        if len(found) > _MOST_CLOSED:
+            raise BeyondBruteForce("there are too many orders of writes or fences for brute force")
+    return found
 
 
-def _fence_orders(program: Program) -> Iterator[Rows]:
+def _fence_orders(program: Program, tick: Callable[[], None]) -> Iterator[Rows]:
     """Strict orders of the fence.sc events that relate all pairs in `sr`."""
     fences = tuple(e.index for e in program.events if "SC" in e.tags)
-    sr = program.relations["sr"]
-    for pairs in strict_orders(fences) if fences else [frozenset[tuple[int, int]]()]:
-        if all((a, b) in pairs or (b, a) in pairs for a in fences for b in fences if a != b and sr[a] >> b & 1):
-            rows = [0] * program.size
-            for a, b in pairs:
-                rows[a] |= 1 << b
-            yield rows
+    others = [row & ~(1 << e) for e, row in enumerate(program.relations["sr"])]
+    for pairs in strict_orders(fences, [0] * program.size, others, tick):
+        rows = [0] * program.size
+        for a, b in pairs:
+            rows[a] |= 1 << b
+        yield rows
 
 
 def _final_writes(program: Program, co: Rows) -> Iterator[dict[int, int]]:

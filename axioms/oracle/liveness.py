@@ -21,9 +21,8 @@ from axioms.cat.model import Model
 from axioms.events.event_kinds import MBARRIER_EVENT
 from axioms.events.launches import Streams
 from axioms.oracle import contents
-from axioms.oracle.budget import Budget
+from axioms.oracle.budget import BeyondBruteForce, Budget, kept
 from axioms.oracle.executions import EnumeratedExecutions
-from axioms.oracle.provenance import BeyondBruteForce
 from axioms.oracle.runs import ThreadRuns
 from axioms.oracle.schedules import BarrierSchedule, BarrierSchedules, ThreadPrefix
 from axioms.program import Event, Program
@@ -100,9 +99,8 @@ class BlockedSearch:
                 continue
             if not self.go_together(chosen):
                 continue
-            schedules = list(
-                BarrierSchedules(self.program.threads, [w.part for w in chosen], not self.aborts, self.spend)
-            )
+            orders = BarrierSchedules(self.program.threads, [w.part for w in chosen], not self.aborts, self.spend)
+            schedules = kept(orders, "schedules of barriers")
             if schedules:
                 execution = next(self._standing(chosen, schedules), None)
                 if execution is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from axioms.cat.nodes import Rows
 from axioms.events.barrier_events import COUNTED, OBJECT_SIZE, early_no, returns
 from axioms.events.event import Event
-from axioms.oracle.provenance import BeyondBruteForce
+from axioms.oracle.budget import BeyondBruteForce
 from axioms.program import Program
 from axioms.sync.mbarrier_states import ARRIVALS, START, WRECKS, ObjectState, Transition, next_state, steps
 from ptxcore.isa.effect_kinds import COLLECTIVE, MBARRIER

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from axioms.cat.model import Model
 from axioms.oracle import contents
 from axioms.oracle.barriers import BarrierChoice, NamedBarrier, barrier_choices
-from axioms.oracle.budget import Budget
+from axioms.oracle.budget import MOST_RUNS, BeyondBruteForce, Budget
 from axioms.oracle.executions import EnumeratedExecutions
-from axioms.oracle.provenance import BeyondBruteForce, number_of
+from axioms.oracle.provenance import number_of
 from axioms.oracle.runs import ThreadRuns
 from axioms.oracle.schedules import BarrierSchedules, ThreadPrefix, may_circle
 from axioms.program import Program
@@ -133,6 +133,8 @@ class _Search:
                 if terms.evaluate(concrete.filter, candidate.symbols):
                     holds = bool(terms.evaluate(concrete.condition, candidate.symbols))
                     found.setdefault(state, (candidate, holds))
+                    if len(found) > MOST_RUNS:
+                        raise BeyondBruteForce("there are too many outcomes for brute force")
 
     def combinations(self, wanted: Callable[[], bool] = lambda: False) -> Iterator[tuple[Trace, ...]]:
         """One run of each thread, such that all were told what the others brought; those that a bound cut off while they are

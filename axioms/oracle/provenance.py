@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from axioms.events.event import split
 from axioms.events.memory import Cell
-from ptxcore.clock import OutOfTime
+from axioms.oracle.budget import BeyondBruteForce
 
 #: A location that could hold more values than this is more than brute force should be asked.
 MAX_VALUES = 256
@@ -19,10 +19,6 @@ _MAX_WAYS = 32
 ReadKey = tuple[int, int]
 #: What a value is computed from: a read, its cells, and what it returned.
 ReadSource = tuple[ReadKey, Sequence[int], int]
-
-
-class BeyondBruteForce(OutOfTime):
-    """The program is beyond brute force, which says nothing of it: it stays undecided, and the text says why."""
 
 
 class Origins:

@@ -15,8 +15,9 @@ from axioms.encode.inputs import samples
 from axioms.events.collectives import CollectiveMeetings, Sites
 from axioms.events.copied import moves
 from axioms.events.event_kinds import READ
+from axioms.oracle.budget import MOST_RUNS, BeyondBruteForce
 from axioms.oracle.mbarriers import Looks, ObjectContents
-from axioms.oracle.provenance import MAX_VALUES, BeyondBruteForce, Origins, ReadSource, number_of
+from axioms.oracle.provenance import MAX_VALUES, Origins, ReadSource, number_of
 from axioms.program import Program, ProgramThread
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, DISCARD, INPUT, MBARRIER
 from ptxcore.machine.explore.concrete import Trace, run
@@ -46,7 +47,9 @@ class ThreadRuns:
                         origins.add((cell,), value & terms.mask(c.width), [])
                         value >>= c.width
         while True:
-            traces = [self._runs(t, thread, origins) for t, thread in enumerate(self.program.threads)]
+            traces: list[list[Trace]] = []
+            for t, thread in enumerate(self.program.threads):
+                traces.append(self._runs(t, thread, origins, MOST_RUNS - sum(map(len, traces))))
             grown = self.contents.learn(traces) | self.meetings.learn(traces)
             for t, runs in enumerate(traces):
                 for trace in runs:
@@ -128,8 +131,9 @@ class ThreadRuns:
                 found.append(((t, index), self._cells(t, source), source.answer))
         return found
 
-    def _runs(self, t: int, thread: ProgramThread, origins: Origins) -> list[Trace]:
-        """All runs of one thread: depth first over the answers to its reads, replaying the answers so far."""
+    def _runs(self, t: int, thread: ProgramThread, origins: Origins, most: int) -> list[Trace]:
+        """All runs of one thread: depth first over the answers to its reads, replaying the answers so far. Raises
+        BeyondBruteForce where there are more than `most`."""
         runs: list[Trace] = []
         answers: list[Value] = []
         choices: list[list[Value]] = []
@@ -138,6 +142,8 @@ class ThreadRuns:
             trace = run(thread.code, self._answering(t, answers, choices, origins), unroll=self.program.unroll)
             # A run that ends up waiting is no execution, but others may read what it wrote before.
             runs.append(trace)
+            if len(runs) > most:
+                raise BeyondBruteForce("threads have too many runs for brute force")
             while choices and not choices[-1]:
                 choices.pop()
                 answers.pop()

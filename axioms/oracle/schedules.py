@@ -18,6 +18,7 @@ from dataclasses import replace
 from axioms.events.collectives import Sites, lane_of
 from axioms.events.event import Event, ProgramThread
 from axioms.oracle.barriers import BarrierChoice, cluster_choices
+from axioms.oracle.budget import MOST_CHOICES, BeyondBruteForce
 from axioms.program import Program, ends_by
 from axioms.witness.candidate import REDUCTIONS
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE
@@ -156,6 +157,8 @@ class BarrierSchedules:
             if key in seen:
                 continue
             seen.add(key)
+            if len(seen) > MOST_CHOICES:
+                raise BeyondBruteForce("there are too many schedules of barriers for brute force")
             moved = False
             for t in range(len(self.parts)):
                 if self._can_move(state, t):

@@ -25,8 +25,7 @@ from axioms.engine import decide
 from axioms.errors import UnsupportedProgram
 from axioms.oracle import liveness as standstill
 from axioms.oracle import outcomes as enumerate_
-from axioms.oracle.budget import Budget
-from axioms.oracle.provenance import BeyondBruteForce
+from axioms.oracle.budget import BeyondBruteForce, Budget
 from axioms.program import Program
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime

@@ -9,6 +9,7 @@ PTXMM_MISTAKES=4 pytest -m mutation     # one in four of the mistakes that are p
 from __future__ import annotations
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -98,3 +99,14 @@ def _long(value: Any) -> Any:
 def share(count: int) -> int:
     """How many to look at, of so many."""
     return -(-count // SHARE)
+
+
+def as_a_script(megabytes: int) -> None:
+    """For a campaign that a process of its own runs: deadlines are of its processor time, so that what is compared does not
+    hang on who else computes, and it has no more addresses than so many megabytes, where the system knows of such limits."""
+    pytest.MonkeyPatch().setattr(time, "monotonic", time.process_time)
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))

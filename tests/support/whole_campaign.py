@@ -1,10 +1,12 @@
 """Compares what runs of all threads settle of thousands of generated kernels with what the formula, brute force and random
 schedules say.
 
+    python tests/support/whole_campaign.py --first 0 --kernels 1500 --log whole.jsonl        # of each generator
     python tests/support/whole_campaign.py --of relays --first 0 --kernels 20000 --log relays.jsonl
 
 What runs leave open is counted and passed over, and so is what another way is not up to in its time. The log has a line for
-each kernel: started again with the same log, the campaign goes on where it stopped; without one it only counts.
+each kernel: started again with the same log, the campaign goes on where it stopped; without one it only counts. It keeps to
+`--memory`, where the system lets it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,27 +25,72 @@ if __name__ == "__main__":
 import generated_clusters
 import generated_copies
 import generated_lookbacks
+import generated_numbered
 import generated_peeks
 import generated_phases
 import generated_relays
 import generated_rounds
+import generated_sections
+import generated_stages
+import generated_ticket_rounds
+import generated_tickets
 import generated_transfers
+import generated_vain_rounds
 import pytest
 from by_runs import by_runs, in_order
+from campaigns import as_a_script
 from schedules import Runs
 
-from ptxcore.clock import limited
+from ptxcore.clock import OutOfTime, limited
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
+from ptxmm.kernels.persistent import run_in_rounds
+from ptxmm.kernels.runs import FinalValues
+from ptxmm.kernels.sectioned import run_with_sections
 from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.ticketed import run_with_tickets
 from ptxmm.result import Result
+
+
+def _stage(seed: int) -> KernelTest:
+    return generated_stages.kernel(generated_stages.drawn(seed))
+
 
 #: By name what makes a kernel of a seed.
 MADE: dict[str, Callable[[int], KernelTest]] = {
     "relays": generated_relays.kernel, "peeks": generated_peeks.kernel, "rounds": generated_rounds.kernel,
     "phases": generated_phases.kernel, "copies": generated_copies.kernel, "clusters": generated_clusters.kernel,
     "transfers": generated_transfers.kernel, "lookbacks": generated_lookbacks.kernel,
+    "sections": generated_sections.section_kernel, "tickets": generated_tickets.ticket_kernel,
+    "ticket rounds": generated_ticket_rounds.generated, "numbered": generated_numbered.kernel,
+    "vain rounds": generated_vain_rounds.made, "stages": _stage,
 }  # fmt: skip
+#: Final values of one run, and what may have others.
+_Up = tuple[FinalValues, frozenset[str]]
+
+
+def _up_to_sections(test: KernelTest) -> _Up | None:
+    found = run_with_sections(Runs(test, watched=True))
+    return None if found is None else (found[0], frozenset())
+
+
+def _up_to_tickets(test: KernelTest) -> _Up | None:
+    found = run_with_tickets(Runs(test, watched=True))
+    return None if found is None else (found.state, found.differing)
+
+
+def _up_to_rounds(test: KernelTest) -> _Up | None:
+    found = run_in_rounds(Runs(test, watched=True))
+    return None if found is None else (found.state, frozenset())
+
+
+#: Ways that stand for all executions up to something. Of small kernels another way may be first, so these are asked by
+#: themselves: what they take for right is right, with these values.
+UP_TO: dict[str, Callable[[KernelTest], _Up | None]] = {
+    "sections": _up_to_sections, "tickets": _up_to_tickets, "ticket rounds": _up_to_rounds,
+}  # fmt: skip
+#: Too many threads for a formula: what every order of their steps shows is held against them.
+_IN_ALL_ORDERS = frozenset(("stages",))
 #: Iterations of loops: enough for a round in vain.
 _ROUNDS = 2
 
@@ -51,30 +98,59 @@ _ROUNDS = 2
 @dataclass(slots=True)
 class Compared:
     """What came of a kernel: the verdict of runs (`open` where they leave it), the ways that it was compared with, and where
-    they differ."""
+    they differ. What another way did not decide is told with a reason."""
 
     seed: int
     verdict: str = "open"
     ways: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
 
 
-def compare(made: Callable[[int], KernelTest], seed: int, *, seconds: float, schedules: int, brute: bool) -> Compared:
-    """All comparisons for one kernel."""
-    found, test = Compared(seed), made(seed)
-    with limited(seconds):
-        open_, settled = by_runs(test)
-    if open_:
+def compare(of: str, seed: int, *, seconds: float, schedules: int, brute: bool) -> Compared:
+    """All comparisons for one kernel of a generator."""
+    found, test = Compared(seed), MADE[of](seed)
+    try:
+        with limited(seconds):
+            open_, settled = by_runs(test)
+    except OutOfTime:
         return found
-    found.verdict = settled.verdict
+    if of in _IN_ALL_ORDERS:
+        return _in_all_orders(found, settled if not open_ else None)
+    alone = None if of not in UP_TO else UP_TO[of](test)
+    if open_ and alone is None:
+        return found
+    found.verdict = f"up to {of}" if open_ else settled.verdict
     for way in ("formula", "brute force")[: 1 + brute]:
         expected = _otherwise(test, "solve" if way == "formula" else "enumerate", seconds)
-        if expected.verdict not in ("undecided", "error"):
-            found.ways.append(way)
+        if expected.verdict in ("undecided", "error"):
+            found.passed.append(f"{way}: {expected.verdict}, {str(expected.error).splitlines()[0][:60]}")
+            continue
+        found.ways.append(way)
+        if not open_:
             found.differences += [f"{way}: {what}" for what in differences(settled, expected)]
-    if schedules:
-        found.ways.append("schedules")
-        found.differences += _scheduled(test, settled, schedules)
+        if alone is not None:
+            found.differences += [f"{way}, up to {of}: {what}" for what in _other_values(*alone, expected)]
+    if schedules and not open_:
+        try:
+            with limited(seconds):
+                found.differences += _scheduled(test, settled, schedules)
+            found.ways.append("schedules")
+        except OutOfTime:
+            found.passed.append("schedules: undecided, out of time")
+    return found
+
+
+def _in_all_orders(found: Compared, settled: Result | None) -> Compared:
+    """What some order of the steps of a ring shows to be wrong is not right."""
+    wrong = generated_stages.explored(generated_stages.drawn(found.seed))
+    found.verdict = "open" if settled is None else settled.verdict
+    if wrong is None:
+        found.passed.append("all orders: undecided, too many")
+    elif settled is not None:
+        found.ways.append("all orders")
+        if wrong and settled.verdict == "ok":
+            found.differences.append(f"all orders: {settled.verdict}, and {wrong}")
     return found
 
 
@@ -100,6 +176,19 @@ def differences(settled: Result, expected: Result) -> Iterator[str]:
         yield f"outcomes {settled.states}, and they are {expected.states}"
 
 
+def _other_values(state: FinalValues, differing: frozenset[str], expected: Result) -> Iterator[str]:
+    """Where one run does not stand for all executions: a race, no end, or other values than those that may be."""
+    if expected.verdict == "undefined":
+        yield "right, and it is undefined"
+    for check in expected.checks:
+        if check.kind in ("race_free", "terminates") and check.holds is False:
+            yield f"{check.text}: True, and it is False"
+    for other in expected.states:
+        changed = {label for label, value in other.items() if state[label] != value}
+        if not changed <= differing:
+            yield f"outcome {state}, and one is {other}"
+
+
 def _scheduled(test: KernelTest, settled: Result, count: int) -> Iterator[str]:
     """What random schedules show that runs forbid."""
     terminates = any(c.kind == "terminates" and c.holds for c in settled.checks)
@@ -111,36 +200,59 @@ def _scheduled(test: KernelTest, settled: Result, count: int) -> Iterator[str]:
             yield f"schedule {seed} comes to a deadlock"
 
 
+class Counts:
+    """What came of the kernels of each generator."""
+
+    def __init__(self) -> None:
+        self.verdicts = defaultdict[str, Counter[str]](Counter)
+        self.ways = defaultdict[str, Counter[str]](Counter)
+        self.passed = defaultdict[str, Counter[str]](Counter)
+
+    def add(self, of: str, result: Compared) -> None:
+        self.verdicts[of][result.verdict] += 1
+        self.ways[of].update(result.ways)
+        self.passed[of].update(result.passed)
+        for difference in result.differences:
+            print(f"{of} {result.seed}: {difference}", flush=True)
+
+    def tell(self) -> None:
+        for of, verdicts in self.verdicts.items():
+            told = dict(verdicts.most_common())
+            print(f"{of}: {verdicts.total()} kernels, {told}; compared with {dict(self.ways[of])}")
+            for why, count in self.passed[of].most_common():
+                print(f"    {count} passed over: {why}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--of", choices=MADE, default="relays", help="which kernels")
-    parser.add_argument("--kernels", type=int, default=20000)
+    parser.add_argument("--of", choices=MADE, action="append", help="which kernels (all, by turns)")
+    parser.add_argument("--kernels", type=int, default=1500, help="of each generator")
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=20.0, help="for the formula, and for brute force")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of processor time, for each way")
     parser.add_argument("--schedules", type=int, default=10, help="of each kernel")
     parser.add_argument("--brute", type=int, default=4, help="one in so many is decided by brute force, too")
+    parser.add_argument("--memory", type=int, default=3000, help="megabytes of addresses that this process may have")
     parser.add_argument("--log", type=Path)
     given = parser.parse_args()
-    counts, verdicts, asked = Counter[str](), Counter[str](), range(given.first, given.first + given.kernels)
+    as_a_script(given.memory)
+    counts = Counts()
     lines = given.log.read_text().splitlines() if given.log is not None and given.log.exists() else []
-    done = {result.seed: result for result in (Compared(*json.loads(line)) for line in lines)}
-    for seed in asked:
-        result = done.get(seed)
-        if result is None:
-            try:
-                brute = seed % given.brute == 0
-                result = compare(MADE[given.of], seed, seconds=given.seconds, schedules=given.schedules, brute=brute)
-            except Exception as error:  # a defect, to be told like every other difference
-                result = Compared(seed, "error", [], [f"{type(error).__name__}: {error}"])
-            if given.log is not None:
-                with given.log.open("a") as out:
-                    row = [result.seed, result.verdict, result.ways, result.differences]
-                    out.write(json.dumps(row) + "\n")
-        verdicts[result.verdict] += 1
-        counts.update(result.ways)
-        for difference in result.differences:
-            print(f"{given.of} {seed}: {difference}", flush=True)
-    print(f"{given.of}: {verdicts.total()} kernels, {dict(verdicts.most_common())}; compared with {dict(counts)}")
+    done = {(of, result[0]): Compared(*result) for of, *result in map(json.loads, lines)}
+    for seed in range(given.first, given.first + given.kernels):
+        for of in given.of or MADE:
+            result = done.get((of, seed))
+            if result is None:
+                try:
+                    brute = seed % given.brute == 0
+                    result = compare(of, seed, seconds=given.seconds, schedules=given.schedules, brute=brute)
+                except Exception as error:  # a defect, to be told like every other difference
+                    result = Compared(seed, "error", [], [f"{type(error).__name__}: {error}"])
+                if given.log is not None:
+                    row = [of, seed, result.verdict, result.ways, result.differences, result.passed]
+                    with given.log.open("a") as out:
+                        out.write(json.dumps(row) + "\n")
+            counts.add(of, result)
+    counts.tell()
 
 
 if __name__ == "__main__":

@@ -119,8 +119,9 @@ def _own(way: Way, word: int) -> str:
          f"atom.relaxed.{way.scope()}.global.add.u32 %r8, {_flag(word)}, 0;",
          f"atom.acquire.{way.scope()}.global.max.u32 %r8, {_flag(word)}, 1;")
     )  # fmt: skip
+    skip = f"S{way.label()}"
     uses = way.choose.choice(
-        ("mad.lo.u32 %r9, %r9, 5, %r8;", f"setp.lt.u32 %p2, %r8, 2; @%p2 bra S{word}; {_read(way)} S{word}:")
+        ("mad.lo.u32 %r9, %r9, 5, %r8;", f"setp.lt.u32 %p2, %r8, 2; @%p2 bra {skip}; {_read(way)} {skip}:")
     )
     return f"{writes} {looks} {uses}"
 
@@ -238,7 +239,6 @@ def kernel(seed: int, shape: str = "") -> KernelTest:
     lines = [f"mad.lo.u32 %r3, %r1, {block}, %r2;"]
     for number, text in zip(places, threads, strict=True):
         result = f"st.global.u32 [%rd1+{4 * (_OUT + number)}], %r9;"
-        text = text.replace("S0", f"S{number}")
         lines.append(f"setp.ne.u32 %p3, %r3, {number}; @%p3 bra NEXT{number};\n {text} {result} ret;\nNEXT{number}:")
     wanted = " && ".join(f"x[{_OUT + t}] < {choose.choice((8, 100, 1000))}" for t in sorted(places))
     contents: object = "any" if choose.random() < 0.1 else [0]

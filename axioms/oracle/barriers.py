@@ -90,8 +90,7 @@ def barrier_choices(
 ) -> Iterator[BarrierChoice]:
     """All choices without a deadlock. `reached` lists the short dialect's barriers, executed or not; `tick` is
     called now and then, so that a caller can stop. `cut` are threads that a loop bound stopped: they might still have arrived,
-    so that no deadlock is said to be due to them.
-    """
+    so that no deadlock is said to be due to them."""
     named: dict[tuple[int, int, object], list[_Arrival]] = {}
     instructions: dict[tuple[int, int], list[_Arrival]] = {}
     counted: dict[tuple[int, object], list[_Arrival]] = {}

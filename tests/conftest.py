@@ -24,6 +24,7 @@ from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from ptxcore import sources
+from ptxmm import available
 
 #: What hypothesis draws is the same in every run, so that a failure is the last change's; in campaigns it is new each time.
 #: How long that takes is no failure.
@@ -43,7 +44,7 @@ _COMPARED = "compared"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """A process for each core, for runs of more than a file. `-n 0`, `-p no:xdist` and debuggers are what they always are."""
+    """Processes for all cores, for runs of more than a file. `-n 0`, `-p no:xdist` and debuggers are what they always are."""
     option = config.option
     if not config.pluginmanager.hasplugin("xdist") or "PYTEST_XDIST_WORKER" in os.environ:
         return  # a worker that started workers of its own would never end
@@ -52,6 +53,13 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         option.numprocesses = "auto"
     if option.numprocesses and option.dist == "no":
         option.dist = "worksteal"  # whoever is done takes over from the others: some tests take seconds, most no time
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """One process more than there are cores, as `make` is often called: some tests wait for what they start, and beside
+    other work each process gets a share of a core."""
+    return None if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else available.processors() + 1
 
 
 def _is_long(config: pytest.Config) -> bool:

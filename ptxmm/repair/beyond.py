@@ -14,8 +14,8 @@ from axioms.program import UnsupportedProgram
 from ptxcore.diagnostics import InputError
 from ptxcore.records import dataclass
 from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.larger import shape_of
-from ptxmm.repair.search import Judgement
 from ptxmm.repair.subjects import Larger
 
 if TYPE_CHECKING:

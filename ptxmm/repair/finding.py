@@ -13,8 +13,9 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxcore.records import dataclass
 from ptxmm.repair.building import REPAIR
+from ptxmm.repair.judgement import Judgement, Solution, Weakening
 from ptxmm.repair.pace import Pace
-from ptxmm.repair.search import Judgement, Search, Solution, Weakening
+from ptxmm.repair.search import Search
 from ptxmm.repair.sites import EditSite, Option, Vector, Wanted, edited, edits_of
 from ptxmm.repair.subjects import Larger, Subject, judging
 
@@ -162,6 +163,9 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         subject.how = how.hurried(_BEFORE_ARRIVALS)
     try:
         stuck = _among_sites(answer, sites, pace, once, every=every, told=told)
+        if mode == REPAIR and not (answer.found or answer.stopped):
+            answer, waiting = _each_call(answer, sites, pace, once, every=every, told=told)
+            stuck = stuck or waiting
     finally:
         subject.how = how
     if mode != REPAIR or answer.found or answer.stopped == "interrupted" or (answer.stopped and not base.endless):
@@ -182,13 +186,33 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
             _among_sites(again, with_arrivals, pace, once, every=every, told=told)
         except OutOfTime:
             again.stopped = "out of time"
-        # that there are none is known of all only where it is of both
-        again.complete = again.complete and answer.complete
-        again.undecided, again.upside_down = again.undecided + answer.undecided, again.upside_down or answer.upside_down
-        again.reasons = list(dict.fromkeys((*answer.reasons, *again.reasons)))
-        again.stopped = again.stopped or ("" if again.found else answer.stopped)
-        return again
+        return _both(answer, again)
     return answer
+
+
+def _each_call(
+    answer: Answer, sites: list[EditSite], pace: Pace, once: float, *, every: bool, told: Callable[[str], None]
+) -> tuple[Answer, bool]:
+    """Where nothing was found: the answer with each call of a function of the source changed by itself, since what is wrong at
+    one of them may be right at another; and whether threads wait in some text then."""
+    subject = answer.subject
+    left_out = subject.left_out
+    finer = subject.sites(answer.mode, apart=True)
+    if len(finer) <= len(sites):
+        subject.left_out = left_out
+        return answer, False
+    again = replace(answer, reasons=[])
+    stuck = _among_sites(again, finer, pace, once, every=every, told=told)
+    return _both(answer, again), stuck
+
+
+def _both(first: Answer, again: Answer) -> Answer:
+    """Of two searches that one went on where the other had found nothing: that there are none is known only where both know."""
+    again.complete = again.complete and first.complete
+    again.undecided, again.upside_down = again.undecided + first.undecided, again.upside_down or first.upside_down
+    again.reasons = list(dict.fromkeys((*first.reasons, *again.reasons)))
+    again.stopped = again.stopped or ("" if again.found else first.stopped)
+    return again
 
 
 def _among_sites(
@@ -340,8 +364,9 @@ def _chosen(sites: list[EditSite], solution: Solution) -> Iterator[Option]:
 
 def _found(subject: Subject, sites: list[EditSite], solution: Solution, mode: str, cheapest: bool = True) -> Found:
     changes = tuple(
-        Change(who, line, option.words, option.source_words, subject.place(line))
-        for site, option in zip(sites, _chosen(sites, solution), strict=True)
+        Change(who, line, site.told(chosen), option.source_words, subject.place(line))
+        for site, chosen in zip(sites, solution.vector, strict=True)
+        for option in [site.options[chosen]]
         for who, line in [option.spot or (site.where, site.line)]
         if option.words
     )
@@ -453,4 +478,4 @@ def _puts(option: Option, statement: str) -> bool:
 
 def _step(site: EditSite, now: int, then: int) -> str:
     """A step weaker, in words."""
-    return site.options[then].words or f"without: {site.options[now].words}"
+    return site.told(then) or f"without: {site.told(now)}"

@@ -14,6 +14,7 @@ from ptxmm.kernels.plain_names import plain
 from ptxmm.repair import costs
 from ptxmm.repair.arrivals import InsertedArrival, arrival_sites, arrivals, last_of_stretch, written_before
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
+from ptxmm.repair.copies import together
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.layout import Layout
@@ -35,11 +36,12 @@ _WAIT = 4
 
 
 def sites(
-    launches: Sequence[Launch], mode: str, with_arrivals: bool = False, left_out: list[str] | None = None
-) -> list[EditSite]:
+    launches: Sequence[Launch], mode: str, with_arrivals: bool = False, left_out: list[str] | None = None,
+    apart: bool = False,
+) -> list[EditSite]:  # fmt: skip
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
     the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are, as far as `left_out` does not name
-    them."""
+    them. Copies of a place of the source are one site; `apart`: those of one call of a function."""
     text = launches[0].text
     lines = Lines(text)
     source = SourceWords(text)
@@ -52,6 +54,8 @@ def sites(
         if with_arrivals:
             missing += _arrivals(body, lines, plain(name), source)
     found += arrival_sites(missing, [] if left_out is None else left_out)
+    if ".loc" in text:
+        found = together(read_module(text)[0], found, apart)
     return accepted(text, found, errors(text))
 
 

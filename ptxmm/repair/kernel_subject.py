@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.beyond import NOT_KNOWN, Beyond, all_hold, beyond, claimed, name_of, verdict, with_ends
+from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.larger import next_larger
 from ptxmm.repair.pace import Pace
-from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import EditSite, Wanted
 from ptxmm.repair.source_words import SourceWords
 from ptxmm.repair.subjects import How, Larger, known_to_wait, met, of_result, only_now
@@ -70,12 +70,12 @@ class KernelSubject:
         """The share of the time that is for the search."""
         return _BEFORE_SOURCE if self._source_path else _BEFORE_LARGER
 
-    def sites(self, mode: str, arrivals: bool = False) -> list[EditSite]:
-        """What may be changed; `arrivals`: those that may be missing, too."""
+    def sites(self, mode: str, arrivals: bool = False, apart: bool = False) -> list[EditSite]:
+        """What may be changed; `arrivals`: those that may be missing, too; `apart`: each call of a function by itself."""
         from ptxmm.repair.kernel_sites import sites
 
         self.left_out = []
-        return sites(self.test.launches, mode, arrivals, self.left_out)
+        return sites(self.test.launches, mode, arrivals, self.left_out, apart)
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime."""

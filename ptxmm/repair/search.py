@@ -17,8 +17,9 @@ from dataclasses import field
 
 import z3
 
-from ptxcore.records import NamedTuple, dataclass
+from ptxcore.records import dataclass
 from ptxmm.repair.arrivals import MOST_ARRIVALS
+from ptxmm.repair.judgement import Judgement, Solution, Weakening
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import EditSite, Option, Vector
 
@@ -32,48 +33,6 @@ _PATIENCES, _LONG = 2, 60.0
 _PATIENT = 4
 
 
-class Judgement(NamedTuple):
-    """What became of the checks: all `hold`, or not, or (None) nobody knows. `wrong`: some execution shows it, or two accesses
-    race; `waits`: in some execution threads do not terminate, or wait where they must not; `endless`: none ends; where nothing
-    is known to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided` those of
-    which nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch this is,
-    where it is not of the one given; what holds there but is not decided in a larger one is `unsure`."""
-
-    holds: bool | None
-    wrong: bool = False
-    failed: tuple[str, ...] = ()
-    bounded: bool = False
-    reason: str = ""
-    waits: bool = False
-    undecided: tuple[str, ...] = ()
-    endless: bool = False
-    launch: str = ""
-    unsure: str = ""
-
-
-class Weakening(NamedTuple):
-    """A site of a solution, one step weaker, and the checks that fail then, or are not decided beside them; `launch` is the
-    larger one in which they fail, where they hold in the one given."""
-
-    site: int
-    option: int
-    failed: tuple[str, ...]
-    undecided: tuple[str, ...] = ()
-    launch: str = ""
-
-
-@dataclass
-class Solution:
-    """A vector with which the checks hold, and what shows that nothing of it can be left out."""
-
-    vector: Vector
-    cost: int
-    needs: tuple[Weakening, ...]
-    bounded: bool = False
-    #: Whether each step weaker is known to fail.
-    minimal: bool = True
-
-
 #: The last of the kinds.
 _BARRIER = 3
 
@@ -85,6 +44,11 @@ def _kind(option: Option) -> tuple[int, str]:
     if any(edit.start < edit.end for edit in option.edits):
         return 0, ""
     return (1, "") if option.level[0] == "fence" else (2, option.words)
+
+
+def _halves(group: list[int]) -> list[list[int]]:
+    half = len(group) // 2
+    return [group[:half], group[half:]]
 
 
 def _up_to(arrivals: int) -> z3.BoolRef:
@@ -127,6 +91,12 @@ class Search:
     _known: dict[Vector, Judgement] = field(default_factory=dict)
     #: Only what costs less is looked for.
     _least: int | None = None
+    #: The last vector that was made as strong as can be, of those that are wrong, and of those in which threads wait.
+    _strong: dict[bool, Vector] = field(default_factory=dict)
+    #: How often nothing could be made stronger than what was known.
+    _vain: int = 0
+    #: Groups of sites that took too long to be made stronger together.
+    _slow: set[tuple[int, ...]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         if self.base is not None:
@@ -366,11 +336,25 @@ class Search:
 
     def _grown(self, vector: Vector, wrong: bool) -> Vector:
         """A vector as strong that is `wrong`, too, and is as strong as can be, as far as whole groups of sites are tried. Where
-        threads do not terminate, that is so in every weaker text with the same barriers: those stay as they are."""
-        current = list(vector)
+        threads do not terminate, that is so in every weaker text with the same barriers: those stay as they are. What one
+        before it was made stronger by is tried first, as a whole: many texts fail by what one and the same set of changes
+        leaves."""
+        known = self._as_before(vector, wrong)
+        current = list(vector if known is None else known)
+        if known is not None and (
+            self._vain & (self._vain - 1)
+        ):  # it was as strong as can be: that is tried ever less often
+            self._vain += 1
+            self._strong[wrong] = tuple(current)
+            return tuple(current)
         free = [s for s in range(len(self.sites)) if not self._alters(s, vector[s])]
         # What is cheap first: each solution that is ruled out so is a candidate less before the cheapest one is met.
-        waiting = self._groups([s for s in free if wrong or not self.sites[s].options[-1].meets])[::-1]
+        groups = self._groups([s for s in free if wrong or not self.sites[s].options[-1].meets])
+        slow = [group for group in groups if tuple(group) in self._slow]  # last, and in parts
+        waiting = [
+            *(part for group in slow for part in self._parts(group)),
+            *(g for g in groups[::-1] if g not in slow),
+        ]
         left, end = _TRIES, self.pace.computed + (self.patience or _LONG) * _PATIENCES
         while waiting and left and self.pace.computed < end:
             group = waiting.pop()
@@ -381,14 +365,43 @@ class Search:
                 continue
             left -= 1
             judged = self.judge(tuple(tried), self.patience)
-            if judged.wrong or (judged.waits and not wrong):
+            if self._fails_so(judged, wrong):
                 current = tried
-            elif len(group) > 1 and (judged.holds is not None or len(group) > _FEW):
-                half = len(group) // 2
-                waiting += [group[half:], group[:half]]
+                continue
+            if judged.holds is None and len(group) > _FEW:
+                self._slow.add(tuple(group))
+            if len(group) > 1 and (judged.holds is not None or len(group) > _FEW):
+                waiting += _halves(group)[::-1]
             elif judged.holds is not None:
                 self._raised(current, group[0], wrong)
+        self._vain = self._vain + 1 if current == known else 0
+        self._strong[wrong] = tuple(current)
         return tuple(current)
+
+    def _as_before(self, vector: Vector, wrong: bool) -> list[int] | None:
+        """A vector as strong that is `wrong`, too: with what the last one was made stronger by, where it is one."""
+        known = self._strong.get(wrong)
+        if known is None:
+            return None
+        tried = [self._of_both(s, o, known[s], wrong) for s, o in enumerate(vector)]
+        return tried if self._fails_so(self._soon(tried), wrong) else None
+
+    def _of_both(self, s: int, now: int, known: int, wrong: bool) -> int:
+        """The `known` option of a site where it is stronger than the one that is there `now`, and changes no barrier."""
+        kept = self._alters(s, now) or self._alters(s, known) or not self._useful(s, known)
+        if kept or (not wrong and (self._meets(s, now) or self._meets(s, known))):
+            return now
+        return known if self.sites[s].at_most(now, known) else now
+
+    @staticmethod
+    def _fails_so(judged: Judgement, wrong: bool) -> bool:
+        return judged.wrong or (judged.waits and not wrong)
+
+    def _parts(self, group: list[int]) -> list[list[int]]:
+        """A group of sites; the parts of one that was tried, and took too long."""
+        if tuple(group) not in self._slow:
+            return [group]
+        return [part for half in _halves(group)[::-1] for part in self._parts(half)]
 
     def _groups(self, sites: Sequence[int]) -> list[list[int]]:
         """Sites by kind: what is there already, fences of memory, each other statement that is put in, barriers. Fences of
@@ -413,8 +426,7 @@ class Search:
                 continue
             if self._useful(s, option) and not self._alters(s, option):
                 tried = [*current[:s], option, *current[s + 1 :]]
-                judged = self.judge(tuple(tried), self.patience)
-                if judged.wrong or (judged.waits and not wrong):
+                if self._fails_so(self.judge(tuple(tried), self.patience), wrong):
                     current[s] = option
                     return
 

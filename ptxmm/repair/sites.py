@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from ptxcore.records import NamedTuple, dataclass
 
@@ -59,12 +59,14 @@ class Option:
 @dataclass(frozen=True, slots=True)
 class EditSite:
     """A statement, or a place between two, with all that may be there, the weakest first. `below` has for each option
-    those that are as weak or weaker, itself among them. `where` names the place in reports, `line` is that of the text."""
+    those that are as weak or weaker, itself among them. `where` names the place in reports, `line` is that of the text;
+    `copies` are lines of others that are changed with it, since they come from one place of a source."""
 
     where: str
     line: int
     options: tuple[Option, ...]
     below: tuple[frozenset[int], ...] = field(repr=False)
+    copies: tuple[int, ...] = ()
 
     def at_most(self, one: int, other: int) -> bool:
         """Whether an option is as weak as another, or weaker."""
@@ -76,7 +78,13 @@ class EditSite:
             return None
         number = {old: new for new, old in enumerate(options)}
         below = tuple(frozenset(number[j] for j in self.below[i] if j in number) for i in options)
-        return EditSite(self.where, self.line, tuple(self.options[i] for i in options), below)
+        return replace(self, options=tuple(self.options[i] for i in options), below=below)
+
+    def told(self, option: int) -> str:
+        """An option in words, with the lines of the copies; empty for no change."""
+        words = self.options[option].words
+        also = ", ".join(map(str, self.copies))
+        return f"{words}, and so at line{'s' * (len(self.copies) > 1)} {also}" if words and also else words
 
     def under(self, option: int) -> list[int]:
         """The strongest of those that are weaker than an option."""

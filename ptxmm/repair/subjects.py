@@ -15,7 +15,7 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxcore.records import dataclass
 from ptxmm.answers import REASONS, Coverage
-from ptxmm.repair.search import Judgement
+from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.sites import EditSite, Vector, Wanted, edited, edits_of
 
 if TYPE_CHECKING:
@@ -86,8 +86,9 @@ class Subject(Protocol):
     @property
     def search_share(self) -> float: ...
 
-    def sites(self, mode: str, arrivals: bool = False) -> list[EditSite]:
-        """What may be changed; `arrivals`: those that may be missing, too."""
+    def sites(self, mode: str, arrivals: bool = False, apart: bool = False) -> list[EditSite]:
+        """What may be changed; `arrivals`: those that may be missing, too; `apart`: each call of a function of the source by
+        itself, else all of them together."""
         ...
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
@@ -180,8 +181,8 @@ class LitmusSubject:
             self.notes.append("what the test asks for by exists is taken as what must not happen")
         yield from dict.fromkeys((*test.checks, *self.how.checks))
 
-    def sites(self, mode: str, arrivals: bool = False) -> list[EditSite]:
-        """What may be changed; `arrivals`: those that may be missing, too."""
+    def sites(self, mode: str, arrivals: bool = False, apart: bool = False) -> list[EditSite]:
+        """What may be changed; `arrivals`: those that may be missing, too. A litmus test has no calls."""
         from ptxmm.repair.litmus_sites import sites
 
         self.left_out = []

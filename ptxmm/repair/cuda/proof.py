@@ -20,7 +20,7 @@ from ptxcore.syntax.reader import read_module
 from ptxmm.kernels.modules import ModuleError, bare, compile_changed
 from ptxmm.repair.cuda.candidates import Places, SourceEdits, candidates
 from ptxmm.repair.cuda.code import CudaCode
-from ptxmm.repair.search import Judgement
+from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.sites import TextEdit, Wanted, edited
 
 _LONGEST = 16 << 20  # bytes of a source

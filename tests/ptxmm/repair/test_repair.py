@@ -22,7 +22,8 @@ from ptxcore.clock import OutOfTime
 from ptxmm.cli.main import main
 from ptxmm.repair import finding, pace, words
 from ptxmm.repair.finding import Answer, answered
-from ptxmm.repair.search import Judgement, Search
+from ptxmm.repair.judgement import Judgement
+from ptxmm.repair.search import Search
 from ptxmm.repair.sites import Vector, edited, edits_of
 from ptxmm.repair.subject_of import subject_of
 from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging, met, only_now

@@ -9,7 +9,8 @@ from itertools import product
 
 import pytest
 
-from ptxmm.repair.search import Judgement, Search
+from ptxmm.repair.judgement import Judgement
+from ptxmm.repair.search import Search
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector
 
 Check = Callable[[Vector, float | None], Judgement]

@@ -15,7 +15,7 @@ from ptxmm.kernels.modules import ModuleError, compile_changed
 from ptxmm.repair.cuda.candidates import candidates
 from ptxmm.repair.cuda.code import CudaCode
 from ptxmm.repair.cuda.proof import CudaSource
-from ptxmm.repair.search import Judgement
+from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.sites import Wanted, edited
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"

@@ -12,8 +12,8 @@ import ptxmm
 from ptxmm.kernels.test import KernelTest
 from ptxmm.repair import finding, kernel_subject, words
 from ptxmm.repair.finding import answered
+from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_subject import KernelSubject
-from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import EditSite
 from ptxmm.repair.subjects import How
 

@@ -1,0 +1,48 @@
+"""What became of a changed text, and what the search says of one that holds."""
+
+from __future__ import annotations
+
+from ptxcore.records import NamedTuple, dataclass
+from ptxmm.repair.sites import Vector
+
+
+class Judgement(NamedTuple):
+    """What became of the checks: all `hold`, or not, or (None) nobody knows. `wrong`: some execution shows it, or two accesses
+    race; `waits`: in some execution threads do not terminate, or wait where they must not; `endless`: none ends; where nothing
+    is known to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided` those of
+    which nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch this is,
+    where it is not of the one given; what holds there but is not decided in a larger one is `unsure`."""
+
+    holds: bool | None
+    wrong: bool = False
+    failed: tuple[str, ...] = ()
+    bounded: bool = False
+    reason: str = ""
+    waits: bool = False
+    undecided: tuple[str, ...] = ()
+    endless: bool = False
+    launch: str = ""
+    unsure: str = ""
+
+
+class Weakening(NamedTuple):
+    """A site of a solution, one step weaker, and the checks that fail then, or are not decided beside them; `launch` is the
+    larger one in which they fail, where they hold in the one given."""
+
+    site: int
+    option: int
+    failed: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
+    launch: str = ""
+
+
+@dataclass
+class Solution:
+    """A vector with which the checks hold, and what shows that nothing of it can be left out."""
+
+    vector: Vector
+    cost: int
+    needs: tuple[Weakening, ...]
+    bounded: bool = False
+    #: Whether each step weaker is known to fail.
+    minimal: bool = True

@@ -1,0 +1,119 @@
+"""Places of a module that are one place of its source are one place of a repair: unrolled loops, functions inlined twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ptxmm
+from ptxmm.kernels.test import KernelTest
+from ptxmm.repair.costs import EDIT, access_cost
+from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.kernel_subject import KernelSubject
+from ptxmm.repair.subjects import How
+
+HEAD = """.version 9.0
+.target sm_90
+.address_size 64
+.file 1 "lock.cu"
+.visible .entry k(.param .u64 a)
+{
+    .reg .pred %p<4>;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    .shared .align 4 .b32 s;
+    ld.param.u64 %rd1, [a];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r4, %tid.x;
+"""
+#: A loop of two rounds, as compilers unroll it: line 7 of the source publishes, line 9 looks.
+UNROLLED = """
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra READS;
+    st.global.u32 [%rd1], 7;
+    .loc 1 7 3
+    st.relaxed.gpu.global.u32 [%rd1+8], 1;
+    st.global.u32 [%rd1+4], 7;
+    .loc 1 7 3
+    st.relaxed.gpu.global.u32 [%rd1+12], 1;
+    bra END;
+READS:
+    .loc 1 9 3
+    ld.relaxed.gpu.global.u32 %r2, [%rd1+8];
+    setp.eq.u32 %p1, %r2, 0;
+    @%p1 bra SECOND;
+    ld.global.u32 %r3, [%rd1];
+SECOND:
+    .loc 1 9 3
+    ld.relaxed.gpu.global.u32 %r2, [%rd1+12];
+    setp.eq.u32 %p1, %r2, 0;
+    @%p1 bra END;
+    ld.global.u32 %r3, [%rd1+4];
+END:
+    ret;
+}
+"""
+#: A function that reads, inlined at two calls; all threads come to the first one, which lacks a barrier before it.
+CALLED_TWICE = """
+    setp.ne.u32 %p1, %r4, 0;
+    .loc 1 12 3
+    @%p1 bra ALL;
+    st.shared.u32 [s], 7;
+ALL:
+    .loc 1 13 3
+    .loc 1 3 5, inlined_at 1 13 3
+    ld.shared.u32 %r2, [s];
+    @%p1 st.global.u32 [%rd1], %r2;
+    .loc 1 14 3
+    @%p1 bra LAST;
+    .loc 1 14 9
+    .loc 1 3 5, inlined_at 1 14 9
+    ld.shared.u32 %r3, [s];
+LAST:
+    bar.sync 1;
+    ret;
+}
+"""
+
+
+def subject(body: str, **said: Any) -> KernelSubject:
+    kernel = ptxmm.Kernel(HEAD + body, params={"a": {"type": "u32", "elements": 4}}, race_free=True, **said)
+    assert isinstance(kernel.test, KernelTest)
+    return KernelSubject(kernel.test, How())
+
+
+def repaired(body: str, **said: Any) -> Answer:
+    return answered(subject(body, **said), "repair", every=False, most=None)
+
+
+@pytest.mark.long
+def test_one_place_of_the_source_is_one_edit_that_costs_what_it_costs_once() -> None:
+    first = repaired(UNROLLED, grid=2, block=1).found[0]
+    assert [change.words.partition(",")[0] for change in first.changes] == [
+        "st.relaxed.gpu.global.u32 becomes st.release.gpu.global.u32",
+        "ld.relaxed.gpu.global.u32 becomes ld.acquire.gpu.global.u32",
+    ]
+    assert all(", and so at line " in change.words for change in first.changes)
+    assert first.text.count("st.release.gpu") == first.text.count("ld.acquire.gpu") == 2
+    stronger = access_cost("release", "gpu") + access_cost("acquire", "gpu") - 2 * access_cost("relaxed", "gpu")
+    assert first.cost == 2 * EDIT + stronger
+
+
+@pytest.mark.long
+def test_a_function_that_is_inlined_twice_is_edited_in_both_places_and_else_at_one_call() -> None:
+    of = subject(CALLED_TWICE, grid=1, block=2, forall="a[0] == 7")
+    reads = [site.copies for site in of.sites("repair") if "ld.shared" in site.options[1].words]
+    assert len(reads) == 1 and len(reads[0]) == 1
+    assert len([s for s in of.sites("repair", apart=True) if "ld.shared" in s.options[1].words]) == 2
+    # a barrier before both leaves the thread waiting that comes to the second one alone
+    found = answered(of, "repair", every=False, most=None).found
+    assert found and all("and so at line" not in change.words for one in found for change in one.changes)
+    before, _, behind = found[-1].text.partition("ld.shared.u32 %r2")
+    assert "bar.warp.sync" in before and "bar.warp.sync" not in behind
+
+
+def test_what_stands_twice_in_one_line_is_no_copy() -> None:
+    twice = "    .loc 1 7 3\n    ld.global.u32 %r2, [%rd1]; ld.global.u32 %r3, [%rd1];\n    ret;\n}\n"
+    reads = [s for s in subject(twice, grid=2, block=1).sites("repair") if "ld.global" in s.options[1].words]
+    assert len(reads) == 2 and not any(site.copies for site in reads)

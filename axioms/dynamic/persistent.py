@@ -98,22 +98,22 @@ class Persistent(Determinate):
         scope = self._scope_of(thread)
         if (kind == "A" and not commutes) or (kind != "A" and scope not in ("", CONSTANT)):
             raise self.leaves(thread, "order")
-        turn = self._round.get(number, OUTSIDE)
+        iteration = self._round.get(number, OUTSIDE)
         if address >= _WINDOWS:
             segment, first = thread.segment(address)
-            owner = turn if turn != OUTSIDE else OUTSIDE - 1 - number // self.width
+            owner = iteration if iteration != OUTSIDE else OUTSIDE - 1 - number // self.width
             self.owners.note(segment, first, size, owner, kind, commutes, scope)
         elif address & ~_SHARED_OFFSET == thread.shared:
-            if turn != OUTSIDE and not self.by_barriers:
+            if iteration != OUTSIDE and not self.by_barriers:
                 raise self.leaves(thread, "order")
             if self.by_barriers:
-                self._share(thread, kind, address & _SHARED_OFFSET, size, turn)
+                self._share(thread, kind, address & _SHARED_OFFSET, size, iteration)
 
-    def _share(self, thread: WatchedThread, kind: str, first: int, size: int, turn: int) -> None:
+    def _share(self, thread: WatchedThread, kind: str, first: int, size: int, iteration: int) -> None:
         """An access to the shared memory of a worker that is a CTA."""
         worker = self._worker(thread.number)
         segment, _ = thread.segment(thread.shared)
-        if not self.shared.access(thread.number // self.size, segment, kind, first, first + size, turn):
+        if not self.shared.access(thread.number // self.size, segment, kind, first, first + size, iteration):
             raise self.leaves(thread, "order")
         if worker.fresh and thread.number == worker.taker:
             self.shared.heads.add(kind, first, first + size)
@@ -318,20 +318,20 @@ class SharedRounds:
         self._last: dict[int, Any] = {}
         self._contents: dict[int, tuple[bytes, bytes]] = {}
 
-    def access(self, cta: int, segment: Segment, kind: str, first: int, end: int, turn: int) -> bool:
+    def access(self, cta: int, segment: Segment, kind: str, first: int, end: int, iteration: int) -> bool:
         """One access; whether what it finds is of its own round, or there before all."""
         last = self._last.get(cta)
         if last is None:
             last = self._last[cta] = np.full(segment.size, OUTSIDE, dtype=np.int64)
-        if kind != "W" and turn != OUTSIDE:
+        if kind != "W" and iteration != OUTSIDE:
             found = last[first:end]
-            if not (found == turn).all():
-                if not ((found == turn) | (found == OUTSIDE)).all():
+            if not (found == iteration).all():
+                if not ((found == iteration) | (found == OUTSIDE)).all():
                     return False
                 self._inside.read.update((first + np.flatnonzero(found == OUTSIDE)).tolist())
         if kind != "R":
-            last[first:end] = turn
-            if turn != OUTSIDE:
+            last[first:end] = iteration
+            if iteration != OUTSIDE:
                 self._inside.written.update(range(first, end))
         return True
 

@@ -137,14 +137,14 @@ class Grids:
         self.of_thread = self.streams.of_thread
         self.starts = [self._new(k, "KS", 1, "the start of kernel") for k in self.kernels]
         self.ends = [self._new(k, "KE", 1, "the end of kernel") for k in self.kernels]
-        self.turns = [self._turn(k) for k in range(len(self.kernels))]
+        self.admissions = [self._admission(k) for k in range(len(self.kernels))]
 
     def _new(self, kernel: KernelThreads, tag: str, guard: Value, label: str) -> Event:
         event = self.collector.new(-1, KERNEL_EVENT, tags_of(tag), guard)
         event.label = f"{label} {kernel.name}"
         return event
 
-    def _turn(self, k: int) -> Event | None:
+    def _admission(self, k: int) -> Event | None:
         """That the kernel before k in its stream is over and it is k's turn: only unless it lets k begin early."""
         previous = self.streams.previous(k)
         if previous is None:
@@ -187,14 +187,14 @@ class Grids:
     def _stream(self, k: int, rows: list[int]) -> None:
         """From the end of the kernel before k in its stream to its start, or to where its threads wait for it (8.9.4: "the
         following task")."""
-        previous, turn = self.streams.previous(k), self.turns[k]
+        previous, admission = self.streams.previous(k), self.admissions[k]
         if previous is None:
             return
         for e in self._waits(k):
             rows[self.ends[previous].index] |= 1 << e.index
-        if turn is not None:
-            rows[turn.index] |= 1 << self.starts[k].index
-            rows[self.ends[previous].index] |= 1 << turn.index
+        if admission is not None:
+            rows[admission.index] |= 1 << self.starts[k].index
+            rows[self.ends[previous].index] |= 1 << admission.index
 
     def _inside(self) -> list[int]:
         """For each kernel the events in the program order of its threads."""

@@ -36,18 +36,18 @@ _MEETING = kinds_with("meets")
 
 def may_not_end(program: Program, model: Model) -> bool:
     """Whether some thread may not come to its end, as far as that is quickly seen."""
-    gone: Iterable[int] = range(len(program.threads))
+    ending: Iterable[int] = range(len(program.threads))
     waits = not program.kinds.isdisjoint(_MEETING)
     if waits or any(t.execution.finishes != 1 for t in program.threads):
         certain = CertainEnds(program)
         if not certain.all_end:
             return True
-        gone = certain.gone
+        ending = certain.exited
     if not program.kernels or not model.uses("api"):
         return False
     from axioms.liveness.launching import Launching
 
-    return any(ended != 1 for ended in Launching(program, gone).ended)
+    return any(ended != 1 for ended in Launching(program, ending).ended)
 
 
 def look(

@@ -89,7 +89,7 @@ class Blocking:
         if program.kernels and streams:
             from axioms.liveness.launching import Launching
 
-            self.launching = Launching(program, () if self._shared is None else self._shared.gone)
+            self.launching = Launching(program, () if self._shared is None else self._shared.exited)
         #: Whether nothing tells threads apart but what they execute: not who is scheduled, nor which kernel begins.
         self._alike = not stops and self.launching is None
         self._whole = program.uncut

@@ -31,7 +31,7 @@ _PROBE = terms.evaluate(packed(Contents(_ROOM, _ROOM, 0, 0, 1)), {})
 
 
 class CertainEnds(SharedWaits):
-    """`gone` are the threads that certainly end."""
+    """`exited` are the threads that certainly end."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -25,11 +25,11 @@ from ptxcore.values.terms import Value
 class Launching:
     """`begins` and `ended` have the truth value of each kernel, by number."""
 
-    def __init__(self, program: Program, gone: Iterable[int]) -> None:
-        """`gone`: threads that certainly end, if they begin and nothing that they wait for by streams is in their way."""
+    def __init__(self, program: Program, ending: Iterable[int]) -> None:
+        """`ending`: threads that certainly end, if they begin and nothing that they wait for by streams is in their way."""
         self.streams = Streams(program.kernels, program.threads)
         count = range(len(program.kernels))
-        begun, done = self._certain(frozenset(gone))
+        begun, done = self._certain(frozenset(ending))
         self.begins: list[Value] = [1 if k in begun else terms.symbol(("begins", k), 1) for k in count]
         self.ended: list[Value] = [1 if k in done else terms.symbol(("ended", k), 1) for k in count]
 
@@ -54,7 +54,7 @@ class Launching:
 
     # What is certain.
 
-    def _certain(self, gone: frozenset[int]) -> tuple[set[int], set[int]]:
+    def _certain(self, ending: frozenset[int]) -> tuple[set[int], set[int]]:
         """The kernels that certainly begin, and those that certainly end."""
         begun: set[int] = set()
         done: set[int] = set()
@@ -63,7 +63,11 @@ class Launching:
             for k, kernel in enumerate(self.streams.kernels):
                 if done.issuperset(self.streams.before(k)) and self._is_launched(k, done):
                     begun.add(k)
-                if k in begun and gone.issuperset(kernel.threads) and all(self._gets(t, done) for t in kernel.threads):
+                if (
+                    k in begun
+                    and ending.issuperset(kernel.threads)
+                    and all(self._gets(t, done) for t in kernel.threads)
+                ):
                     done.add(k)
         return begun, done
 

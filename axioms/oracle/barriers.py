@@ -391,15 +391,15 @@ def _complete(
     """Whether instance `k` has the arrivals that `m` asks for (no more of them, where `m` does not wait), or threads that were
     cut off might still bring them."""
     present = {a.event.thread for a in group}
-    gone = {t for t in threads if all(number[a.event.index] <= k for a in by_thread[t])}
+    exited = {t for t in threads if all(number[a.event.index] <= k for a in by_thread[t])}
     if m.count is None:
-        return m.wait is None or present | gone >= set(threads)
+        return m.wait is None or present | exited >= set(threads)
     warps = {program.threads[t].place.warp for t in present}
     if m.wait is None:
         return len(warps) * _WARP <= m.count
-    whole = all(t in present or t in gone for t in threads if program.threads[t].place.warp in warps)
+    whole = all(t in present or t in exited for t in threads if program.threads[t].place.warp in warps)
     missing = m.count - len(warps) * _WARP
-    return whole and (missing == 0 or (missing > 0 and any(t in gone and t not in present for t in cut)))
+    return whole and (missing == 0 or (missing > 0 and any(t in exited and t not in present for t in cut)))
 
 
 def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival]) -> BarrierChoice:
@@ -416,9 +416,9 @@ def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival])
         for b in here:
             assert b.wait is not None
             pairs += [(a.event.index, b.wait.index) for a in here]
-            gone = [t for t in meeting if len(by_thread[t]) <= k]
-            exits += _exits(program, gone, b.wait)
-            ended += _ended(program, gone, b.wait)
+            exited = [t for t in meeting if len(by_thread[t]) <= k]
+            exits += _exits(program, exited, b.wait)
+            ended += _ended(program, exited, b.wait)
     strange = tuple((m.event.index,) for m in members if m.event.thread not in meeting)
     misuse = "bar.warp.sync by a thread that its member mask does not name" if strange else None
     return BarrierChoice(tuple(pairs), (), misuse, tuple(exits), ended=tuple(ended), culprits=strange)
@@ -472,9 +472,9 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
             present = {a.thread for a in arrivals}
             phases += [(a.index, w.index) for a in arrivals for w in waits]
             for w in waits:
-                gone = [t for t in by_thread if t not in present and t in well]
-                exits += _exits(program, gone, w)
-                ended += _ended(program, gone, w)
+                exited = [t for t in by_thread if t not in present and t in well]
+                exits += _exits(program, exited, w)
+                ended += _ended(program, exited, w)
     order = [
         (a.index, b.index)
         for k, some in steps.items()

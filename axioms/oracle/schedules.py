@@ -60,7 +60,7 @@ class _Round(NamedTuple):
     """An instance that is over: who arrived, and who had ended by then of those whom it would have waited for."""
 
     arrivals: tuple[_Arrival, ...]
-    gone: tuple[int, ...]
+    exited: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class BarrierSchedule:
         pairs: list[tuple[int, int]] = []
         flows: list[tuple[int, int]] = []
         ended: list[tuple[int, int]] = []
-        for arrivals, gone in self.rounds:
+        for arrivals, exited in self.rounds:
             if arrivals[0].effect.kind is not BARRIER:
                 continue
             for b in arrivals:
@@ -85,7 +85,7 @@ class BarrierSchedule:
                     met = [(_events(program, a)[0].index, wait[0].index) for a in arrivals]
                     pairs += met
                     flows += met if b.effect.barrier == "red" else []
-                    ended += [(i, wait[0].index) for t in gone for i, holds in ends_by(program, t) if holds]
+                    ended += [(i, wait[0].index) for t in exited for i, holds in ends_by(program, t) if holds]
         again = tuple((_events(program, a)[0].index, _events(program, b)[0].index) for a, b in self.again)
         whole = BarrierChoice(tuple(pairs), tuple(flows), again=again, ended=tuple(ended))
         for cluster in cluster_choices(program):
@@ -224,16 +224,18 @@ class BarrierSchedules:
 
     def _settled(self, state: _State) -> _State | None:
         """The state after every round that has all whom it waits for is over."""
-        gone = {t for t, part in enumerate(self.parts) if part.ends and state.positions[t] == len(self.steps[t])}
-        gone -= state.waiting
-        released = state.waiting.intersection(t for some in state.here.values() for t in self._whole_warps(some, gone))
+        exited = {t for t, part in enumerate(self.parts) if part.ends and state.positions[t] == len(self.steps[t])}
+        exited -= state.waiting
+        released = state.waiting.intersection(
+            t for some in state.here.values() for t in self._whole_warps(some, exited)
+        )
         if released:
             if self.strict and any(self._stays(t, state.positions[t] - 1) for t in released):
                 return None
             return self._settled(replace(state, waiting=state.waiting - released))
         for key, arrivals in state.here.items():
             absent = self._absent(key, arrivals)
-            if absent is None or not gone.issuperset(absent):
+            if absent is None or not exited.issuperset(absent):
                 continue
             if not _reduces(self, state, arrivals):
                 return None
@@ -248,9 +250,9 @@ class BarrierSchedules:
             return self._settled(after)
         return state
 
-    def _whole_warps(self, arrivals: Sequence[_Arrival], gone: set[int]) -> Iterator[int]:
+    def _whole_warps(self, arrivals: Sequence[_Arrival], exited: set[int]) -> Iterator[int]:
         """Those who wait for nobody but their warp, and it is there, or has ended."""
-        there = {a.thread for a in arrivals} | gone
+        there = {a.thread for a in arrivals} | exited
         places = [thread.place for thread in self.threads]
         for t, effect in arrivals:
             if effect.barrier == "arrive" and all(

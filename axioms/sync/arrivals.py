@@ -54,7 +54,7 @@ class Gathered:
     """`rows` relate arrivals to the waits of their instance, `renewed` to arrivals in the next one by who arrived with them but
     did not wait; `order` says what else comes before what at barriers; `ended` relates what decided that a thread ends to the
     waits that are over because it has.
-    `by_warps`: the threads of a warp may wait for each other in a circle (see `warp_waits`), for which `gone` is.
+    `by_warps`: the threads of a warp may wait for each other in a circle (see `warp_waits`), for which `exited` is.
     `together` has for two arrivals the literal of "in one instance", where a reduction asks for it; `at_once` for an event one
     that is over when it is, in all executions. `misuse` has literals and
     the reasons why behaviour is undefined where they hold."""
@@ -79,7 +79,7 @@ class Gathered:
             tuple[int, int]
         ] = []  # threads that never arrive where somebody passes, each with the literal
         # A thread that a loop bound stopped might still have arrived: then no deadlock is said to be due to it.
-        self.gone: list[Exit] = []  # the same, with the wait
+        self.exited: list[Exit] = []  # the same, with the wait
         self.stopped = [lowering.condition(t.execution.cut) for t in program.threads]
         self.cut = formula.disj(self.stopped, BOTH)
 
@@ -115,7 +115,7 @@ class Gathered:
             if self.by_warps:
                 from axioms.sync.warp_waits import Exit
 
-                self.gone.append(Exit(thread, wait, literal))
+                self.exited.append(Exit(thread, wait, literal))
             for made in self.program.by_effect[thread].values():
                 for e in made:
                     if e.effect is not None and e.effect.kind is BARRIER:

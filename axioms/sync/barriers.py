@@ -306,7 +306,7 @@ class Barriers(Gathered):
             from axioms.sync.warp_waits import waits
 
             graph = (self.program, executed, self.lowering, self.formula)
-            joined, executed = waits(*graph, whole, self.gone, self.at_once)
+            joined, executed = waits(*graph, whole, self.exited, self.at_once)
         else:
             joined = merged(whole, self.at_once, self.formula)
         found = cycles(joined, executed, self.formula)

@@ -29,13 +29,13 @@ class SharedWaits(Encounters):
         #: How far threads certainly get: the number of effects behind them.
         self.reached = [0] * len(threads)
         #: Threads that certainly get to their ends.
-        self.gone: set[int] = set()
+        self.exited: set[int] = set()
         self._certainly_over()
 
     @property
     def all_end(self) -> bool:
         """Whether every thread certainly gets to its end."""
-        return len(self.gone) == len(self.threads)
+        return len(self.exited) == len(self.threads)
 
     def _find_collectives(self) -> None:
         """What the threads of a warp execute together is one instance for all of them."""
@@ -57,7 +57,7 @@ class SharedWaits(Encounters):
         """Lets every thread go on as long as nothing in its way is uncertain."""
         reached = self.reached
         arrived: dict[InstanceName, set[int]] = {}
-        gone = self.gone
+        exited = self.exited
         before = -1
         while before != (before := sum(reached) + len(self.over)):
             for t, thread in enumerate(self.threads):
@@ -65,9 +65,9 @@ class SharedWaits(Encounters):
                 while reached[t] < len(effects) and self._passes(t, effects[reached[t]], arrived):
                     reached[t] += 1
                 if reached[t] == len(effects) and self._finishes(t):
-                    gone.add(t)
+                    exited.add(t)
             for instance, some in arrived.items():
-                if instance not in self.over and self._all_there(instance, some, gone):
+                if instance not in self.over and self._all_there(instance, some, exited):
                     self.over.add(instance)
 
     def _finishes(self, t: int) -> bool:
@@ -88,14 +88,14 @@ class SharedWaits(Encounters):
         if effect.barrier != "arrive":
             return instance in self.over
         there = arrived.get(instance, set()) if instance is not None else set()
-        if self.warp_mates[t] <= there | self.gone:
+        if self.warp_mates[t] <= there | self.exited:
             self.passed.add((t, effect.index))
             return True
         return False
 
-    def _all_there(self, instance: InstanceName, arrived: set[int], gone: set[int]) -> bool:
+    def _all_there(self, instance: InstanceName, arrived: set[int], exited: set[int]) -> bool:
         meeting = self.meetings.get(instance[0])
-        if meeting is None or not all(t in arrived or t in gone for t in meeting.threads):
+        if meeting is None or not all(t in arrived or t in exited for t in meeting.threads):
             return False
         return not any(arrived.isdisjoint(mates) for mates in meeting.warps)
 

@@ -77,13 +77,13 @@ class WaitWords:
         source = self.source_of(first.thread, line)
         where = where_of(line, source)
         said = f"{who}, {where}: {first.says}" if first.says else ""
-        said = said or f"{who} {does} at {where}: {instruction_of(first)}{self._lacking(first)}"
+        said = said or f"{who} {does} at {where}: {instruction_of(first)}{self._missing(first)}"
         return ToldWait(first, said, f"{who} {does} here")
 
     def _names(self, threads: Iterable[int]) -> str:
         return _few([self.cast.name(t) for t in threads])
 
-    def _lacking(self, first: Wait) -> str:
+    def _missing(self, first: Wait) -> str:
         """What those who wait at one place wait for."""
         if first.kind == "loop":
             return self._in_loop(first)

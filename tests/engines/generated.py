@@ -277,7 +277,7 @@ class Writer:
             self.emit(f"@{p} bra {label};")
 
     def counted(self) -> None:
-        """A loop of two turns."""
+        """A loop of two iterations."""
         self.made += 1
         label, i, p = f"C{self.made}", self.fresh("r", keep=False), self.fresh("p")
         if self.depth:

@@ -33,7 +33,7 @@ HEAD = """.version 9.0
     mov.u32 %r1, %ctaid.x;
     st.u32 [%rd4], 0;
 """
-#: One turn of a loop: it goes round where %p1 holds. What it carries is in %r5 or on the stack.
+#: One iteration of a loop: it goes round where %p1 holds. What it carries is in %r5 or on the stack.
 TURNS = {
     "exchange": "atom.exch.acquire.gpu.global.b32 %r4, [%rd2], {n}; setp.ne.u32 %p1, %r4, {m};",
     "swap": "atom.cas.acquire.gpu.global.b32 %r4, [%rd2], {m}, {n}; setp.ne.u32 %p1, %r4, {m};",
@@ -50,7 +50,7 @@ GIVES = ["", "st.release.gpu.global.u32 [%rd2], {n};", "atom.add.release.gpu.glo
 
 
 def kernel(seed: int, deeper: int = 0) -> ptxmm.Kernel:
-    """`deeper`: so many turns more of each loop."""
+    """`deeper`: so many iterations more of each loop."""
     random_ = random.Random(seed)
     blocks = random_.choice([1, 2, 2])
     lines = [HEAD]

@@ -88,6 +88,10 @@ class InputError(Exception):
     __str__ = render
 
 
+class NotExplored(InputError):
+    """An input that symbolic exploration cannot take, though runs of it may have a meaning."""
+
+
 def fail(span: Span, message: str, hint: str | None = None, code: str = "") -> InputError:
     """The error for one finding; to be raised by the caller."""
     return InputError([Diagnostic(span, brief(message), hint and brief(hint), code=code)])

@@ -19,7 +19,7 @@ from axioms.witness.undefined import located
 from ptxcore import clock
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxcore.collection import collection_rare
-from ptxcore.diagnostics import InputError
+from ptxcore.diagnostics import InputError, NotExplored
 from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
 from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading
 from ptxmm.kernels.counterexamples import UNTOLD, shown_by_runs
@@ -134,11 +134,16 @@ def check(
     except UnsupportedProgram:
         if of_run is None:
             raise
-    except InputError:
+    except InputError as error:
         alone = by_runs_alone(Runs(test)) if open_ or of_run is not None else []
-        if not alone:
+        if alone:
+            result.error, open_ = told_by_runs_alone(alone, open_), ""
+        elif isinstance(error, NotExplored) and (
+            open_ or of_run is not None
+        ):  # a run has executed it: it is no bad input
+            result.error = error.diagnostics[0].message
+        else:
             raise
-        result.error, open_ = told_by_runs_alone(alone, open_), ""
     finally:
         if question is not None:
             result.threads = question.who()

@@ -87,3 +87,38 @@ def test_nothing_smaller_is_looked_at_without_a_limit_of_time(monkeypatch: pytes
     _late(monkeypatch)
     found = checking.check(_kernel(0, {"race_free": True}), model_named("ptx-9.0"))
     assert found.verdict == "undecided" and not any("smaller" in note for note in found.notes)
+
+
+_UNDER_CONDITIONS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+ .reg .pred %p<4>; .reg .b32 %r<6>; .reg .b64 %rd<4>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mul.wide.u32 %rd2, %r2, 4; add.u64 %rd2, %rd2, %rd1;
+ setp.eq.u32 %p1, %r1, 0; @%p1 bra GIVES;
+ ld.relaxed.gpu.u32 %r3, [%rd2]; setp.eq.u32 %p2, %r3, 0; @%p2 bra END;
+ activemask.b32 %r4; st.global.u32 [%rd2+128], %r4;
+ bra END;
+GIVES: st.relaxed.gpu.u32 [%rd2], 1;
+END: ret;
+}
+"""
+
+
+def test_what_a_run_leaves_open_and_exploration_refuses_is_undecided_and_no_bad_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who executes `activemask` together hangs on what 32 threads read, each for itself."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 32,
+        "params": {"x": {"type": "u32", "elements": 64, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+    monkeypatch.setattr(checking, "decide_whole", lambda *_: "open")
+    monkeypatch.setattr(checking, "shown_by_runs", lambda *_: False)
+    result = checking.check(KernelFile.of(tree, "k.toml", {"k.ptx": _UNDER_CONDITIONS}).test(), model_named("ptx-9.0"))
+    assert result.verdict == "undecided"
+    assert result.error.startswith(
+        "'activemask.b32' is executed by threads of the warp each under a condition of its own"
+    )
+    assert result.notes[-1] == "open"

@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from typing import Any
 
 from ptxcore.clock import tick
-from ptxcore.diagnostics import InputError, fail
+from ptxcore.diagnostics import Diagnostic, InputError, NotExplored, fail
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.engine import Exploration
@@ -422,9 +422,8 @@ class _Warp:
 
     def refused(self, effect: Effect, why: str) -> InputError:
         instruction = effect.instruction
-        return fail(
-            instruction.span, f"'{'.'.join((instruction.opcode, *instruction.modifiers))}' {why}, which is not explored"
-        )
+        name = ".".join((instruction.opcode, *instruction.modifiers))
+        return NotExplored([Diagnostic(instruction.span, f"'{name}' {why}, which is not explored")])
 
 
 def _pairs(guards: Sequence[Value]) -> list[tuple[Value, Value]]:

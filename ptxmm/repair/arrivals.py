@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import AnyStatement, Instruction, Name
 from ptxmm.repair import costs
-from ptxmm.repair.counts import copied
+from ptxmm.repair.counts import copied, value_of
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
 
 _ADDRESS = re.compile(r"\[\s*([^\]\s]+)\s*\]")
@@ -62,7 +62,7 @@ def arrivals(statements: Iterable[AnyStatement], body: Sequence[AnyStatement]) -
         elif statement.opcode in ("bar", "barrier") and "cluster" in words:
             made = iter([Arrival("barrier.cluster.arrive", costs.CLUSTER_BARRIER)] if "wait" in words else [])
         elif statement.opcode in ("bar", "barrier") and {"sync", "arrive"} & words and "warp" not in words:
-            made = _of_barrier(statement)
+            made = _of_barrier(statement, body)
         found |= dict.fromkeys(made)
     return list(found)
 
@@ -87,15 +87,17 @@ def _of_mbarrier(statement: Instruction, sizes: Sequence[int]) -> Iterator[Arriv
             yield Arrival(alone, costs.CTA_BARRIER, register)
 
 
-def _of_barrier(statement: Instruction) -> Iterator[Arrival]:
-    """At a barrier of the CTA that has a number: as others do, or without waiting where the threads are counted."""
-    parts = _bare(statement).split(None, 1)
-    if len(parts) < 2 or _REGISTER.search(parts[1]):
+def _of_barrier(statement: Instruction, body: Sequence[AnyStatement]) -> Iterator[Arrival]:
+    """At a barrier of the CTA that has a number, or a register that holds one: as others do, or without waiting where the
+    threads are counted."""
+    numbers = [value_of(operand, body) for operand in statement.operands]
+    if not numbers or None in numbers:
         return
-    yield Arrival(_bare(statement), costs.CTA_BARRIER)
-    if "," in parts[1]:
+    which = ", ".join(map(str, numbers))
+    yield Arrival(f"{statement.name} {which}", costs.CTA_BARRIER)
+    if len(numbers) > 1:
         name = "barrier.cta.arrive" if statement.opcode == "barrier" else "bar.arrive"
-        yield Arrival(f"{name} {parts[1].strip()}", costs.CTA_BARRIER)
+        yield Arrival(f"{name} {which}", costs.CTA_BARRIER)
 
 
 def _bare(statement: Instruction) -> str:

@@ -186,7 +186,12 @@ class LitmusSubject:
         from ptxmm.repair.litmus_sites import sites
 
         self.left_out = []
-        return sites(self.test, mode, self.left_out, arrivals)
+        found = sites(self.test, mode, self.left_out, arrivals)
+        if any(
+            o.meets for s in found for o in s.options
+        ):  # each kind is one site, which has one way for all of its threads
+            self.beyond = ("more than one barrier of a kind in the same threads",)
+        return found
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text, and some execution still ends. Raises OutOfTime."""

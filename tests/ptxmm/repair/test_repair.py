@@ -416,6 +416,24 @@ def test_where_what_is_missing_is_no_order_there_is_no_repair() -> None:
     assert "not considered: barriers together with more arrivals" in words.text(found)
 
 
+#: What one thread does between barriers of which all three are gone.
+THRICE = """PTX thrice
+{ x=0; }
+ P0@cta 0,gpu 0     | P1@cta 0,gpu 0       ;
+ st.weak.u32 [x], 1 | ld.weak.u32 %r0, [x] ;
+ st.weak.u32 [x], 2 | ld.weak.u32 %r1, [x] ;
+forall (1:r0 == 1 /\\ 1:r1 == 2)
+"""
+
+
+def test_that_several_barriers_were_not_tried_together_is_said() -> None:
+    test = ptxmm.parse(THRICE)
+    assert isinstance(test, Test)
+    found = answered(LitmusSubject(test, How()), "repair", every=False, most=1)
+    assert found.complete and not found.found
+    assert "not considered: more than one barrier of a kind in the same threads" in words.text(found)
+
+
 #: Each thread waits at a barrier to which the other does not come.
 BOTH = """PTX both
 { x=0; y=0; }

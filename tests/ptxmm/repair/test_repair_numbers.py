@@ -8,7 +8,9 @@ import pytest
 from campaigns import some
 
 import ptxmm
+from ptxmm.repair.arrivals import arrivals
 from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.subject_of import subject_of
 from ptxmm.repair.subjects import How
 
@@ -118,3 +120,11 @@ def test_a_number_after_which_threads_deadlock_is_no_repair(tmp_path: Path) -> N
         (tmp_path / "k.ptx").write_text(one.text, encoding="utf-8")
         result = ptxmm.check(ptxmm.load(tmp_path / "k.toml"), checks=["terminates"])
         assert all(check.holds for check in result.checks)
+
+
+def test_an_arrival_is_known_where_the_number_of_its_barrier_is_in_a_register() -> None:
+    """As compilers write `bar.sync` with numbers that a function is given."""
+    lines = "mov.u32 %r2, 3;\n\tbar.sync %r2, 64;\n\tadd.u32 %r3, %r1, 1;\n\tbar.sync %r3, 64;\n\tret;\n}\n"
+    ((_, body),) = bodies(HEAD.replace("COUNT", "1") + "\t" + lines, {"k"})
+    found = [arrival.statement for arrival in arrivals(body, body) if arrival.statement.startswith("bar.")]
+    assert found == ["bar.sync 3, 64", "bar.arrive 3, 64"]  # which one that of the sum is nobody knows

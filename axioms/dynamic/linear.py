@@ -136,6 +136,27 @@ def _shifted(forms: _Forms, term: Term, parts: _Parts) -> Linear | None:
     return _ZERO.plus(a, 1 << b.start)
 
 
+def _low_bits(forms: _Forms, term: Term, parts: _Parts) -> Linear | None:
+    """The low bits of a number, as `x % 1024` is compiled; the lowest of them may be zeros anyway."""
+    number, other = parts[::-1] if parts[0] is not None and parts[0].is_constant else parts
+    if number is None or other is None or not other.is_constant or not other.start:
+        return None
+    lowest = other.start & -other.start
+    kept = other.start | lowest - 1
+    if kept & kept + 1 or number.start % lowest or any(factor % lowest for factor in number.factors.values()):
+        return None
+    return exact(number, kept.bit_length(), forms.ranges)
+
+
+def _remainder(forms: _Forms, term: Term, parts: _Parts) -> Linear | None:
+    a, b = forms.exact(parts[0], term.args[0], term.width), parts[1]
+    if a is None or b is None or not b.is_constant or not b.start:
+        return None
+    low, high = a.bounds(forms.ranges)
+    times = low // b.start
+    return a._replace(start=a.start - times * b.start) if high // b.start == times else None
+
+
 def _extract(forms: _Forms, term: Term, parts: _Parts) -> Linear | None:
     form, (_, high, low) = parts[0], term.args
     if form is None or (low and not form.is_constant):
@@ -195,6 +216,8 @@ _RULES: dict[str, Callable[[_Forms, Term, _Parts], Linear | None]] = {
     "sub": _sum,
     "mul": _product,
     "shl": _shifted,
+    "and": _low_bits,
+    "urem": _remainder,
     "extract": _extract,
     "zext": _zext,
     "sext": _sext,

@@ -22,6 +22,7 @@ from axioms.dynamic.updates_in_sections import Update, commute
 from axioms.dynamic.waiting import WrittenBytes
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import UndefinedValue
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Uninitialised, Varying, anything
@@ -130,7 +131,7 @@ class InSections(Determinate):
 
     # Values that hang on the order of sections.
 
-    def decides(self, thread: WatchedThread, value: Varying) -> int:
+    def decides(self, thread: WatchedThread, value: Varying, op: Op) -> int:
         raise self.leaves(thread, "order")
 
     def locates(self, thread: WatchedThread, value: Varying) -> int:

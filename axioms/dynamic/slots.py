@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import field
+from functools import partial
 from math import gcd
+from typing import TYPE_CHECKING
 
 from axioms.dynamic.clocks import Clocks, Table
 from axioms.dynamic.findings import Party, step
@@ -20,6 +22,11 @@ from axioms.dynamic.shadow import CONSTANT
 from ptxcore.machine.run.memory import Segment
 from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, Value, mask
+
+if TYPE_CHECKING:
+    from axioms.dynamic.claims import ClaimOperation
+    from axioms.dynamic.errands import OpenBranch, Way
+    from ptxcore.machine.lower.ops import Op
 
 
 @dataclass(eq=False)
@@ -35,10 +42,12 @@ class Counter:
     taken: list[Party] = field(default_factory=list)
     #: What all additions are multiples of.
     unit: int = 0
+    #: Whether nobody adds to them in the run.
+    alone: bool = False
 
     def last(self, ticket: Ticket) -> int:
         """The greatest number with which a ticket may begin."""
-        return self.start + self.total - ticket.addend
+        return max(self.start, self.start + self.total - ticket.addend)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +90,19 @@ class Noted:
     counter: Counter | None = None
     addend: int = 0
     placed: TicketAccess | None = None
-    number: int = 0
+    number: float = 0
+    op: Op | None = None
+    value: int | None = None
+    claim: ClaimOperation | None = None
+    #: Of an errand: the way of it that has this access.
+    way: Way | None = None
+
+    def number_of(self, ticket: Ticket) -> tuple[int, int, int]:
+        """A ticket as this access has it: where it lies here, and the least and greatest number that it may be."""
+        if self.way is None:
+            return ticket.number, ticket.counter.start, ticket.counter.last(ticket)
+        low, high = self.way.limits.get(ticket.symbol, (ticket.counter.start, ticket.counter.last(ticket)))
+        return low, low, high
 
 
 class _Class:
@@ -95,7 +116,8 @@ class _Class:
 
     def add(self, noted: Noted, beside: int, tickets: tuple[Ticket, ...]) -> None:
         ends = []
-        for number in (sum(t.counter.start for t in tickets), sum(t.counter.last(t) for t in tickets)):
+        _, least, most = zip(*map(noted.number_of, tickets), strict=True)
+        for number in (sum(least), sum(most)):
             ends += [beside + self.factor * number, beside + self.factor * number + noted.size]
         self.low = min(ends) if not self.members else min(self.low, *ends)
         self.high = max(ends) if not self.members else max(self.high, *ends)
@@ -146,8 +168,9 @@ class Slots:
         self.clocks = clocks
         self.tickets: dict[Term, Ticket] = {}
         self.noted: list[Noted] = []
-        #: Truth values that threads have gone by, as they are in the run.
-        self.decisions: list[tuple[Value, int, Party]] = []
+        #: Where threads have gone by truth values that vary; and claims by the symbols of their results.
+        self.forks: list[OpenBranch] = []
+        self.claims: dict[Term, ClaimOperation] = {}
         #: Bytes that are written by tickets so far, by segment and class.
         self._reached: dict[int, dict[_Reach, tuple[int, int]]] = {}
         #: The same when all is known, with the segments.
@@ -159,6 +182,14 @@ class Slots:
         if ticket is None:
             return None
         return ticket.counter.start, ticket.counter.last(ticket)
+
+    def _range_in(self, way: Way, symbol: Term) -> tuple[int, int] | None:
+        """What a ticket may be in one way of an errand."""
+        return way.limits.get(symbol) or self.range_of(symbol)
+
+    def taker_of(self, counter: Counter) -> Party:
+        """Who takes a ticket of a counter: in the run, or else in some execution."""
+        return counter.taken[0] if counter.taken else self.forks[0].party
 
     def is_decided(self, term: Value, number: int) -> bool:
         """Whether a value is this number whatever the tickets are."""
@@ -184,13 +215,17 @@ class Slots:
 
     # At the end.
 
-    def settle(self) -> Party | None:
-        """Whether the run stands for all executions up to its tickets: None, or who does something of which that is open."""
+    def problem(self) -> Party | None:
+        """Whether the run stands for all executions up to its tickets: None, or who does something of which that is open. All
+        accesses have their numbers, and counters their units."""
+        return next(self._problems(), None)
+
+    def count(self) -> None:
+        """The launch has ended: accesses get their numbers, and counters their units."""
         for number, noted in enumerate(self.noted):
             noted.number = number
             if noted.counter is not None:
                 noted.counter.unit = gcd(noted.counter.unit, noted.addend)
-        return next(self._problems(), None)
 
     def _problems(self) -> Iterator[Party]:
         """Who does something that is open."""
@@ -200,10 +235,7 @@ class Slots:
         for counter in dict.fromkeys(ticket.counter for ticket in self.tickets.values()):
             accesses = by_segment[id(counter.segment)]
             if counter.start + counter.total > mask(8 * counter.size) or not _is_only_added_to(counter, accesses):
-                yield counter.taken[0]
-        for term, number, party in self.decisions:
-            if not self.is_decided(term, number):
-                yield party
+                yield self.taker_of(counter)
         for accesses in by_segment.values():
             if any(noted.placed is not None for noted in accesses):
                 yield from self._in_segment(accesses)
@@ -236,7 +268,7 @@ class Slots:
         one first; None where the address is no such sum."""
         placed = noted.placed
         assert placed is not None
-        form = linear(placed.term, self.range_of)
+        form = linear(placed.term, self.range_of if noted.way is None else partial(self._range_in, noted.way))
         if form is None or len(set(form.factors.values())) != 1:
             return None
         tickets = self._nested([self.tickets[symbol] for symbol in form.factors])
@@ -244,7 +276,7 @@ class Slots:
         if tickets is None or noted.first + placed.base != placed.number:
             return None
         beside = form.start + placed.beyond - placed.base
-        here = beside + factor * sum(ticket.number for ticket in tickets)
+        here = beside + factor * sum(noted.number_of(ticket)[0] for ticket in tickets)
         return (factor, beside, tickets) if here == noted.first else None
 
     @staticmethod
@@ -266,14 +298,14 @@ class Slots:
             for noted, _, _ in one.members:
                 kinds = noted.kind, other.kind
                 if not {"W", "A"}.isdisjoint(kinds) and (
-                    CONSTANT in (noted.strong, other.strong) or not self._ordered(noted, other)
+                    CONSTANT in (noted.strong, other.strong) or not self.ordered(noted, other)
                 ):
                     yield _party(noted)
                 behind = noted.kind == "W" and noted.number < other.number
                 if behind and other.kind in ("R", "A") and not other.is_open:
                     yield _party(noted)
 
-    def _ordered(self, a: Noted, b: Noted) -> bool:
+    def ordered(self, a: Noted, b: Noted) -> bool:
         """Whether of two accesses the earlier one in the run is ordered before the other one."""
         first, last = (a, b) if a.number < b.number else (b, a)
         if first.thread == last.thread:

@@ -12,14 +12,18 @@ from __future__ import annotations
 from typing import Any
 
 from axioms.dynamic.accesses import commutative
+from axioms.dynamic.claims import CLAIMING, ClaimedBytes, ClaimOperation
 from axioms.dynamic.determinate import Determinate
-from axioms.dynamic.findings import Open, Stopped
+from axioms.dynamic.errands import fork_of
+from axioms.dynamic.findings import Open, Party, Stopped
+from axioms.dynamic.imagined import settle_errands
 from axioms.dynamic.linear import linear
 from axioms.dynamic.shadow import CONSTANT
 from axioms.dynamic.slots import Counter, Noted, Slots, Ticket, TicketAccess
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, WINDOW_BITS
+from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.liveness import results_unused
+from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import UndefinedValue
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
@@ -28,6 +32,9 @@ from ptxcore.values.terms import mask
 
 _WINDOWS = 1 << GLOBAL_BITS
 _OFFSET = (1 << WINDOW_BITS) - 1
+_SHARED_OFFSET = (1 << SHARED_BITS) - 1
+#: What a claim is among accesses that commute.
+_CLAIMS = "claim"
 
 
 class Tickets(Determinate):
@@ -46,21 +53,32 @@ class Tickets(Determinate):
         #: The address of the instruction that a thread executes, where it varies.
         self._at: Varying | None = None
         self._used: dict[int, bool] = {}
+        self._memory: dict[int, Any] = {}
+        self._claimed: dict[tuple[int, int, int], ClaimedBytes] = {}
 
     # Values that vary.
 
-    def decides(self, thread: WatchedThread, value: Varying) -> int:
+    def decides(self, thread: WatchedThread, value: Varying, op: Op) -> int:
         """A predicate decides whether a thread executes something: it must be so for each ticket that it may have."""
-        self.slots.decisions.append((value.term, value.number, self._party(thread)))
-        if not self.slots.is_decided(value.term, value.number):
-            raise self.leaves(thread, "order")
+        if thread.watcher is not self:  # a copy, in an errand
+            return int(thread.watcher.decides(thread, value, op))  # type: ignore[attr-defined]
+        clocks, number, slots = self.clocks, thread.number, self.slots
+        if len(self._memory) != len(thread.globals):
+            self._memory = dict(thread.globals)
+        known, time = clocks.known[number], clocks.own[number]
+        slots.forks.append(fork_of(thread, value, len(slots.noted), known, time, Party(number, op), self._memory))
         return value.number
 
     def locates(self, thread: WatchedThread, value: Varying) -> int:
+        if thread.watcher is not self:
+            return int(thread.watcher.locates(thread, value))  # type: ignore[attr-defined]
         self._at = value
         return value.number
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+        if thread.watcher is not self:
+            thread.watcher.other(thread, what, how, address)
+            return
         if what == "unknown":  # an instruction has been executed on values that vary, or are unknown
             self._at = None
             return
@@ -119,6 +137,8 @@ class Tickets(Determinate):
         if self.carried.found(segment, first, size) is not None or self.slots.reached(segment, first, size):
             raise self.leaves(thread, "order")
         self._note(thread, "A", segment, first, size, address)
+        if self._claims(thread, how, address):
+            return self._claim(thread, how, segment, first, size, write)
         if how.op != "add" or not commutative(how) or how.words["vec"]:
             self._ends(segment, first, size)
             super().updates(thread, how, address, size, write)
@@ -127,14 +147,46 @@ class Tickets(Determinate):
         counter = self._counter(thread, segment, first, size)
         counter.total += addend
         self.slots.noted[-1].counter, self.slots.noted[-1].addend = counter, addend
+        if not self._uses(thread):
+            super().updates(thread, how, address, size, write)
+            return None
+        return self._takes(thread, how, counter, addend, address)
+
+    def _uses(self, thread: WatchedThread) -> bool:
+        """Whether anything is done with the result of an atomic operation."""
         used = self._used.get(thread.op)
         if used is None:
             functions = thread.launch.program.functions.values()
             used = self._used[thread.op] = not results_unused(functions, thread.instruction)
-        if not used:
-            super().updates(thread, how, address, size, write)
-            return None
-        return self._takes(thread, how, counter, addend, address)
+        return used
+
+    def _claims(self, thread: WatchedThread, how: Use, address: int) -> bool:
+        """Whether an atomic operation is a claim."""
+        if how.op not in CLAIMING or how.type[:1] not in "bus" or how.words["vec"] or not self._uses(thread):
+            return False
+        return not address % (how.width // 8) and (address >= _WINDOWS or address & ~_SHARED_OFFSET == thread.shared)
+
+    def _claim(self, thread: WatchedThread, how: Use, segment: Segment, first: int, size: int, write: Write) -> Varying:
+        """A claim, whose result is open."""
+        operands = [thread.value(source) for source in thread.instruction.sources[1:] if source is not None]
+        found = segment.read(first, size)
+        if type(found) is not int or any(type(operand) is not int for operand in operands):
+            raise self.leaves(thread, "order")
+        self._ends(segment, first, size)
+        self.shade(thread, "A", segment, first, size, _CLAIMS)
+        place = self._claimed.get((id(segment), first, size))
+        if place is None:
+            place = self._claimed[id(segment), first, size] = ClaimedBytes(segment, first, size, found)
+        written, writes = write(found)
+        if writes:
+            segment.write(first, size, written & mask(8 * size))
+        cut = [operand & mask(8 * size) for operand in operands]
+        expected = cut[0] if how.op == "cas" else None
+        symbol = anything(8 * size)
+        claim = ClaimOperation(place, how.op or "", cut[-1], expected, symbol, found, self._party(thread))
+        place.claims.append(claim)
+        self.slots.noted[-1].claim = self.slots.claims[symbol] = claim
+        return Varying(symbol, VARIES, 1, found, self)
 
     def _takes(self, thread: WatchedThread, how: Use, counter: Counter, addend: int, address: int) -> Varying:
         """An addition whose result is used: a ticket."""
@@ -184,6 +236,7 @@ class Tickets(Determinate):
         clocks, number = self.clocks, thread.number
         strong = self._scope_of(thread)
         noted = Noted(kind, strong, segment, first, size, number, clocks.own[number], clocks.known[number])
+        noted.op = thread.instruction
         if self._at is not None:
             form = linear(self._at.term, self.slots.range_of)
             if form is None or form.is_constant:
@@ -201,13 +254,18 @@ class Tickets(Determinate):
         self.slots.noted.append(noted)
         return strong
 
+    def _varies(self, segment: Segment, first: int, size: int) -> bool:
+        return self.carried.found(segment, first, size) is not None or self.slots.reached(segment, first, size)
+
     # At the end.
 
     def settle(self) -> None:
         """The launch has ended. Raises Stopped where something is open."""
         if self.unknown is not None:
             raise Stopped(self.unknown)
-        party = self.slots.settle()
+        self.slots.count()
+        live = None if not self.slots.forks else self.live_of(self.slots.forks[0].thread)
+        party = settle_errands(self.slots, live, self._varies) or self.slots.problem()
         if party is not None:
             raise Stopped(Open("order", party))
 

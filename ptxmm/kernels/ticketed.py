@@ -34,8 +34,10 @@ _LONGEST, _MORE = 20.0, 10.0
 
 
 class TakenTickets(NamedTuple):
-    """So many results of additions to a counter are used, by the first instruction that does in the launch of a number."""
+    """So many results of additions to a counter are used, or of claims, by the first instruction that does in the launch of a
+    number. `what`: `ticket` or `claim`."""
 
+    what: str
     counter: str
     tickets: int
     launch: int
@@ -81,9 +83,9 @@ def decide_by_tickets(
     return None
 
 
-def _said(runs: Runs, places: Places, taken: TakenTickets) -> tuple[str, int, str]:
+def _said(runs: Runs, places: Places, taken: TakenTickets) -> tuple[str, str, int, str]:
     program = runs.devices[runs.test.launches[taken.launch].loaded].program
-    return taken.counter, taken.tickets, str(places.of(taken.launch, taken.party.op, program))
+    return taken.what, taken.counter, taken.tickets, str(places.of(taken.launch, taken.party.op, program))
 
 
 def run_with_tickets(runs: Runs) -> Ticketed | None:
@@ -117,7 +119,7 @@ def run_with_tickets(runs: Runs) -> Ticketed | None:
             watcher.settle()
     except (Stopped, KernelError, UsageError):
         return None
-    if not any(watcher.slots.tickets for watcher in watchers):
+    if not any(watcher.slots.tickets or watcher.slots.claims for watcher in watchers):
         return None
     differing = frozenset(_differing(runs, watchers[-1], segments))
     return Ticketed(state, differing, sum(w.accesses for w in watchers), list(_taken(watchers, segments)))
@@ -142,10 +144,14 @@ def _taken(watchers: list[Tickets], segments: dict[str, Segment]) -> Iterator[Ta
     names = {id(segment): name for name, segment in segments.items()}
     found: dict[tuple[int, int], TakenTickets] = {}
     for launch, watcher in enumerate(watchers):
-        for counter in dict.fromkeys(ticket.counter for ticket in watcher.slots.tickets.values()):
-            party = counter.taken[0]
-            key = launch, id(party.op)
-            before = found[key].tickets if key in found else 0
-            name = names.get(id(counter.segment), counter.segment.name)
-            found[key] = TakenTickets(name, before + len(counter.taken), launch, party)
+        counters = dict.fromkeys(ticket.counter for ticket in watcher.slots.tickets.values())
+        of = [("ticket", counter.segment, counter.taken) for counter in counters]
+        places = dict.fromkeys(claim.place for claim in watcher.slots.claims.values())
+        of += [("claim", place.segment, [claim.party for claim in place.claims]) for place in places]
+        for what, segment, taken in of:
+            if taken:  # the run may have none of them
+                key = launch, id(taken[0].op)
+                before = found[key].tickets if key in found else 0
+                name = names.get(id(segment), segment.name)
+                found[key] = TakenTickets(what, name, before + len(taken), launch, taken[0])
     yield from found.values()

@@ -150,12 +150,15 @@ def of_tickets(text: str, elements: list[str]) -> str:
     return f"{text}: not decided, since {_named(elements)} may have other values where atomic operations come in another order"
 
 
-def ticketed(threads: int, accesses: int, taken: list[tuple[str, int, str]]) -> str:
-    """The note of a test that one run decides up to its tickets: of which counters, how many, and where."""
-    each = [f"{count:,} ticket{'s' * (count != 1)} of {name} ({place})" for name, count, place in taken]
+def ticketed(threads: int, accesses: int, taken: list[tuple[str, str, int, str]]) -> str:
+    """The note of a test that one run decides up to its tickets and claims: of which bytes, how many, and where."""
+    each = [f"{count:,} {what}{'s' * (count != 1)} of {name} ({place})" for what, name, count, place in taken]
+    kinds = {what for what, *_ in taken}
+    own = ["each thread accesses memory in the places of its own tickets alone"] * ("ticket" in kinds)
+    own += ["of those who claim the same one wins, whoever it is"] * ("claim" in kinds)
     return (
-        f"one run of all {threads:,} threads stands for all executions up to the order of {' and '.join(each)}: each thread "
-        "accesses memory in the places of its own tickets alone, and program order, barriers and what threads find order every "
+        f"one run of all {threads:,} threads stands for all executions up to the order of {' and '.join(each)}: "
+        f"{', '.join(own)}, and program order, barriers and what threads find order every "
         f"other pair of the run's {accesses:,} accesses that conflict"
     )
 

@@ -17,7 +17,8 @@ from ptxmm.kernels.whole import FEWEST, threads_of
 FILES = sorted((Path(__file__).parent / "launches").glob("*/test.toml"))
 TESTS = variants(FILES)
 #: Those that take seconds.
-SLOW = {"last_block:right", "splitk:right", "grid_sync_cg:right", "last_block:wrong2", "mbar_ring:right"}
+SLOW = {"last_block:right", "splitk:right", "grid_sync_cg:right", "last_block:wrong2", "mbar_ring:right",
+        "append_bounded:wrong1", "append_bounded:right"}  # fmt: skip
 
 
 @pytest.mark.part(20)

@@ -50,7 +50,7 @@ def decide(thread: ThreadView, op: Op) -> bool:
     value = thread.R[op.guard[0]]
     if not isinstance(value, Varying):
         return False
-    thread.R[op.guard[0]] = value.owner.decides(thread, value)
+    thread.R[op.guard[0]] = value.owner.decides(thread, value, op)
     return True
 
 

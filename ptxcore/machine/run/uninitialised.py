@@ -78,9 +78,9 @@ VARIES = UninitialisedRead("varies", "a value decides something here that hangs 
 class Owner(Protocol):
     """Who has made values that vary."""
 
-    def decides(self, thread: Any, value: Varying) -> int:
-        """A predicate decides whether a thread executes an instruction; gives it as all executions have it. What it raises
-        ends the run."""
+    def decides(self, thread: Any, value: Varying, op: Any) -> int:
+        """A predicate decides whether a thread executes an instruction (`op`); gives it as all executions have it, or the run.
+        What it raises ends the run."""
         ...
 
     def locates(self, thread: Any, value: Varying) -> int:

@@ -117,13 +117,6 @@ _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Callable[..., Any]]
         f"add.u32 %r5, %r5, 1; {_TAKE.format('%r5')} {_AT} st.global.v2.u32 [%rd2], {{%r5, %r5}};", {},
         (slots._Class, "problems", _inside),
     ),
-    "who is first goes on": (
-        f"{_TAKE.format(1)} setp.lt.u32 %p3, %t0, 1; @%p3 st.global.u32 [%rd5], 1;", {}, (slots.Slots, "is_decided", _true),
-    ),
-    "who is first goes on, seen early": (
-        f"setp.eq.u32 %p4, %r4, 0; {_TAKE.format(1)} @!%p4 bra END; setp.lt.u32 %p3, %t0, 1; @%p3 st.global.u32 [%rd5], 1;", {},
-        (slots.Slots, "is_decided", _true),
-    ),
     "a strong look at the counter": (
         f"{_TAKE.format(1)} ld.relaxed.gpu.global.u32 %r6, [%rd3]; st.global.u32 [%rd5], %r6; "
         "st.global.u32 [%rd5+32], %t0;", {},
@@ -175,9 +168,8 @@ def test_what_is_read_where_tickets_lead_is_open() -> None:
 
 #: Ways in which the order of tickets matters to more than where threads access memory, or nothing is known of them.
 _OPEN = {
-    "equality": "setp.eq.u32 %p3, %t0, 0; @%p3 st.global.u32 [%rd5], 1;",
-    "a bit": "and.b32 %r6, %t0, 1; setp.eq.u32 %p3, %r6, 0; @%p3 st.global.u32 [%rd5], 1;",
-    "a bit as an address": "and.b32 %r6, %t0, 1; mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd1, %rd2; st.global.u32 [%rd2], 1;",
+    "a bit turned as an address": "xor.b32 %r6, %t0, 1; mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd1, %rd2; "
+    "st.global.u32 [%rd2], 1;",
     "half of it": "shr.u32 %r6, %t0, 1; mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd1, %rd2; st.global.u32 [%rd2], 1;",
     "an operand": "red.global.add.u32 [%rd3+4], %t0;",
     "an atomic operation there": f"{_AT} red.global.add.u32 [%rd2], 1;",
@@ -187,11 +179,9 @@ _OPEN = {
     "a vote": "vote.sync.any.pred %p3, %p1, 1; setp.eq.u32 %p4, %t0, 0; vote.sync.any.pred %p3, %p4, 1;",
     "a lane": "shfl.sync.idx.b32 %r6, %r4, %t0, 31, 1; st.global.u32 [%rd5], %r6;",
     "a barrier": "setp.eq.u32 %p4, %t0, 0; barrier.red.popc.u32 %r6, 0, %p4; st.global.u32 [%rd5], %r6;",
-    "a stack": "st.local.u32 [l], %t0; ld.local.u32 %r6, [l]; setp.eq.u32 %p3, %r6, 0; @%p3 st.global.u32 [%rd5], 1;",
     "a half of what was stored": "st.global.u32 [%rd5], %t0; ld.global.u16 %r6, [%rd5]; setp.eq.u32 %p3, %r6, 0; "
     "@%p3 st.global.u32 [%rd5+32], 1;",
     "one added over another": "st.global.u32 [%rd5], %t0; atom.global.add.u32 %r6, [%rd5], 1; st.global.u32 [%rd5+32], %r6;",
-    "a jump": "mul.wide.u32 %rd2, %t0, 0; setp.lt.u32 %p3, %t0, 1; @%p3 bra END; st.global.u32 [%rd5], 1;",
 }  # fmt: skip
 
 

@@ -1,0 +1,114 @@
+"""Claims: atomic operations of which the first one to come wins, and all others learn that they lost.
+
+    atomicOr(&words[v / 32], bit) & bit     the first one finds the bit clear
+    atomicCAS(&seen[v], 0, x) == 0          the first one finds what stood there
+    atomicExch(&once, 1) == 0
+
+Whatever the order is, each claim has one winner. What the results are otherwise is taken for open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from axioms.dynamic.findings import Party
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.uninitialised import anything, known_bits
+from ptxcore.records import dataclass
+from ptxcore.values.terms import Term, Value, bit_and, bit_or, evaluate, mask, substitute
+
+#: The operations that claim.
+CLAIMING = ("or", "exch", "cas")
+
+
+@dataclass(eq=False)
+class ClaimedBytes:
+    """Bytes that some operation claims, in a launch, with what stood there first; `claims` has all of them."""
+
+    segment: Segment
+    first: int
+    size: int
+    start: int
+    claims: list[ClaimOperation] = field(default_factory=list)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether each claim has one winner: they are of one kind, one of a bit has that bit alone or with all others that have
+        it, and what stood there first tells that nobody has claimed yet."""
+        ops = {claim.op for claim in self.claims}
+        if len(ops) > 1:
+            return False
+        if ops == {"or"}:
+            keys = {claim.put for claim in self.claims}
+            apart = sum(keys) == _joined(keys)  # no bit is in two of them
+            return apart and all(key and not key & self.start for key in keys)
+        compared = {claim.expected for claim in self.claims} <= {None, self.start}
+        return compared and all(claim.put != self.start for claim in self.claims)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the same stands there in the end, whoever wins."""
+        ops = {claim.op for claim in self.claims}
+        return ops == {"or"} or (len(ops) == 1 and len({claim.put for claim in self.claims}) == 1)
+
+
+@dataclass(eq=False)
+class ClaimOperation:
+    """One operation: what it puts there, what it must find for that (None: anything), and its result: a symbol, and `number`
+    in the run."""
+
+    place: ClaimedBytes
+    op: str
+    put: int
+    expected: int | None
+    symbol: Term
+    number: int
+    party: Party
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Equal for claims of which one wins."""
+        return id(self.place), self.put if self.op == "or" else 0
+
+    @property
+    def won(self) -> bool:
+        """Whether it won in the run."""
+        return self.number == self.place.start if self.op != "or" else not self.number & self.put
+
+    def tells(self, term: Value, *, won: bool) -> int | None:
+        """What a truth value that is computed from the result is where the claim has won, or has not; None where it is open."""
+        if isinstance(term, int):
+            return term
+        place, width = self.place, 8 * self.place.size
+        if self.op == "or":
+            others = bit_and(anything(width), mask(width) & ~self.put, width)
+            return _truth(substitute(term, {self.symbol: bit_or(others, 0 if won else self.put, width)}))
+        found = {place.start} if won else {claim.put for claim in place.claims}
+        values = {evaluate(term, {self.symbol: value}) for value in found}
+        return values.pop() if len(values) == 1 else None
+
+
+def _joined(keys: set[int]) -> int:
+    found = 0
+    for key in keys:
+        found |= key
+    return found
+
+
+def _truth(term: Value) -> int | None:
+    """A truth value, as far as the bits that are known of its parts tell it."""
+    if isinstance(term, int):
+        return term
+    if term.op == "not":
+        inner = _truth(term.args[0])
+        return None if inner is None else 1 - inner
+    if term.op == "eq":
+        (a, x), (b, y) = known_bits(term.args[0]), known_bits(term.args[1])
+        if (a ^ b) & ~(x | y):
+            return 0
+        return None if x | y else 1
+    number, open_ = known_bits(term)
+    return None if open_ else number
+
+
+__all__ = ["CLAIMING", "ClaimOperation", "ClaimedBytes"]

@@ -1,0 +1,61 @@
+"""Where the ways behind a branch come together again: the instruction that each of them comes to next."""
+
+from __future__ import annotations
+
+from ptxcore.machine.lower.ops import Code
+
+#: Behind these control goes elsewhere, unless a guard holds them back.
+_LEAVES = ("branch", "jump", "exit", "return")
+
+
+class Joins:
+    """Of the branches of a launch, by function."""
+
+    def __init__(self) -> None:
+        self._after: dict[str, list[int]] = {}
+
+    def of(self, code: Code, place: int) -> int:
+        """The number of the first instruction by which all ways behind one go, that of the function's end where there is none
+        before it."""
+        if code.name not in self._after:
+            self._after[code.name] = _postdominators(code)
+        after = self._after[code.name]
+        common = after[place] & ~(1 << place)
+        # Those that all ways go by follow each other: the next one has all others behind it.
+        return max(_numbers(common), key=lambda number: after[number].bit_count())
+
+
+def _postdominators(code: Code) -> list[int]:
+    """The instructions by which all ways from each one to the end go, as bits; the end is one, too."""
+    end = len(code.ops)
+    following = [_following(code, place) for place in range(end)]
+    found = [(1 << end + 1) - 1] * end + [1 << end]
+    changed = True
+    while changed:
+        changed = False
+        for place in range(end - 1, -1, -1):
+            common = (1 << end + 1) - 1
+            for other in following[place]:
+                common &= found[other]
+            common |= 1 << place
+            if common != found[place]:
+                found[place], changed = common, True
+    return found
+
+
+def _following(code: Code, place: int) -> list[int]:
+    op = code.ops[place]
+    goes = [code.labels[label] for label in op.labels]
+    leaves = op.use.form.kind in _LEAVES or op.use.form.mnemonic == "bra"
+    if leaves and not op.labels:
+        goes.append(len(code.ops))
+    if not leaves or op.guard is not None:
+        goes.append(place + 1)
+    return goes
+
+
+def _numbers(bits: int) -> list[int]:
+    return [number for number in range(bits.bit_length()) if bits >> number & 1]
+
+
+__all__ = ["Joins"]

@@ -54,6 +54,7 @@ class Tickets(Determinate):
         self._at: Varying | None = None
         self._used: dict[int, bool] = {}
         self._memory: dict[int, Any] = {}
+        self._claimers: set[tuple[int, int, int]] = set()
         self._claimed: dict[tuple[int, int, int], ClaimedBytes] = {}
 
     # Values that vary.
@@ -118,6 +119,8 @@ class Tickets(Determinate):
         if isinstance(value, UndefinedValue) and not isinstance(value, Varying):
             self.doubts(thread, "unknown")
         if not _is_local(address):
+            if (id(segment), first, size) in self._claimed:  # it is given back
+                raise self.leaves(thread, "order")
             strong = self._note(thread, "W", segment, first, size, address)
             if self._at is not None and strong:
                 raise self.leaves(thread, "order")
@@ -174,6 +177,9 @@ class Tickets(Determinate):
             raise self.leaves(thread, "order")
         self._ends(segment, first, size)
         self.shade(thread, "A", segment, first, size, _CLAIMS)
+        if (id(segment), first, thread.number) in self._claimers:  # it tries again: a lock
+            raise self.leaves(thread, "order")
+        self._claimers.add((id(segment), first, thread.number))
         place = self._claimed.get((id(segment), first, size))
         if place is None:
             place = self._claimed[id(segment), first, size] = ClaimedBytes(segment, first, size, found)

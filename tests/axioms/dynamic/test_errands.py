@@ -151,6 +151,7 @@ _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", _WRONG)
 def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     body, size, (place, condition, none) = _WRONG[name]

@@ -47,4 +47,6 @@ WARNINGS = {
     "async proxy, with no proxy fence on any path between",
     "unfenced-mbarrier-init": "an initialised mbarrier object that an asynchronous operation completes, with no fence on any "
     "path between",
+    "unawaited-write": "a read of shared memory that `st.async`, `red.async` or a bulk copy writes, here or in another CTA, "
+    "with no wait for an mbarrier object on any path between",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ptxcore.records import dataclass
-from ptxmm.result import Checked, RaceEvent, Result, Spot, Step, event_text
+from ptxmm.result import Checked, RaceEvent, Result, Spot, Step, event_text, undefined_by_race
 from ptxmm.undefined import place as place_of
 from ptxmm.undefined import shape
 from ptxmm.words.notes import followed
@@ -185,11 +185,6 @@ def _undefined(result: Result) -> Finding:
     reason = result.trouble or KINDS["undefined"]
     same = reason if result.undefined is None else place_of(result.undefined)
     return _of(result, "undefined", reason, spots=result.places, place=same)
-
-
-def undefined_by_race(result: Result) -> bool:
-    """Whether one of its races is why a test is undefined: whoever tells of that race tells why."""
-    return result.undefined is not None and any(race.kind == result.undefined.flag for race in result.races)
 
 
 def _condition(result: Result, check: Checked) -> Finding:

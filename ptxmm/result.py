@@ -427,3 +427,8 @@ def observation_of(positive: int, negative: int) -> str:
 def out_of_time(timeout: float | None) -> str:
     """What a result says of a test that was not decided in time."""
     return "out of time" if timeout is None else f"out of time after {timeout:g} s"
+
+
+def undefined_by_race(result: Result) -> bool:
+    """Whether one of its races is why a test is undefined: whoever tells of that race tells why."""
+    return result.undefined is not None and any(race.kind == result.undefined.flag for race in result.races)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ptxcore.advice.accesses import ACCESSES
 from ptxcore.diagnostics import Diagnostic, Edit, Fix, Span, brief
 from ptxcore.syntax.lexer import Positions
@@ -11,10 +13,27 @@ from ptxcore.syntax.tree import Instruction
 #: Cache operators, which only weak accesses have.
 _CACHED = frozenset(("ca", "cg", "cs", "lu", "cv", "wb", "wt"))
 
+#: So many lines of a warning about several accesses are named.
+_MOST_LINES = 4
+
 
 def warning(code: str, span: Span, message: str, hint: str, fix: Fix | None = None) -> Diagnostic:
     """A warning, with what would be right."""
     return Diagnostic(span, brief(message), brief(hint), "warning", code, fix)
+
+
+def together(found: Sequence[Diagnostic]) -> Diagnostic:
+    """One warning for several of one cause: the first, with the lines of the others. What mends it mends all of them."""
+    first, *others = found
+    if not others:
+        return first
+    lines = list(dict.fromkeys(str(one.span.line) for one in others))
+    more = f", ... ({len(others)} more accesses)" if len(lines) > _MOST_LINES else ""
+    told = f"{first.message}; likewise on line{'s' * (len(lines) > 1)} {', '.join(lines[:_MOST_LINES])}{more}"
+    fixes = [one.fix for one in found if one.fix is not None]
+    edits = tuple(edit for fix in fixes for edit in fix.edits)
+    fix = fixes[0]._replace(edits=edits) if len(fixes) == len(found) else None
+    return first._replace(message=told, fix=fix)
 
 
 def order_span(instruction: Instruction) -> Span:

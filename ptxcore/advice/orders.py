@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ptxcore.advice.accesses import AdvisedAccess, AdvisedFunction
-from ptxcore.advice.edits import order_span, ordered, warning
+from ptxcore.advice.edits import order_span, ordered, together, warning
 from ptxcore.advice.graph import BARRIERS
 from ptxcore.advice.values import CTA, READ, THREAD
 from ptxcore.advice.waits import AdvisedWait
@@ -148,7 +148,8 @@ def _has_stores_before(function: AdvisedFunction, signal: AdvisedAccess, waiting
 
 def weak_beside_strong(function: AdvisedFunction) -> Iterator[Diagnostic]:
     """Weak accesses to a place that the function also accesses atomically, with nothing that orders the two: neither on every
-    way to the weak access nor on every way from it."""
+    way to the weak access nor on every way from it; a warning for each place."""
+    groups: dict[object, list[Diagnostic]] = {}
     strong: dict[object, AdvisedAccess] = {}
     for access in function.accesses.values():
         if not access.weak and access.place is not None:
@@ -158,12 +159,14 @@ def weak_beside_strong(function: AdvisedFunction) -> Iterator[Diagnostic]:
         if other is None or not access.weak or not (access.writes or other.writes) or _is_kept_apart(function, access):
             continue
         name = ".".join((other.instruction.opcode, *other.instruction.modifiers))
-        yield warning(
+        told = warning(
             "weak-atomic", order_span(access.instruction),
             f"a weak access to a location that line {other.instruction.span.line} accesses with '{name}'",
             "a race between them is undefined behaviour: use .relaxed with a scope",
             ordered(access.instruction, "relaxed", "cta" if access.space == "shared" else other.scope),
         )  # fmt: skip
+        groups.setdefault(other.at, []).append(told)
+    yield from map(together, groups.values())
 
 
 def _is_kept_apart(function: AdvisedFunction, access: AdvisedAccess) -> bool:

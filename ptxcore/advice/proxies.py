@@ -1,5 +1,6 @@
-"""Proxy fences that no path has: between generic writes of shared memory and what accesses it through the async proxy, and
-behind the initialisation of mbarrier objects that others complete."""
+"""What no path has: a proxy fence between generic writes of shared memory and what accesses it through the async proxy, a
+fence behind the initialisation of mbarrier objects that others complete, a wait between an asynchronous write of shared memory
+and what reads it."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ ProxyBase = tuple[str, str] | None
 
 class _Rule(NamedTuple):
     """What a fence must stand between, and what is said where none does. `writes` gives what an instruction writes,
-    `reads` what it accesses in the other way, as bases in a tuple (None: unknown, which is any)."""
+    `reads` what it accesses in the other way, as bases in a tuple (None: unknown, which is any). `fence` is what mends it,
+    empty where that is no single instruction."""
 
     code: str
     writes: Callable[[AdvisedFunction, int], tuple[ProxyBase] | None]
@@ -29,7 +31,7 @@ class _Rule(NamedTuple):
 
 
 def missing_proxy_fences(function: AdvisedFunction) -> Iterator[Diagnostic]:
-    """Both rules."""
+    """All rules."""
     opcodes = {instruction.opcode for instruction in function.instructions}
     if opcodes & {"cp", "wgmma", "tcgen05", "st", "red"}:
         for rule in _RULES:
@@ -59,7 +61,7 @@ def _missing(function: AdvisedFunction, rule: _Rule) -> Iterator[Diagnostic]:
 
 def _told(function: AdvisedFunction, rule: _Rule, read: int, write: int) -> Diagnostic:
     reader, writer = function.instructions[read], function.instructions[write]
-    fix = inserted_behind(writer, rule.fence, function.source)
+    fix = inserted_behind(writer, rule.fence, function.source) if rule.fence else None
     if rule.code == "missing-proxy-fence" and "shared::cluster" in reader.modifiers:
         fix = inserted_before(reader, "fence.proxy.async", function.source)  # a proxy fence works in its own CTA
     message = rule.message.format(reader=reader.name, writer=writer.name, line=writer.span.line)
@@ -168,6 +170,32 @@ def _makes_visible(instruction: Instruction) -> bool:
     return instruction.opcode == "fence" and ("mbarrier_init" in instruction.modifiers or _is_proxy_fence(instruction))
 
 
+# Asynchronous writes of which an mbarrier object is told.
+
+
+def _written_later(function: AdvisedFunction, i: int) -> tuple[ProxyBase] | None:
+    """Where an operation that completes an mbarrier object writes, in this CTA's shared memory or, at the same place, in that
+    of another CTA: other CTAs of the kernel do the same."""
+    instruction = function.instructions[i]
+    spaces = [m.partition("::")[0] for m in instruction.modifiers if m.partition("::")[0] in ("global", "shared")]
+    completes = any(m.startswith("mbarrier::complete_tx") for m in instruction.modifiers)
+    if not completes or instruction.opcode not in ("cp", "st", "red") or spaces[:1] != ["shared"]:
+        return None
+    base = _base(function, instruction.operands[0])
+    return (base,) if base is not None else None
+
+
+def _shared_read(function: AdvisedFunction, i: int) -> tuple[ProxyBase, ...]:
+    access = function.accesses.get(i)
+    return (access.base,) if access is not None and access.reads and access.base is not None else ()
+
+
+def _may_await(instruction: Instruction) -> bool:
+    return instruction.opcode == "call" or (
+        instruction.opcode == "mbarrier" and bool({"test_wait", "try_wait"} & {*instruction.modifiers})
+    )
+
+
 _RULES = (
     _Rule(
         "missing-proxy-fence", _shared_write, _async_access, _is_proxy_fence,
@@ -183,5 +211,12 @@ _RULES = (
         "between: the async proxy may not see it initialised",
         "fence.mbarrier_init.release.cluster behind the initialisation, before the barrier",
         "fence.mbarrier_init.release.cluster",
+    ),
+    _Rule(
+        "unawaited-write", _written_later, _shared_read, _may_await,
+        "'{reader}' reads what '{writer}' on line {line} writes asynchronously, here or in another CTA, with no wait for an "
+        "mbarrier object on any path between",
+        "mbarrier.try_wait in a loop, on the object that the operation completes, before the read; barriers do not wait for it",
+        "",
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ptxcore.advice.accesses import AdvisedAccess, AdvisedFunction, fence_scope
-from ptxcore.advice.edits import replaced, warning
+from ptxcore.advice.edits import replaced, together, warning
 from ptxcore.advice.values import CTA, READ
 from ptxcore.advice.waits import AdvisedWait
 from ptxcore.diagnostics import Diagnostic
@@ -14,7 +14,9 @@ from ptxcore.syntax.spans import modifier_span
 
 
 def narrow_accesses(function: AdvisedFunction) -> Iterator[Diagnostic]:
-    """Accesses of CTA scope to a global location whose address is the same for all CTAs."""
+    """Accesses of CTA scope to a global location whose address is the same for all CTAs: a warning for each variable or
+    parameter."""
+    groups: dict[object, list[Diagnostic]] = {}
     for access in function.accesses.values():
         modifiers = access.instruction.modifiers
         if (
@@ -24,11 +26,13 @@ def narrow_accesses(function: AdvisedFunction) -> Iterator[Diagnostic]:
         ):
             continue
         at = modifiers.index("cta")
-        yield warning(
+        told = warning(
             "cta-scope-global", modifier_span(access.instruction, at),
             "'.cta' scope on a .global location: it is not synchronised with threads of other CTAs",
             "use .gpu (or .cluster, .sys) where another CTA may reach the location", replaced(access.instruction, at, "gpu"),
         )  # fmt: skip
+        groups.setdefault(access.base or access.at, []).append(told)
+    yield from map(together, groups.values())
 
 
 def narrow_fences(function: AdvisedFunction, waits: Iterable[AdvisedWait]) -> Iterator[Diagnostic]:

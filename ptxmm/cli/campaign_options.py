@@ -9,7 +9,7 @@ from ptxmm.cli import options as shared
 from ptxmm.cli.options import TIME, file_name, seconds
 
 
-class _Intermixed(argparse.ArgumentParser):
+class _Intermixed(shared.OptionParser):
     """Takes what is no option wherever it stands: before options, between and behind them."""
 
     _inside = False

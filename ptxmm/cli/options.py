@@ -7,7 +7,7 @@ import math
 import shlex
 from collections.abc import Callable
 from importlib import import_module
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from ptxmm import __version__
 
@@ -76,9 +76,16 @@ def ending(status: str, *examples: str) -> str:
     return f"exit status: {status}\n\nexamples:\n\n{lines}"
 
 
+class OptionParser(argparse.ArgumentParser):
+    """Says what is wrong with a command line in two lines: its list of options would take a page before that."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\n    hint: {self.prog} --help tells what may be said\n")
+
+
 def parser(command: str = "") -> argparse.ArgumentParser:
     """What reads the command line: of every command, or of one only. What nobody asks for takes no time then."""
-    top = argparse.ArgumentParser(
+    top: argparse.ArgumentParser = OptionParser(
         prog="ptxmm",
         description="Decides what concurrent PTX code may do.",
         epilog="ptxmm COMMAND --help tells more of a command, with examples.",

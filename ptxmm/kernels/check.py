@@ -43,6 +43,7 @@ from ptxmm.words.whole import by_runs_alone as told_by_runs_alone
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
+    from axioms.witness.execution import ExecutedEvent
 
 __all__ = ["KernelQuestion", "check"]
 
@@ -362,18 +363,19 @@ def _take(question: KernelQuestion, decision: Decision, result: Result) -> None:
             result.observation = observation_of(result.positive, result.negative)
 
 
-#: So many reads of what nothing wrote are named.
+#: So many places that read what nothing wrote are named.
 _MOST_UNSET = 3
 
 
 def _unset(question: KernelQuestion, decision: Decision) -> list[str]:
-    """Reads of memory to which nothing was written."""
-    found: dict[tuple[int, str], str] = {}  # of each read, however many pieces of memory it is of
+    """Reads of memory to which nothing was written: each place with the first of those who read there."""
+    found: dict[str, dict[tuple[int, str], ExecutedEvent]] = {}  # a read is one, however many pieces of memory it is of
     for race in decision.unset:
         for _, r in race.execution.relations["race"]:
             read = race.execution.events[r]
-            found.setdefault((read.thread, question.cast.place(read)), notes.unset(read, question.cast))
-    return list(found.values())[:_MOST_UNSET]
+            found.setdefault(question.cast.place(read), {}).setdefault((read.thread, read.location or ""), read)
+    told = [notes.unset(next(iter(reads.values())), len(reads) - 1, question.cast) for reads in found.values()]
+    return [*told[:_MOST_UNSET], *notes.unset_elsewhere(len(told) - _MOST_UNSET)]
 
 
 def _written(check: Check, several: bool) -> str:

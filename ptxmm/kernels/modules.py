@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -132,11 +133,11 @@ def compile_changed(text: str, path: str, options: Sequence[str]) -> str:
         except OSError as error:
             raise ModuleError(f"cannot write {changed}: {error.strerror or error}") from None
         beside = os.path.dirname(os.path.abspath(path))
-        return _run(_nvcc(), [*options, "-I", beside], changed, os.path.join(folder, "module.ptx"))[0]
+        return _run(_nvcc(path, options), [*options, "-I", beside], changed, os.path.join(folder, "module.ptx"))[0]
 
 
 def _compiled(path: str, options: tuple[str, ...]) -> PtxText:
-    nvcc = _nvcc()
+    nvcc = _nvcc(path, options)
     kept = KeptPtx(nvcc, options, path)
     known = kept.found()
     if known is not None:
@@ -175,8 +176,9 @@ def _run(
     return read(output).text, done.stderr
 
 
-def _nvcc() -> str:
-    """The compiler: what `NVCC` names, or what is in `PATH`, or where CUDA installs it."""
+def _nvcc(path: str, options: Sequence[str]) -> str:
+    """The compiler: what `NVCC` names, or what is in `PATH`, or where CUDA installs it. Raises ModuleError where there is none,
+    with what else may be done about a source."""
     named = os.environ.get("NVCC")
     homes = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")]
     places = [os.path.join(home, "bin", "nvcc") for home in (*homes, "/usr/local/cuda") if home]
@@ -186,7 +188,10 @@ def _nvcc() -> str:
             return found
         if candidate and candidate == named:
             raise ModuleError(f"NVCC={named}: there is no such program")
+    made = f"{os.path.splitext(path)[0]}.ptx"
+    elsewhere = shlex.join(["nvcc", *options, "-ptx", "-o", made, path])
     raise ModuleError(
-        "compiling 'cu' needs nvcc, which is not installed",
-        'install the CUDA toolkit, name the compiler in NVCC, or commit the PTX and say ptx = "..."',
+        f"compiling {path} needs nvcc, which is neither in PATH nor where CUDA_HOME says nor in /usr/local/cuda",
+        f"install CUDA's compiler (docs/kernels.md says how) or name it in NVCC; or compile where there is one, {elsewhere}, "
+        f"and give {made} in its place",
     )

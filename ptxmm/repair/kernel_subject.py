@@ -53,7 +53,8 @@ class KernelSubject:
         self.claims = tuple(dict.fromkeys(map(str, self.test.checks)))
         if all(check.expression is None and check.kind != ASSERTIONS for check in self.test.checks):
             self.notes.append(NOT_ASKED)
-        self.applies = not launch.source and launch.path != test.path
+        bare = not test.text and os.path.isfile(launch.path)  # the test stands in no file: its file is the module
+        self.applies = not launch.source and (launch.path != test.path or bare)
         self._source: CudaSource | None = None
         self._source_path = launch.source or how.source
         self.file = launch.source or launch.path

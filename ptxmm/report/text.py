@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 
 from ptxmm.checker import Outcome
-from ptxmm.findings import besides, bound_of, undefined_by_race
+from ptxmm.findings import besides, bound_of
 from ptxmm.harmless import plain
-from ptxmm.result import VERDICTS, Cause, Checked, Executions, Result
+from ptxmm.result import VERDICTS, Cause, Checked, Executions, Result, undefined_by_race
 from ptxmm.words.brief import (
     FEWEST_STEPS,
     LINES,

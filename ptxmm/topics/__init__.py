@@ -24,7 +24,8 @@ KINDS = {
     "barrier mbarrier progress",
     "axioms": "causality coherence coherence-total fence-sc atomicity single-copy no-thin-air mbarrier-order try-wait",
     "warnings of lint": "later-version relaxed-spin relaxed-release weak-spin volatile-synchronization weak-atomic "
-    "cta-scope-global narrow-fence membar divergent-barrier missing-proxy-fence unfenced-mbarrier-init",
+    "cta-scope-global narrow-fence membar divergent-barrier missing-proxy-fence unfenced-mbarrier-init "
+    "unawaited-write",
     "errors of lint": "encoding syntax header version target directive declaration function initialiser alignment redeclared "
     "undeclared label unknown-instruction unknown-modifier modifiers operands value call debugging",
 }

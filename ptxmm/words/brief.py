@@ -3,11 +3,11 @@ a reader takes in at a glance. `--all` tells everything."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ptxcore.sources import read_bytes, remembered
 from ptxmm.harmless import plain
-from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Spot, Step, event_text
+from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Spot, Step, event_text, undefined_by_race
 
 #: Lines of a page about one cause, at `WIDTH` columns.
 LINES, WIDTH = 25, 100
@@ -170,17 +170,33 @@ def wrapped(line: str, width: int) -> list[str]:
 
 
 def causes(result: Result) -> list[Cause]:
-    """What to look at first, each once: what caused checks to fail, or the first race where these name none, or what has no
-    meaning."""
+    """What to look at first, each once: what caused checks to fail, what has no meaning, or what caused the first race. Where
+    nothing is known to be missing, the places that a failure is about: where threads wait, what is out of date, what races."""
     found = dict.fromkeys(c for check in failing(result) for c in check.causes)
-    if not found and result.races:
-        found = dict.fromkeys(result.races[0].causes)
-    if not found and result.undefined is not None:
+    if not found and result.undefined is not None and not undefined_by_race(result):
         does = [site for site in result.undefined.culprits if site.thread >= 0]
         if len(does) == len(result.places):
             pairs = zip(does, result.places, strict=True)
             found = dict.fromkeys(Cause(spot, f"{site.name} does this", site.instruction) for site, (spot, _) in pairs)
+    if not found and result.races:
+        found = dict.fromkeys(result.races[0].causes)
+    if not found and result.of_kernel:
+        found = dict.fromkeys(Cause(spot, what, "") for check in failing(result) for spot, what in check.spots if what)
+    if not found and (undefined_by_race(result) or any(check.kind == "race_free" for check in failing(result))):
+        found = dict.fromkeys(_parties(result.races[0]) if result.races else ())
     return list(found)
+
+
+def _parties(race: RaceEntry) -> Iterator[Cause]:
+    """The two instructions of a race that has no other cause than that nothing orders them."""
+    one, other = race.events
+    if one.at is None or other.at is None:
+        return
+    if one.at == other.at:
+        yield Cause(one.at, "races with itself", one.instruction if one.instruction == other.instruction else "")
+        return
+    for event, at, there in ((one, one.at, other.at), (other, other.at, one.at)):
+        yield Cause(at, f"races with {f'line {there.line}' if there.path == at.path else there}", event.instruction)
 
 
 def failing(result: Result) -> list[Checked]:
@@ -209,6 +225,8 @@ def cause_lines(found: Sequence[Cause], *, everything: bool, fewest: bool = Fals
 def _cause(cause: Cause) -> list[str]:
     text = _text_at(cause.spot.path, cause.spot.line)
     head = f"{cause.spot}: {cause.what}"
+    if not cause.text:
+        return [plain(head), *([f"  {shortened(plain(text))}"] if text else [])]
     if not text or _squeezed(text).startswith(_squeezed(cause.text)):  # the PTX itself
         return [plain(head), f"  {plain(cause.text)}"]
     named = f"{head} ({cause.text.split()[0]})"
@@ -231,7 +249,7 @@ def _text_at(path: str, line: int) -> str:
         lines = read_bytes(path, _LONGEST, "a source file").decode("utf-8", "replace").splitlines()
     except (OSError, ValueError):
         return ""
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return lines[line - 1].strip().replace("\t", " ") if 0 < line <= len(lines) else ""
 
 
 # Races.

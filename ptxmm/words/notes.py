@@ -99,10 +99,15 @@ def warned(result: Result) -> list[str]:
     return [f"{spot}: warning: {message}" for spot, message in result.warnings]
 
 
-def unset(read: ExecutedEvent, cast: Cast) -> str:
-    """A read of memory to which nothing was written."""
+def unset(read: ExecutedEvent, more: int, cast: Cast) -> str:
+    """A read of memory to which nothing was written, and how many more reads of its place are such."""
     reader = f"by {cast.name(read.thread)} at {cast.place(read)}"
-    return f"the read of {read.location} {reader} may find what nothing wrote"
+    return f"the read of {read.location} {reader} may find what nothing wrote{f', and {more} more there' * bool(more)}"
+
+
+def unset_elsewhere(more: int) -> list[str]:
+    """That there are more places of such reads than are told."""
+    return [f"reads at {more} more place{'s' * (more != 1)} may find what nothing wrote"] * (more > 0)
 
 
 def held_at_first(buffers: list[str]) -> list[str]:

@@ -47,6 +47,11 @@ DIVERGENT = (
     "mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 9; @%p1 bra A; {} bra.uni B;\nA: {}\nB: st.global.u32 [other], 1;"
 )
 STORE = "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [mine], 16;"
+STORED_LATER = (
+    "mov.u32 %r1, mine; mapa.shared::cluster.u32 %r2, %r1, 1;\n"
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r2], %r4, [%r5];\n"
+)
+AWAITED = "W: mbarrier.try_wait.parity.shared.b64 %p1, [object], 0; @!%p1 bra W;\n"
 BULK = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [mine], [%rd1], 16, [object];"
 
 
@@ -136,6 +141,14 @@ BULK = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [mine]
         ("mbarrier.init.shared::cta.b64 [object], 1; bar.sync 0;\n" + BULK, [("unfenced-mbarrier-init", 2)]),
         ("mbarrier.init.shared::cta.b64 [object], 1; fence.mbarrier_init.release.cluster; bar.sync 0;\n" + BULK, []),
         ("mbarrier.init.shared::cta.b64 [object], 1; barrier.cluster.arrive; barrier.cluster.wait;\n" + BULK, []),
+        # Asynchronous writes that nobody waits for
+        (STORED_LATER + "barrier.cluster.arrive; barrier.cluster.wait;\nld.shared.u32 %r3, [mine];", [("unawaited-write", 4)]),
+        (STORED_LATER + AWAITED + "ld.shared.u32 %r3, [mine];", []),
+        (STORED_LATER + "@%p2 bra E;\n" + AWAITED + "E: bar.sync 0; ld.shared.u32 %r3, [mine];", []),  # one thread waits
+        (STORED_LATER + "ld.shared.u32 %r3, [object];", []),  # something else
+        ("ld.shared.u32 %r3, [mine];\n" + STORED_LATER, []),
+        (BULK + "\nbar.sync 0; ld.shared.u32 %r3, [mine];", [("unawaited-write", 2)]),
+        (STORE + "\nld.shared.u32 %r3, [mine];", []),  # it is read there
         # Scopes
         ("ld.relaxed.cta.global.u32 %r1, [flag];", [("cta-scope-global", 1)]),
         ("ld.relaxed.cta.u32 %r1, [flag];", [("cta-scope-global", 1)]),
@@ -200,3 +213,15 @@ def test_a_barrier_is_moved_where_its_threads_do_the_same(body: str, mended: str
         new, left = applied(text, found)
         assert "".join(new.split()) == "".join(f"{head}{mended}\nret;\n}}\n".split()) and left == found
         assert not [d for d in advise(read_module(new)[0]) if d.code == "divergent-barrier"]
+
+
+def test_accesses_of_one_location_are_one_warning_and_one_fix() -> None:
+    body = (
+        "ld.relaxed.cta.global.u32 %r1, [flag];\nld.acquire.cta.global.u32 %r2, [flag];\n"
+        "ld.relaxed.cta.global.u32 %r1, [data];\nst.relaxed.cta.global.u32 [flag], 1;\nret;\n}\n"
+    )
+    module, found = read_module(_HEAD.format(version="8.0", target="sm_90") + body)
+    assert not found
+    flag, data = advise(module)
+    assert "likewise on lines" in flag.message and "likewise" not in data.message
+    assert flag.fix is not None and len(flag.fix.edits) == 3 and data.fix is not None and len(data.fix.edits) == 1

@@ -101,6 +101,16 @@ def test_the_lock_is_mended_in_its_file(lock: Path, capsys: pytest.CaptureFixtur
     assert ptxmm.check(ptxmm.load(f"{lock}:correct")).verdict == "ok"
 
 
+def test_a_bare_module_is_mended_in_its_file(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the command line says what is launched, the module is a file of its own all the same."""
+    path = lock.with_suffix(".ptx")
+    words = ["--entry", "weak", "--grid", "2", "--block", "1", "--arg", "lock=u32[1]", "--arg", "counter=u32[1]"]
+    assert main(["repair", str(path), *words, "--forall", "counter[0] == 2", "--apply"]) == 0
+    assert f"was written to {path}" in capsys.readouterr().out
+    assert "st.release.gpu.b32" in path.read_text(encoding="utf-8")
+    assert main(["check", str(path), *words, "--forall", "counter[0] == 2"]) == 0
+
+
 def test_a_larger_launch_of_the_file_is_tried(lock: Path) -> None:
     lock.write_text(
         lock.read_text(encoding="utf-8")

@@ -83,7 +83,7 @@ class Findings:
         for checked in self.result.checks:
             if checked.holds is False:
                 checked.hangs = always
-                checked.spots += [self._spot(error, "threads wait for ever here" if waits else first)]
+                checked.spots += [self._spot(error, "threads do not terminate (deadlock) here" if waits else first)]
 
     def _spot(self, error: KernelError, what: str) -> tuple[Spot, str]:
         line = error.instruction.span.line if error.instruction is not None else 0

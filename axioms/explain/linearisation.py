@@ -202,7 +202,7 @@ class _Merge:
         order: list[int] = []
 
         def cost(i: int) -> tuple[int, bool, bool, int]:
-            crowds = any(waiting.get(c, {i}) - {i} for c in self.cells.get(i, ()))
+            crowds = any(len(some) > (i in some) for c in self.cells.get(i, ()) if (some := waiting.get(c)))
             return overtaking[i], crowds, not order or self.events[i].thread != self.events[order[-1]].thread, i
 
         while left:

@@ -182,8 +182,9 @@ def causes(result: Result) -> list[Cause]:
         found = dict.fromkeys(result.races[0].causes)
     if not found and result.of_kernel:
         found = dict.fromkeys(Cause(spot, what, "") for check in failing(result) for spot, what in check.spots if what)
-    if not found and (undefined_by_race(result) or any(check.kind == "race_free" for check in failing(result))):
-        found = dict.fromkeys(_parties(result.races[0]) if result.races else ())
+    raced = undefined_by_race(result) or any(result.of_kernel or c.kind == "race_free" for c in failing(result))
+    if not found and raced and result.races:
+        found = dict.fromkeys(_parties(result.races[0]))
     return list(found)
 
 

@@ -21,7 +21,11 @@ def reason_of(result: Result) -> str:
     if result.verdict in _WITHOUT_ANSWER and result.error:
         return plain(f"{cause}: {result.error}" if cause and result.verdict == "undefined" else result.error)
     if result.verdict == "no" and cause:
-        return plain(cause)
+        raced = next((c for c in failing(result) if not c.causes and not c.spots and c.kind != "race_free"), None)
+        beside = bool(raced) and not any(c.causes or c.spots or c.kind == "race_free" for c in failing(result))
+        return plain(
+            f"{raced.message}; {cause}" if raced and beside else cause
+        )  # a wrong value beside a race comes first
     failed = failing(result) if result.verdict == "no" else []
     states = _telling(result)
     said_of = [check.message for check in failed if check.message] or [

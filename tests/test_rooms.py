@@ -21,8 +21,8 @@ ORDERS = {
         engine
     """,
     "axioms.cat": """
-        names nodes syntax tokens expressions reader facts values library operators expand compiled marks evaluate orders
-        algebra compile specialise members primitives residual statements asking model shapes
+        names nodes syntax tokens expressions reader values library operators expand compiled marks evaluate orders
+        algebra compile specialise primitives residual statements asking model shapes
     """,
     "ptxcore": "clock places diagnostics sources fixes collection syntax values findings isa check machine advice",
     "ptxcore.machine": "ir loops lower run vector explore",

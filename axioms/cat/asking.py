@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from axioms.cat.facts import ExecutionFacts
+from axioms.cat.compiled import ExecutionFacts
 from axioms.cat.nodes import RELATION, SET
 from axioms.cat.reader import read_expression
 from axioms.cat.residual import OneExecution, Residual

@@ -11,15 +11,14 @@ or both. An engine needs only one direction of a definition for a value of one p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from axioms.cat.nodes import Facts, Node
+from axioms.cat.nodes import Facts, Node, Rows
 from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:
-    from axioms.cat.facts import AskedOfExecutions
     from axioms.cat.values import CatValue
 
 
@@ -34,6 +33,55 @@ class Axiom(NamedTuple):
     node: Node
     name: str
     statement: str = ""  # as it is written, on one line
+
+
+class ExecutionFacts(NamedTuple):
+    """One execution: `base` has the base sets and relations, `read` the value that an event reads or writes (None for one
+    without), `place` the name of what it accesses."""
+
+    size: int
+    base: Mapping[str, int | Rows]
+    value: Callable[[int], int | None]
+    place: Callable[[int], str | None]
+
+
+class CarriedOut(NamedTuple):
+    """One way to carry everything out: the pairs of each flag that is raised, and the relations that are shown."""
+
+    flags: Mapping[str, Rows]
+    shown: Mapping[str, Rows]
+
+
+class AskedOfExecutions(Protocol):
+    """What a model says that no operation on sets and relations says: `axioms.cat.residual` has the one there is. `forbids`:
+    whether a statement of it can forbid an execution, `raises`: raise a flag, `undefines`: one that leaves a program
+    undefined."""
+
+    forbids: bool
+    raises: bool
+    undefines: bool
+
+    @property
+    def what(self) -> str:
+        """The first statement, with its place."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What the tests among them are called."""
+        ...
+
+    def answers(self, facts: ExecutionFacts) -> Iterator[CarriedOut]:
+        """Every way in which all tests hold. Raises InputError for what has no meaning in this execution."""
+        ...
+
+    def allows(self, facts: ExecutionFacts) -> bool:
+        """Whether there is one."""
+        ...
+
+    def flags(self, facts: ExecutionFacts) -> dict[str, Rows]:
+        """The pairs of each flag, of all ways together."""
+        ...
 
 
 class Model:

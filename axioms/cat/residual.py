@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from axioms.cat.algebra import known, members, rows
+from axioms.cat.compiled import CarriedOut, ExecutionFacts
 from axioms.cat.evaluate import Evaluation, bits, closure, is_acyclic
 from axioms.cat.expand import matching, parameters, placed
-from axioms.cat.facts import CarriedOut, ExecutionFacts
-from axioms.cat.members import MemberEvaluator
 from axioms.cat.nodes import RELATION, SET, Node, Rows
-from axioms.cat.primitives import PRIMITIVES, simple
+from axioms.cat.primitives import PRIMITIVES, MemberEvaluator, simple
 from axioms.cat.syntax import Binders, Binding, Call, Expression, Forall, If, Item, Let, Match, Procedure, Stated, With
 from axioms.cat.values import (
     EMPTY,

@@ -12,7 +12,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.program import Program
 
 if TYPE_CHECKING:
-    from axioms.cat.facts import ExecutionFacts
+    from axioms.cat.compiled import ExecutionFacts
     from axioms.witness.judge import Judged
 
 
@@ -48,7 +48,7 @@ def refuse(program: Program, model: Model) -> None:
 
 
 def _facts(candidate: Judged) -> tuple[ExecutionFacts, _Seen]:
-    from axioms.cat.facts import ExecutionFacts
+    from axioms.cat.compiled import ExecutionFacts
 
     program = candidate.program
 

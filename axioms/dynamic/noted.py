@@ -65,8 +65,8 @@ class OpenOperation:
 @dataclass(eq=False, slots=True)
 class OpenBytes:
     """Some bytes. `order`: what wrote them, where each order is a way of its own; `alike`: whether all atomic operations so
-    far do the same, `function`; `marks`: what came before each write that `place` knows; `seen`: which thread found, or made,
-    which of the writes, and when."""
+    far do the same, `function`; `marks`: what came before each write that `place` knows; `seen`: for each thread which of the
+    writes it found, or made, and when first: a thread finds none before one that it knows."""
 
     name: Bytes
     mode: str
@@ -77,7 +77,7 @@ class OpenBytes:
     takers: list[OpenOperation] = field(default_factory=list)
     strong: list[tuple[int, str]] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
-    seen: list[tuple[int, int, int]] = field(default_factory=list)
+    seen: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     released: dict[int, tuple[Hand, ...]] = field(default_factory=dict)
     rounds: int = 0
     alike: bool = True
@@ -89,7 +89,21 @@ class OpenBytes:
 
     def floor(self, thread: int, clocks: Clocks) -> int:
         """The last write that a thread cannot come before: who found it is ordered before what the thread does now."""
-        return max((n for other, time, n in self.seen if clocks.ordered(thread, other, time)), default=-1)
+        floor = -1
+        for other, found in self.seen.items():
+            for time, number in reversed(found):
+                if number <= floor:
+                    break
+                if clocks.ordered(thread, other, time):
+                    floor = number
+                    break
+        return floor
+
+    def saw(self, thread: int, time: int, number: int) -> None:
+        """Notes that a thread found, or made, a write."""
+        found = self.seen.setdefault(thread, [])
+        if not found or found[-1][1] < number:
+            found.append((time, number))
 
 
 @dataclass(eq=False, slots=True)

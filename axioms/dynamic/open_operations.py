@@ -323,7 +323,7 @@ class OneOfSeveral(Noting):
         self.stale = self.stale or source < len(spot.order) - 1
         event.past |= self.behind.get(thread.number, 0)
         self._done(thread, event)
-        spot.seen.append((thread.number, event.time, source))
+        spot.saw(thread.number, event.time, source)
         return event.found
 
     def _turn(self, thread: WatchedThread, spot: OpenBytes, name: Name) -> None:
@@ -358,7 +358,7 @@ class OneOfSeveral(Noting):
         event.hands, event.strong = hands, self._scope_of(thread)
         spot.order.append(event)
         self._done(thread, event)
-        spot.seen.append((thread.number, event.time, len(spot.order) - 1))
+        spot.saw(thread.number, event.time, len(spot.order) - 1)
         order = self.script.orders.get(spot.name, ())
         if len(spot.order) <= len(order) and order[len(spot.order) - 1] != event.name:
             raise self.leaves(thread, "order")

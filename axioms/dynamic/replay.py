@@ -14,8 +14,9 @@ from axioms.dynamic.noted import OpenBytes, OpenOperation
 from axioms.dynamic.plan import Name, Script
 from ptxcore.machine.run.watched import WatchedThread
 
-#: When the other threads come to their open operations: whenever they do, before the steps, or behind them.
-Others = Literal["beside", "first", "last"]
+#: When the other threads come to their open operations: before the steps, behind them, or whenever they do. In this order they
+#: are tried: many threads that wait in loops beside others look often.
+Others = Literal["first", "last", "beside"]
 #: Rounds that threads wait for their turn in which no open operation is executed: behind them it is no order that gets on.
 _PATIENCE = 6
 

@@ -25,6 +25,7 @@ from ptxmm.kernels.smaller import smaller_of
 if TYPE_CHECKING:
     from axioms.dynamic.plan import Name
     from ptxmm.kernels.launch import Launch
+    from ptxmm.kernels.test import KernelTest
 
 #: Runs of one smaller launch, and the seconds that those of all of them may take.
 _MOST, _SECONDS = 150, 5.0
@@ -42,7 +43,7 @@ def replayed(runs: Runs, broken: Callable[[FinalValues], bool]) -> Replayed | No
     """What goes wrong in a smaller launch, and in the launch of a test by the same steps; None where nothing was seen.
     `broken`: whether final values of the launch are against a check."""
     deadline = time.monotonic() + _SECONDS
-    for small in smaller_of(runs.test):
+    for small in sorted(smaller_of(runs.test), key=_threads):  # runs of a few threads take no time
         try:
             with limited(max(0.0, deadline - time.monotonic())):
                 wrong = hunt(Runs(small, watched=True), lambda _: False, _MOST, ("",))
@@ -56,6 +57,10 @@ def replayed(runs: Runs, broken: Callable[[FinalValues], bool]) -> Replayed | No
                 launch = small.launches[0]
                 return Replayed(found, prod(launch.grid), prod(launch.block))
     return None
+
+
+def _threads(test: KernelTest) -> int:
+    return prod(test.launches[0].grid) * prod(test.launches[0].block)
 
 
 def _with(runs: Runs, steps: tuple[Name, ...], broken: Callable[[FinalValues], bool]) -> Wrong | None:

@@ -113,6 +113,39 @@ def repeats(items: list[Any], before: str, chance: random.Random) -> Iterator[tu
         before += _sample(code, argument, chance)
 
 
+def possessive(items: list[Any]) -> Iterator[list[Any]]:
+    """What is repeated possessively (`a*+`), wherever it stands."""
+    for code, argument in items:
+        parts: list[list[Any]] = []
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+            parts = [list(argument[2])]
+            if code is codes.POSSESSIVE_REPEAT:
+                yield parts[0]
+        elif code is codes.SUBPATTERN:
+            parts = [list(argument[3])]
+        elif code is codes.BRANCH:
+            parts = [list(way) for way in argument[1]]
+        elif code is codes.ATOMIC_GROUP:
+            parts = [list(argument)]
+        elif code in (codes.ASSERT, codes.ASSERT_NOT):
+            parts = [list(argument[1])]
+        for part in parts:
+            yield from possessive(part)
+
+
+#: What takes one character, or nothing.
+_SINGLE = {codes.IN, codes.LITERAL, codes.NOT_LITERAL, codes.ANY}
+
+
+def test_only_characters_are_repeated_possessively() -> None:
+    """Up to Python 3.11.4 a group that is repeated so, and of which a part was found when the rest was not, ends behind that
+    part (CPython issue 106052). `(?>(?:...)*)` means the same, and is right everywhere."""
+    repeated = {name: [*possessive(tree_of(pattern))] for name, pattern in PATTERNS.items()}
+    assert sum(map(len, repeated.values())) > 300
+    wrong = [name for name, parts in repeated.items() if any(len(p) != 1 or p[0][0] not in _SINGLE for p in parts)]
+    assert wrong == []
+
+
 @pytest.mark.part(18)
 @pytest.mark.parametrize("name", PATTERNS)
 def test_no_pattern_goes_back_and_forth(name: str) -> None:

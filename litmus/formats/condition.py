@@ -42,7 +42,7 @@ Terms = list[RegisterTerm | LocationTerm]
 _TOKEN = re.compile(
     r"\s*+(?:(/\\|\\/|&&|\|\||=>|==|!=|<>|<=|>=|[~()=<>;&])"  # 1: an operator or a bracket
     r"|P?(\d{1,9}+)\s*+:\s*+%?([A-Za-z_$][\w$]*+)"  # 2, 3: a thread's register
-    r"|([A-Za-z_$][\w$]*+)(?:\s*+(\.\w++)?\s*+\[\s*+(\w++)\s*+\])?+"  # 4, 5, 6: a word, a type, an element
+    r"|([A-Za-z_$][\w$]*+)(?>(?:\s*+(\.\w++)?\s*+\[\s*+(\w++)\s*+\])?)"  # 4, 5, 6: a word, a type, an element
     r"|\[\s*+([A-Za-z_$][\w$]*+)\s*+\]"  # 7: a location in brackets
     r"|(-?\d\w*+)"  # 8: a number
     r"|(\S))",  # 9: anything else

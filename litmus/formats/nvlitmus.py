@@ -28,7 +28,7 @@ from ptxcore.syntax.reader import read_statements
 from ptxcore.syntax.tree import Instruction
 
 _BEGINNING = re.compile(
-    r"(?:\s++|//[^\n]*+)*+(?:\.(?:global|shared|texref|surfref)\b|d\d++\s*+\.\s*+b\d++\s*+\.\s*+t\d++\s*+\{)"
+    r"(?>(?:\s++|//[^\n]*+)*)(?:\.(?:global|shared|texref|surfref)\b|d\d++\s*+\.\s*+b\d++\s*+\.\s*+t\d++\s*+\{)"
 )
 _TABLE = re.compile(r"^\$\$[ \t]*$", re.MULTILINE)
 _PARAMETER = re.compile(r"\$(\d{1,4})")
@@ -39,7 +39,7 @@ _ADDRESS = re.compile(
 _THREAD = re.compile(r"\s*+d(\d{1,6}+)\s*+\.\s*+b(\d{1,6}+)\s*+\.\s*+t(\d{1,6}+)\s*+\{", re.ASCII)
 _COMMAND = re.compile(r"\s*+(assert|permit|check)\s*+(?=\()", re.ASCII)
 _NAMED = re.compile(r"\s*+as\s++([A-Za-z_]\w*+)\s*+;", re.ASCII)
-_INSTRUCTION = re.compile(r"([a-z]++)((?:\s*+\.\s*+\w++)*+)\s*+([^=]*+)(?:==\s*+(\d++))?\s*+\Z", re.ASCII)
+_INSTRUCTION = re.compile(r"([a-z]++)((?>(?:\s*+\.\s*+\w++)*))\s*+([^=]*+)(?:==\s*+(\d++))?\s*+\Z", re.ASCII)
 _REGISTER = re.compile(r"r\d++\Z", re.ASCII)
 _PROXY_OF = {"texref": "texture", "surfref": "surface"}
 _QUANTIFIERS = {"assert": "forall", "permit": "exists", "check": "exists"}

@@ -33,13 +33,13 @@ _HEADER_END = re.compile(r"[|;{]")
 _PAIR_SO_FAR = re.compile(r"\s*+(?:@!?%?[\w$]++\s++)?(?:setp|shfl|match|elect)\.[\w.:]*+\s++[%\w$]++\s*+\Z", re.ASCII)
 _TYPED = re.compile(r"\[|\.(?:[usb](?:8|16|32|64|128)|b?f(?:16|32|64)(?:x2)?|reg|pred)\b", re.ASCII)
 _SHORT = re.compile(
-    r"(?:[\w$]++\s*+:(?!:))?+\s*+(?:@!?%?[\w$]++\s++)?"
+    r"(?>(?:[\w$]++\s*+:(?!:))?)\s*+(?:@!?%?[\w$]++\s++)?"
     r"(?:ld|st|atom|red|add|sub|mul|div|b(?:eq|ne|lt|gt|le|ge)|goto|su(?:st|ld|atom|red)|tld|cold)(?![\w$])",
     re.ASCII,
 )
 #: Instructions without a type that the short dialect does not have.
 _PTX = re.compile(
-    r"(?:[\w$]++\s*+:(?!:))?+\s*+(?:@!?%?[\w$]++\s++)?"
+    r"(?>(?:[\w$]++\s*+:(?!:))?)\s*+(?:@!?%?[\w$]++\s++)?"
     r"(?:membar|bar(?:rier)?(?!\.cta)\.|barrier|fence\.(?:cta|cluster|gpu|sys)\b|fence\.proxy\.async)(?![\w$]*:)",
     re.ASCII,
 )

@@ -37,7 +37,7 @@ def read(text: str | bytes, path: str = "<input>", instance: str = "") -> Test:
     raise source.complete_error()
 
 
-_OTHER_HEAD = re.compile(r"(?:\s++|//[^\n]*+\n)*+GPU_PTX(?!\S)")
+_OTHER_HEAD = re.compile(r"(?>(?:\s++|//[^\n]*+\n)*)GPU_PTX(?!\S)")
 
 
 def _parts(source: LitmusSource, instance: str) -> Parts:

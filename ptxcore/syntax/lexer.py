@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 NAME = r"(?:[A-Za-z][\w$]*+|[_$%][\w$]++|_)"
 #: What may follow a name: a component of a vector, or a byte or half-word selector of the video instructions.
 COMPONENT = r"\.(?:[xyzwrgba]|b[0-7]{1,4}+|h[0-3]{1,2}+)(?![\w$:])"
-_DECIMAL_FLOAT = r"(?:[0-9]++\.[0-9]*+(?:[eE][+-]?[0-9]++)?+|\.[0-9]++(?:[eE][+-]?[0-9]++)?+|[0-9]++[eE][+-]?[0-9]++)"
+_DECIMAL_FLOAT = (
+    r"(?:[0-9]++\.[0-9]*+(?>(?:[eE][+-]?[0-9]++)?)|\.[0-9]++(?>(?:[eE][+-]?[0-9]++)?)|[0-9]++[eE][+-]?[0-9]++)"
+)
 _FLOAT = rf"(?:0[fFdD][0-9a-fA-F]++|(?!0[xX]){_DECIMAL_FLOAT})(?![\w$])"
 
 #: Comments, lines of the C preprocessor, and strings, in which neither is one.
 _COMMENT = re.compile(
-    r"""//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+|\#[ \t]*+(?:line\b|[0-9])[^\n]*+|"[^"\n]*+"?+""", re.ASCII
+    r"""//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?>(?:\*/)?)|\#[ \t]*+(?:line\b|[0-9])[^\n]*+|"[^"\n]*+"?+""", re.ASCII
 )
 _NUMBER = re.compile(
     r"(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|(?P<dec>0|[1-9][0-9]*)|0(?P<oct>[0-7]+))U?\Z", re.ASCII
@@ -134,9 +136,9 @@ def _token() -> re.Pattern[str]:
         rf"""\s*+(?:
       (?P<name>{NAME})
     | (?P<float>{_FLOAT})
-    | (?P<number>[0-9][\w$]*+(?:\.[\w$]*+)?+)
+    | (?P<number>[0-9][\w$]*+(?>(?:\.[\w$]*+)?))
     | (?P<string>"[^"\n]*+")
-    | (?P<word>\.[A-Za-z_][\w$]*+(?:::[\w$]++)*+)
+    | (?P<word>\.[A-Za-z_][\w$]*+(?>(?:::[\w$]++)*))
     | (?P<mark><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%~!&|^<>?:=(){{}}\[\],;@\#.])
     | (?P<stray>\S)
     | (?P<end>\Z)

@@ -36,12 +36,12 @@ _COMMON = re.compile(
     rf"""\s*+(?:
       (?P<name>{NAME})\s*+\+\s*+(?P<far>-?\d{{1,15}})
     | (?P<number>-?\d{{1,15}})
-    | \[\s*+(?P<base>{NAME})\s*+(?:\+\s*+(?P<offset>-?\d{{1,15}})\s*+)?+\]
+    | \[\s*+(?P<base>{NAME})\s*+(?>(?:\+\s*+(?P<offset>-?\d{{1,15}})\s*+)?)\]
     )\s*+\Z""",
     re.VERBOSE | re.ASCII,
 )
 #: One operand of a list, as far as blanks, brackets and commas tell.
-_PIECE = re.compile(r"((?:[^,{}\[\]()]++|\{[^{}]*+\}|\[(?:[^{}\[\]]++|\{[^{}\[\]]*+\})*+\])++)(,|\Z)")
+_PIECE = re.compile(r"((?>(?:[^,{}\[\]()]++|\{[^{}]*+\}|\[(?>(?:[^{}\[\]]++|\{[^{}\[\]]*+\})*)\])+))(,|\Z)")
 
 
 class _Unread(Exception):

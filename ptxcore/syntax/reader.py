@@ -35,15 +35,15 @@ from ptxcore.syntax.tree import (
 _INSTRUCTION = re.compile(
     rf"""
     \s*+
-    (?:(@)\s*+(!\s*+)?+({NAME})\s*+)?+              # 1-3: the guard
-    ((?!_\W)[A-Za-z_]\w*+(?:\s*+\.\w++(?:::\w++)*+)*+)(?![\w$]|\s*+:)  # 4: the opcode with its modifiers
+    (?>(?:(@)\s*+(?>(!\s*+)?)({NAME})\s*+)?)              # 1-3: the guard
+    ((?!_\W)[A-Za-z_]\w*+(?>(?:\s*+\.\w++(?>(?:::\w++)*))*))(?![\w$]|\s*+:)  # 4: the opcode with its modifiers
     \s*+([^;]*+);                                    # 5: the operands
     """,
     re.VERBOSE | re.ASCII,
 )
 _LONGEST_OPCODE = 200
 #: The beginning of an instruction, whatever comes then.
-_OPCODE = re.compile(rf"(?:@\s*+!?+\s*+{NAME}\s*+)?+([A-Za-z]\w*+)(?:\s*+\.\w++(?:::\w++)*+)*+\s*+", re.ASCII)
+_OPCODE = re.compile(rf"(?>(?:@\s*+!?+\s*+{NAME}\s*+)?)([A-Za-z]\w*+)(?>(?:\s*+\.\w++(?>(?:::\w++)*))*)\s*+", re.ASCII)
 _LABEL = re.compile(rf"({NAME})\s*+:(?!:)", re.ASCII)
 _BLANK = re.compile(r"\s*+", re.ASCII)
 _DIRECTIVE = re.compile(r"\.[A-Za-z_]\w*+", re.ASCII)

@@ -15,7 +15,7 @@ _LABEL = re.compile(rf"\s*+({NAME})\s*+:(?!:)", re.ASCII)
 _ITEM = rf"(?:-?(?:0[xX][0-9a-fA-F]{{1,16}}+|0|[1-9][0-9]{{0,14}}+)(?![\w$.])|\.?(?!_[^\w$]){NAME})"
 #: The common rows: a type, and numbers and names on the same line.
 _ROW = re.compile(
-    rf"\s*+\.(b(?:8|16|32|64))[ \t]++({_ITEM}(?:[ \t]*+,[ \t]*+{_ITEM})*+)(?=\s*+(?:[.}}]|{NAME}\s*+:))", re.ASCII
+    rf"\s*+\.(b(?:8|16|32|64))[ \t]++({_ITEM}(?>(?:[ \t]*+,[ \t]*+{_ITEM})*))(?=\s*+(?:[.}}]|{NAME}\s*+:))", re.ASCII
 )
 
 

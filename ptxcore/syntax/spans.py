@@ -10,11 +10,11 @@ from ptxcore.syntax.lexer import COMPONENT, NAME, Cursor, Positions
 from ptxcore.syntax.tree import Address, Instruction, Operand, Pair, parts_of
 
 _HEAD = re.compile(
-    rf"(?:@\s*+(?P<guard>(?:!\s*+)?+{NAME})\s*+)?+(?P<opcode>[A-Za-z_][\w$]*+)(?P<modifiers>(?:\s*+\.[\w:$]++)*+)",
+    rf"(?>(?:@\s*+(?P<guard>(?>(?:!\s*+)?){NAME})\s*+)?)(?P<opcode>[A-Za-z_][\w$]*+)(?P<modifiers>(?>(?:\s*+\.[\w:$]++)*))",
     re.ASCII,
 )
 _MODIFIER = re.compile(r"\.[\w:$]++", re.ASCII)
-_FIRST_NAME = re.compile(rf"\[?\s*+({NAME}(?:\s*+{COMPONENT})?+|[-\w]++)", re.ASCII)
+_FIRST_NAME = re.compile(rf"\[?\s*+({NAME}(?>(?:\s*+{COMPONENT})?)|[-\w]++)", re.ASCII)
 
 #: Where a part begins and ends in the text of its instruction.
 Offsets = tuple[int, int]

@@ -18,8 +18,8 @@ from ptxcore.syntax.tree import AnyStatement, Label, Operand
 _PLACE = r"(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)(?![\w$.])"
 #: `.loc 1 2 3, function_name label, inlined_at 1 2 3`.
 LOC = re.compile(
-    rf"\.loc\s++{_PLACE}(?:\s*+,\s*+(function_name)\s++({NAME})(?![.])(?:\s*+\+\s*+(\d{{1,15}}+)(?![\w$.]))?+"
-    rf"\s*+,\s*+(inlined_at)\s++{_PLACE})?+(?!\s*+,)",
+    rf"\.loc\s++{_PLACE}(?>(?:\s*+,\s*+(function_name)\s++({NAME})(?![.])(?>(?:\s*+\+\s*+(\d{{1,15}}+)(?![\w$.]))?)"
+    rf"\s*+,\s*+(inlined_at)\s++{_PLACE})?)(?!\s*+,)",
     re.ASCII,
 )
 

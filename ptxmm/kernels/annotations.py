@@ -25,10 +25,10 @@ from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, KernelTest
 
 _LONGEST = 64 << 20  # bytes of a file
 #: Strings and comments, of which those that begin with `//` may be annotations.
-_TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
+_TOKENS = re.compile(r'"(?>(?:[^"\\\n]++|\\.)*)"|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?>(?:\*/)?)')
 #: How a line comment begins that may be an annotation, and a line of a block comment.
 _MARK = re.compile(r"//[/!<]*[ \t]*ptxmm[ \t]*(?P<colon>:)?", re.IGNORECASE)
-_MARK_IN_BLOCK = re.compile(r"^[ \t]*(?:/\*+!?|\*+)?[ \t]*ptxmm[ \t]*(?P<colon>:)?", re.IGNORECASE | re.MULTILINE)
+_MARK_IN_BLOCK = re.compile(r"^[ \t]*+(?:/\*++!?|\*++)?[ \t]*+ptxmm[ \t]*+(?P<colon>:)?", re.IGNORECASE | re.MULTILINE)
 #: How an annotation begins that is written as it should be; what follows another beginning tells whether it is meant as one.
 _PROPER = re.compile(r"//[ \t]*ptxmm[ \t]*:")
 _MEANT = re.compile(r"[ \t]*[A-Za-z_]\w*=")

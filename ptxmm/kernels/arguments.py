@@ -309,8 +309,8 @@ def _map_fields(
 
 
 _POINTER = re.compile(
-    r"\s*+&\s*+(?P<name>[A-Za-z_]\w*+)\s*+(?:\[\s*+(?P<index>\d{1,19}+)\s*+\])?+\s*+"
-    r"(?:\+\s*+(?P<offset>0[xX][0-9a-fA-F]{1,16}+|\d{1,19}+))?+\s*+\Z",
+    r"\s*+&\s*+(?P<name>[A-Za-z_]\w*+)\s*+(?>(?:\[\s*+(?P<index>\d{1,19}+)\s*+\])?)\s*+"
+    r"(?>(?:\+\s*+(?P<offset>0[xX][0-9a-fA-F]{1,16}+|\d{1,19}+))?)\s*+\Z",
     re.ASCII,
 )
 

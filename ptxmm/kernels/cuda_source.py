@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from ptxcore.records import NamedTuple
 
 #: Strings, characters and comments: code that is none. Ends of lines stay.
-_NO_CODE = re.compile(r'"(?:[^"\\\n]|\\.)*+"|\'(?:[^\'\\\n]|\\.){1,8}+\'|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
+_NO_CODE = re.compile(
+    r'"(?>(?:[^"\\\n]++|\\.)*)"|\'(?>(?:[^\'\\\n]|\\.){1,8})\'|//[^\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?>(?:\*/)?)'
+)
 _KERNEL = re.compile(r"\b__global__\b")
 _CALLED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>()]*>\s*)?\(")
 #: What stands before the name of a kernel and takes arguments, too.
@@ -139,7 +141,7 @@ _TYPES = {
     "uint": "u32", "uchar": "u8", "ushort": "u16", "ulong": "u64",
     "half": "f16", "__half": "f16", "__nv_bfloat16": "bf16", "nv_bfloat16": "bf16", "float": "f32", "double": "f64",
 }  # fmt: skip
-_ATOMIC = re.compile(r"(?:cuda::)?+(?:std::)?+atomic<([^<>,]++)(?:,[^<>]*+)?+>\Z")
+_ATOMIC = re.compile(r"(?>(?:cuda::)?)(?>(?:std::)?)atomic<([^<>,]++)(?>(?:,[^<>]*+)?)>\Z")
 
 
 def element(declared: str) -> str | None:

@@ -33,7 +33,7 @@ _ENTRY = re.compile(r"(?<![\w$.])\.entry\s++([\w$]++)")
 _TARGET = re.compile(r"(?<![\w$.])\.target\s++(sm_\w++)")
 _DYNAMIC = re.compile(r"(?<![\w$.])\.extern\s++\.shared\b")
 #: Strings and comments; either may hold what looks like the other.
-_NO_CODE = re.compile(r'"[^"\r\n]*+"|//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
+_NO_CODE = re.compile(r'"[^"\r\n]*+"|//[^\r\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?>(?:\*/)?)')
 
 
 class PtxText(NamedTuple):

@@ -31,7 +31,7 @@ _WORDS = _LAUNCH | {"entry", "cluster", "dynamic_shared", "params", "check", "bo
 #: Checks that no other tool has.
 _CHECKS = frozenset({"forall", "race_free", "no_deadlock", "no_trap", "terminates", "assertions"})
 #: Integers of more digits are refused by Python, and they are legal in a file of another tool.
-_MANY_DIGITS = re.compile(r"\d(?:_?[\dA-Fa-f]){400,}+")
+_MANY_DIGITS = re.compile(r"\d(?>(?:_?[\dA-Fa-f]){400,})")
 _CHUNK = 1 << 20
 
 

@@ -15,8 +15,8 @@ from ptxmm.kernels.modules import PtxText, bare
 from ptxmm.kernels.plain_names import base, meant, shortest
 
 _PARAMETER = re.compile(
-    r"\s*+\.param\s*+(?:\.align\s++\d++\s*+)?+\.(?P<type>\w++)\s*+(?P<pointer>\.ptr\b)?+(?:\s*+\.\w++(?:\s++\d++)?+)*+"
-    r"\s*+(?P<name>[\w$%]++)\s*+(?:\[\s*+(?P<count>\d{1,9}+)\s*+\])?+\s*+\Z"
+    r"\s*+\.param\s*+(?>(?:\.align\s++\d++\s*+)?)\.(?P<type>\w++)\s*+(?>(?P<pointer>\.ptr\b)?)(?>(?:\s*+\.\w++(?>(?:\s++\d++)?))*)"
+    r"\s*+(?P<name>[\w$%]++)\s*+(?>(?:\[\s*+(?P<count>\d{1,9}+)\s*+\])?)\s*+\Z"
 )
 _DIMENSIONS = r"\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?"
 _MOST_THREADS, _MOST_CLUSTER = 1024, 16

@@ -18,7 +18,7 @@ from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
 
 _ADDRESS = re.compile(r"\[\s*([^\]\s]+)\s*\]")
 _REGISTER = re.compile(r"%[\w$]+")
-_GUARD = re.compile(r"^@\s*!?\s*\S+\s+")
+_GUARD = re.compile(r"^@\s*+!?\s*+\S++\s++")
 #: What accesses memory, and nothing that threads wait at by itself.
 _PLAIN = ("ld", "st", "atom", "red")
 #: So many arrivals at most are put in together. Nothing is concluded from one set of them for another, so that each is tried.

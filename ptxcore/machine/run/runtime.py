@@ -18,7 +18,7 @@ from ptxcore.records import NamedTuple
 _BITS = {"": 32, "h": 16, "hh": 8}
 #: Characters that one `printf` may write, and that a string is read for.
 _LONGEST_TEXT = 1 << 16
-_CONVERSION = re.compile(r"%([-+ #0]*+)(\*|\d++)?+(?:\.(\*|\d++))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
+_CONVERSION = re.compile(r"%([-+ #0]*+)(?>(\*|\d++)?)(?:\.(\*|\d++))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
 
 
 def call_extern(thread: ThreadView, name: str, call: CallTarget) -> None:

@@ -10,13 +10,15 @@ from ptxmm.repair.cuda.spellings import FUNCTION, FUNCTIONS, ORDER, SCOPE
 from ptxmm.repair.sites import TextEdit, Wanted
 
 _ASSIGNED = re.compile(r"(?<![=!<>])(?P<op>\+|-|\*|/|%|&|\||\^|<<|>>)?=(?!=)")
-_COUNTED = re.compile(r"(?P<ahead>\+\+|--)?+\s*+(?P<place>(?:[\w.\[\]>*() ]|-(?!-))++)(?P<behind>\+\+|--)?+\s*+;\Z")
+_COUNTED = re.compile(
+    r"(?>(?P<ahead>\+\+|--)?)\s*+(?P<place>(?>(?:[\w.\[\]>*() ]|-(?!-))+))(?>(?P<behind>\+\+|--)?)\s*+;\Z"
+)
 #: What can be assigned to: no declaration has such a form.
 _PLACE = re.compile(
-    r"(?:\*\s*+)?+\(?+[A-Za-z_]\w*+(?:(?:->|\.)\w++|\[(?:[^\[\]]++|\[[^\[\]]*+\])*+\])*+\)?+\Z|\*\s*+\([^;={}]*+(?<=\))\Z"
+    r"(?>(?:\*\s*+)?)\(?+[A-Za-z_]\w*+(?>(?:(?:->|\.)\w++|\[(?>(?:[^\[\]]++|\[[^\[\]]*+\])*)\])*)\)?+\Z|\*\s*+\([^;={}]*+(?<=\))\Z"
 )
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_WORD = re.compile(r"(?P<star>\*\s*+)?+(?<![\w.>])(?P<name>[A-Za-z_]\w*+)")
+_WORD = re.compile(r"(?>(?P<star>\*\s*+)?)(?<![\w.>])(?P<name>[A-Za-z_]\w*+)")
 _MEMBER = re.compile(r"(?:->|\.)\w++")
 _KEYWORDS = frozenset(
     ("if", "while", "for", "return", "do", "else", "switch", "sizeof", "const", "volatile", "unsigned", "int", "auto")

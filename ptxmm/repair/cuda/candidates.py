@@ -30,7 +30,7 @@ from ptxmm.repair.sites import TextEdit, Wanted
 MOST = 12
 #: What is taken away as a whole: a call of a fence or a barrier that stands alone.
 _CALL = re.compile(
-    r"(?:__threadfence\w*+|__sync(?:threads|warp)|(?:\w++::)*+(?:atomic_thread_fence|fence\w*+|barrier_cluster_\w++|\w*+\(\)\.sync|\w++\.sync))"
+    r"(?:__threadfence\w*+|__sync(?:threads|warp)|(?>(?:\w++::)*)(?:atomic_thread_fence|fence\w*+|barrier_cluster_\w++|\w*+\(\)\.sync|\w++\.sync))"
     r"\s*+\([^;]*+;"
 )
 _ASM = re.compile(r"(?:asm|__asm__)\b[\s\w]*+\(")

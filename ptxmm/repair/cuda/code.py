@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.cuda_source import without_comments
 
-_PREPROCESSOR = re.compile(r"^[ \t]*+#(?:[^\n\\]++|\\\n|\\.)*+", re.M)
+_PREPROCESSOR = re.compile(r"^[ \t]*+#(?>(?:[^\n\\]++|\\\n|\\.)*)", re.M)
 _INCLUDE = re.compile(r"^[ \t]*+#[ \t]*+include[^\n]*+\n", re.M)
 _CLOSING = {")": "(", "]": "[", "}": "{"}
-_CONTROL = re.compile(r"(?:if|while|for|switch)\b(?:\s*+constexpr\b)?+\s*+(?=\()|else\b|do\b")
+_CONTROL = re.compile(r"(?:if|while|for|switch)\b(?>(?:\s*+constexpr\b)?)\s*+(?=\()|else\b|do\b")
 _BASIC = r"(?:unsigned|signed|long|short|int|char|float|double|bool|size_t|u?int(?:8|16|32|64)_t|__half|half)"
 _DECLARED = re.compile(
-    rf"\b(?P<type>{_BASIC}\b(?:\s++{_BASIC}\b)*+)[\s*&]*+(?:(?:volatile|const|__restrict__)\b[\s*&]*+)*+"
+    rf"\b(?P<type>{_BASIC}\b(?>(?:\s++{_BASIC}\b)*))[\s*&]*+(?>(?:(?:volatile|const|__restrict__)\b[\s*&]*+)*)"
     r"(?P<name>[A-Za-z_]\w*+)\s*+(?=[,;=)\[({])"
 )
 #: Characters behind the parentheses of a head.
 _HEAD_ENDS = 200
-_HEAD = re.compile(r"\)\s*+(?:const|noexcept|mutable)?+\s*+\Z")
+_HEAD = re.compile(r"\)\s*+(?>(?:const|noexcept|mutable)?)\s*+\Z")
 
 
 class CudaStatement(NamedTuple):

@@ -10,6 +10,7 @@ import re
 import sys
 import types
 import typing
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,15 @@ _CLASSES = [
 _FIELDS = [name for name in _CLASSES if dataclasses.is_dataclass(getattr(_OURS, name))]
 
 
+def _can_be_referred_to(one: object) -> bool:
+    """Whether weak references to an object can be made. (To ask for its `__weakref__` is an error of Python 3.11.2.)"""
+    try:
+        weakref.ref(one)
+    except TypeError:
+        return False
+    return True
+
+
 def _told(cls: Any) -> list[object]:
     """All that can be asked of a class and of what it makes, without the name of its module."""
     accepted = [name for name in inspect.signature(cls).parameters if name in _VALUES]
@@ -150,7 +160,7 @@ def _told(cls: Any) -> list[object]:
         cls.__hash__ is None,
         cls.__hash__ is object.__hash__,
         hasattr(one, "__dict__"),
-        hasattr(one, "__weakref__"),
+        _can_be_referred_to(one),
         getattr(cls, "__parameters__", None) is not None,
         [name for name in dir(cls) if name not in _OF_THE_MAKER],
     ]

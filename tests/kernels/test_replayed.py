@@ -51,7 +51,7 @@ def test_a_race_of_a_smaller_launch_is_shown_in_the_full_one() -> None:
     open_, found = by_runs(_test(8, 64))
     assert not open_ and found.verdict == "no" and len(found.races) == 1
     assert [event.thread.split(" thread ")[0] for event in found.races[0].events] != ["CTA 0"] * 2
-    assert any("2 CTAs of 32 threads: as many threads of this one took the same steps" in note for note in found.notes)
+    assert any("2 CTAs of 1 thread: as many threads of this one took the same steps" in note for note in found.notes)
 
 
 #: Of a grid of two CTAs alone.
@@ -73,7 +73,7 @@ def test_other_threads_come_before_behind_or_beside_the_steps(others: str, monke
     found = replayed(Runs(_test(6, 64, taken=_LAST), watched=True), lambda _: False)
     assert others == "beside" or (found is None) == (others != "first")
     if isinstance(found, Replayed):
-        assert isinstance(found.found, RaceOf) and (found.ctas, found.threads) == (2, 32)
+        assert isinstance(found.found, RaceOf) and (found.ctas, found.threads) == (2, 1)  # the smallest
 
 
 def test_threads_of_a_smaller_launch_have_the_same_coordinates() -> None:

@@ -149,6 +149,7 @@ def test_the_action_does_not_take_inputs_for_commands(tmp_path: Path, project: P
 
 @pytest.mark.campaign
 def test_the_action_installs_what_it_runs(tmp_path: Path, project: Path) -> None:
+    (tmp_path / "ptxmm" / "bin").unlink()
     done = run_step("Install ptxmm", tmp_path, project, python=sys.executable)
     assert done.returncode == 0, done.stderr
     environment: dict[str, Any] = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}

@@ -3,79 +3,36 @@ kernel that is wrong and would be taken for right without it, and patterns at th
 
 from __future__ import annotations
 
-from collections import Counter as Count
 from typing import Any
 
 import pytest
-from by_runs import by_formula, compare_right
+from by_runs import by_formula
 from campaigns import lengths, share
 from generated_errands import errand_kernel
+from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
 from axioms.dynamic import claims, errands, imagined, tickets
-from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.test import KernelTest
-from ptxmm.kernels.ticketed import Ticketed, run_with_tickets
-from ptxmm.kernels.toml import KernelFile
-
-
-def _by_errands(test: KernelTest) -> Ticketed | None:
-    return run_with_tickets(Runs(test, watched=True))
-
-
-def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Count[str]:
-    def told(found: Ticketed, states: list[dict[str, int]]) -> str:
-        for state in states:
-            differ = {label for label, value in state.items() if found.state[label] != value}
-            assert differ <= found.differing, differ
-        return "differing" if found.differing else "same"
-
-    return compare_right(errand_kernel, seeds, monkeypatch, _by_errands, told)
 
 
 @pytest.mark.compares(0.15)
 @pytest.mark.parametrize("seeds", lengths(range(81, 89), range(100)))
 def test_what_is_said_up_to_errands_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = _compare(seeds, monkeypatch)
+    counted = compare_up_to_tickets(errand_kernel, seeds, monkeypatch)
     assert min(counted["differing"], counted["same"]) > len(seeds) / 16
 
 
 @pytest.mark.campaign
 @pytest.mark.compares(0.15)
 def test_what_is_said_up_to_errands_of_many_kernels_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare(range(1000, 1000 + share(20000)), monkeypatch)
+    compare_up_to_tickets(errand_kernel, range(1000, 1000 + share(20000)), monkeypatch)
 
 
-_HEAD = """.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x, .param .u64 c)
-{
- .reg .pred %p<6>; .reg .b32 %r<16>; .reg .b32 %t<4>; .reg .b64 %rd<9>; .shared .align 8 .b8 s[64]; .local .align 4 .b8 l[4];
- ld.param.u64 %rd1, [x]; ld.param.u64 %rd3, [c]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x;
- mad.lo.u32 %r4, %r1, %r3, %r2; add.u32 %r5, %r4, 1; setp.eq.u32 %p1, %r4, 0; setp.eq.u32 %p2, %r2, 0;
- mul.wide.u32 %rd4, %r4, 4; add.u64 %rd5, %rd1, %rd4; mov.u32 %r9, 0;
-"""
 #: A ticket of each thread, and where it leads.
 _TAKE = "atom.global.add.u32 %t0, [%rd3], 1;"
 _AT = "mul.wide.u32 %rd2, %t0, 4; add.u64 %rd2, %rd2, %rd1;"
 _PUT = f"{_AT} st.global.u32 [%rd2], %r5;"
 #: The first one to come goes on.
 _ONCE = "atom.global.exch.b32 %t1, [%rd3+4], 1; setp.ne.u32 %p3, %t1, 0; @%p3 bra LOST;"
-
-
-def _kernel(body: str, grid: int = 2, block: int = 1, words: int = 16, start: tuple[int, ...] = (0, 0)) -> KernelTest:
-    text = "\n ".join([_HEAD, body, "END: ret;", "}"])
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
-        "params": {
-            "x": {"type": "u32", "elements": words, "init": [0]}, "c": {"type": "u32", "elements": 4, "init": list(start)},
-        },
-        "check": {
-            "forall": " && ".join(f"x[{i}] < 999" for i in range(words)) + " && c[0] < 999 && c[1] < 999",
-            "race_free": True, "terminates": True,
-        },
-    }  # fmt: skip
-    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
 _GOES_WITH = imagined._Imagined._goes_with
@@ -155,10 +112,10 @@ _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
 @pytest.mark.parametrize("name", _WRONG)
 def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     body, size, (place, condition, none) = _WRONG[name]
-    test = _kernel(body, **size)
-    assert _by_errands(test) is None
+    test = ticketed_kernel(body, **{"start": (0, 0), **size})
+    assert by_tickets(test) is None
     with monkeypatch.context() as without:
         without.setattr(place, condition, none)
-        assert _by_errands(test) is not None
+        assert by_tickets(test) is not None
     expected = by_formula(test, monkeypatch)
     assert expected.verdict in ("no", "undefined") or len(expected.states) > 1

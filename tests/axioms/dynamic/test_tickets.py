@@ -3,84 +3,38 @@ without it, and patterns at their size."""
 
 from __future__ import annotations
 
-from collections import Counter as Count
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from by_runs import by_formula, by_runs, compare_right
+from by_runs import by_formula, by_runs
 from campaigns import lengths, share
 from generated_tickets import ticket_kernel
+from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
 from axioms.dynamic import linear as forms
 from axioms.dynamic import slots, tickets
 from axioms.dynamic.findings import Open
 from ptxmm.kernels import whole
-from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.test import KernelTest
-from ptxmm.kernels.ticketed import Ticketed, run_with_tickets
-from ptxmm.kernels.toml import KernelFile
-
-
-def _by_tickets(test: KernelTest) -> Ticketed | None:
-    return run_with_tickets(Runs(test, watched=True))
-
-
-def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Count[str]:
-    """One run up to its tickets: values that are no others."""
-
-    def told(found: Ticketed, states: list[dict[str, int]]) -> str:
-        for state in states:
-            differ = {label for label, value in state.items() if found.state[label] != value}
-            assert differ <= found.differing, differ
-        return "differing" if found.differing else "same"
-
-    return compare_right(ticket_kernel, seeds, monkeypatch, _by_tickets, told)
 
 
 @pytest.mark.compares(0.2)
 @pytest.mark.parametrize("seeds", lengths(range(10), range(100)))
 def test_what_is_said_up_to_tickets_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = _compare(seeds, monkeypatch)
+    counted = compare_up_to_tickets(ticket_kernel, seeds, monkeypatch)
     assert min(counted["differing"], counted["same"]) > len(seeds) / 16
 
 
 @pytest.mark.campaign
 @pytest.mark.compares(0.2)
 def test_what_is_said_up_to_tickets_of_many_kernels_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare(range(1000, 1000 + share(20000)), monkeypatch)
+    compare_up_to_tickets(ticket_kernel, range(1000, 1000 + share(20000)), monkeypatch)
 
 
-_HEAD = """.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x, .param .u64 c)
-{
- .reg .pred %p<6>; .reg .b32 %r<16>; .reg .b32 %t<4>; .reg .b64 %rd<9>; .shared .align 8 .b8 s[64]; .local .align 4 .b8 l[4];
- ld.param.u64 %rd1, [x]; ld.param.u64 %rd3, [c]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x;
- mad.lo.u32 %r4, %r1, %r3, %r2; add.u32 %r5, %r4, 1; setp.eq.u32 %p1, %r4, 0; setp.eq.u32 %p2, %r2, 0;
- mul.wide.u32 %rd4, %r4, 4; add.u64 %rd5, %rd1, %rd4;
-"""
-#: A ticket of each thread, and where it leads.
 _TAKE = "atom.global.add.u32 %t0, [%rd3], {};"
 _AT = "mul.wide.u32 %rd2, %t0, 4; add.u64 %rd2, %rd2, %rd1;"
 _PUT = "st.global.u32 [%rd2], %r5;"
-
-
-def _kernel(body: str, grid: int = 2, block: int = 1, words: int = 16, start: tuple[int, ...] = (0, 2)) -> KernelTest:
-    text = "\n ".join([_HEAD, body, "END: ret;", "}"])
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
-        "params": {
-            "x": {"type": "u32", "elements": words, "init": [0]}, "c": {"type": "u32", "elements": 4, "init": list(start)},
-        },
-        "check": {
-            "forall": " && ".join(f"x[{i}] < 999" for i in range(words)) + " && c[0] < 999",
-            "race_free": True, "terminates": True,
-        },
-    }  # fmt: skip
-    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
 def _nothing(*_: Any) -> Any:
@@ -147,11 +101,11 @@ _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Callable[..., Any]]
 @pytest.mark.parametrize("name", _WRONG)
 def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     body, size, (place, condition, none) = _WRONG[name]
-    test = _kernel(body, **size)
-    assert _by_tickets(test) is None
+    test = ticketed_kernel(body, **size)
+    assert by_tickets(test) is None
     with monkeypatch.context() as without:
         without.setattr(place, condition, none)
-        assert _by_tickets(test) is not None
+        assert by_tickets(test) is not None
     expected = by_formula(test, monkeypatch)
     assert expected.verdict in ("no", "undefined") or len(expected.states) > 1
 
@@ -161,9 +115,9 @@ def test_what_is_read_where_tickets_lead_is_open() -> None:
     body = (
         f"{_TAKE.format(1)} {_AT} {_PUT} bar.sync 0; @%p1 ld.global.u32 %r6, [%rd1]; @%p1 st.global.u32 [%rd1+32], %r6;"
     )
-    found = _by_tickets(_kernel(body, grid=1, block=2))
+    found = by_tickets(ticketed_kernel(body, grid=1, block=2))
     assert found is not None and found.differing == {"x[0]", "x[1]", "x[8]"} and found.state["c[0]"] == 2
-    assert _by_tickets(_kernel(body.replace("bar.sync 0;", ""), grid=1, block=2)) is None
+    assert by_tickets(ticketed_kernel(body.replace("bar.sync 0;", ""), grid=1, block=2)) is None
 
 
 #: Ways in which the order of tickets matters to more than where threads access memory, or nothing is known of them.
@@ -187,21 +141,21 @@ _OPEN = {
 
 @pytest.mark.parametrize("name", _OPEN)
 def test_what_hangs_on_the_order_of_tickets_is_left_open(name: str) -> None:
-    assert _by_tickets(_kernel(f"{_TAKE.format(1)} {_OPEN[name]}", words=32)) is None
+    assert by_tickets(ticketed_kernel(f"{_TAKE.format(1)} {_OPEN[name]}", words=32)) is None
 
 
 @pytest.mark.parametrize("how", ["atom.cta.global.add.u32", "atom.global.exch.b32", "atom.global.max.u32"])
 def test_other_operations_take_no_tickets(how: str) -> None:
-    assert _by_tickets(_kernel(f"{how} %t0, [%rd3], 1; {_AT} {_PUT}")) is None
+    assert by_tickets(ticketed_kernel(f"{how} %t0, [%rd3], 1; {_AT} {_PUT}")) is None
 
 
 def test_what_a_later_launch_finds_is_left_open() -> None:
     """Of launches one after the other only the last one may leave what hangs on tickets; a counter is what it is."""
-    once = _kernel(f"{_TAKE.format(1)} {_AT} {_PUT}")
-    assert _by_tickets(once) is not None
-    assert _by_tickets(replace(once, launches=once.launches * 2)) is None
-    counts = _kernel(f"{_TAKE.format(1)} setp.lt.u32 %p3, %t0, 9; @%p3 st.global.u32 [%rd5], 1;")
-    found = _by_tickets(replace(counts, launches=counts.launches * 2))
+    once = ticketed_kernel(f"{_TAKE.format(1)} {_AT} {_PUT}")
+    assert by_tickets(once) is not None
+    assert by_tickets(replace(once, launches=once.launches * 2)) is None
+    counts = ticketed_kernel(f"{_TAKE.format(1)} setp.lt.u32 %p3, %t0, 9; @%p3 st.global.u32 [%rd5], 1;")
+    found = by_tickets(replace(counts, launches=counts.launches * 2))
     assert found is not None and not found.differing and found.state["c[0]"] == 4
 
 
@@ -246,8 +200,8 @@ _PATTERNS: dict[str, tuple[str, int, int, int, bool]] = {
 @pytest.mark.parametrize("name", _PATTERNS)
 def test_patterns_at_their_size(name: str) -> None:
     body, grid, block, words, right = _PATTERNS[name]
-    test = _kernel(body, grid, block, words, (0,))
-    found = _by_tickets(test)
+    test = ticketed_kernel(body, grid, block, words, (0,))
+    found = by_tickets(test)
     assert (found is not None) is right
     if found is not None:
         assert "c[0]" not in found.differing and "x[9]" in found.differing
@@ -269,7 +223,7 @@ def test_patterns_are_decided(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     body, grid, block, words, right = _PATTERNS[name]
     if right:  # nothing is looked for in other orders
         monkeypatch.setattr(whole, "_decide_by_several", lambda *_, **__: (0, Open("order")))
-    open_, result = by_runs(_kernel(body, grid, block, words, (0,)))
+    open_, result = by_runs(ticketed_kernel(body, grid, block, words, (0,)))
     holds = {checked.kind: checked.holds for checked in result.checks}
     assert not open_
     if right:

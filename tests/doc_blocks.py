@@ -332,8 +332,8 @@ def _passes() -> str:
     return "\n".join(["| Pass | It | Where, and why it is sound |", "|---|---|---|", *rows]) + "\n"
 
 
-def _rooms(folder: str) -> str:
-    """The rooms of a folder, from the lowest, with what their heads say."""
+def _rooms(folder: str, *, files: bool = False) -> str:
+    """The rooms of a folder, or its files, from the lowest, with what their heads say."""
     import ast
 
     from test_rooms import ORDERS
@@ -344,8 +344,8 @@ def _rooms(folder: str) -> str:
         path = base + ("/__init__.py" if (ROOT / base).is_dir() else ".py")
         head = (ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or "").split("\n\n")[0]
         shown = base if (ROOT / base).is_dir() else path
-        rows.append(f"| [{shown}](../{shown}) | {' '.join(head.split())} |")
-    return "\n".join(["| Room | What it is for |", "|---|---|", *rows]) + "\n"
+        rows.append(f"| [{Path(shown).name if files else shown}](../{shown}) | {' '.join(head.split())} |")
+    return "\n".join([f"| {'File' if files else 'Room'} | What it is for |", "|---|---|", *rows]) + "\n"
 
 
 def _gate() -> str:
@@ -432,6 +432,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "clauses-of-tcgen": lambda: _clauses("tcgen05"),
     "hardware": _hardware,
     "rooms": lambda: _rooms("axioms"),
+    "files-of-runs": lambda: _rooms("axioms.dynamic", files=True),
     "rooms-of-the-machine": lambda: _rooms("ptxcore.machine"),
 }
 

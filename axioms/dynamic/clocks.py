@@ -16,6 +16,9 @@ Table = dict[int, list[int]]
 Arrival = tuple[int, Table, int]
 
 _NOBODY: Table = {}
+#: Where in a key of a table stands the plane: 0 of what is ordered in base causality order; others have what is known of the
+#: same threads and agents in another way, behind a fence of proxies for one.
+PLANE = 64
 
 
 class Several(NamedTuple):
@@ -81,6 +84,15 @@ class Clocks:
             return True
         cta, place = divmod(other, self.size)
         times = self.known[thread].get(cta)
+        return times is not None and times[place] >= time
+
+    def knows(self, arrival: Arrival, other: int, time: int) -> bool:
+        """Whether what a thread did at a time is ordered before an operation."""
+        thread, table, own = arrival
+        if thread == other:
+            return time <= own
+        cta, place = divmod(other, self.size)
+        times = table.get(cta)
         return times is not None and times[place] >= time
 
     def behind(self, thread: int, instance: Instance) -> bool:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from axioms.dynamic.agents import Part
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import Misuse, Open, Party, Stopped
-from axioms.dynamic.phases import Part
+from axioms.dynamic.launch_state import LaunchState
+from axioms.dynamic.proxies import Proxies
+from axioms.dynamic.tensor_order import TensorOrder
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread
-
-if TYPE_CHECKING:
-    from axioms.dynamic.determinate import Determinate
 
 #: Meetings of which something may still be asked.
 _KEPT = 2
@@ -35,8 +35,8 @@ class Meeting:
 class Clusters:
     """The clusters of a launch."""
 
-    def __init__(self, run: Determinate) -> None:
-        self.run, self.clocks = run, run.clocks
+    def __init__(self, run: LaunchState, order: TensorOrder, proxies: Proxies) -> None:
+        self.run, self.clocks, self._order, self._proxies = run, run.clocks, order, proxies
         self._meetings: dict[int, Meeting] = {}
         self._numbers: dict[int, int] = {}
         self._ended: dict[int, int] = {}
@@ -69,8 +69,8 @@ class Clusters:
         if use.sem == "release":
             parts.append(Part("cluster", number, arrival))
         else:
-            parts.append(Part("cluster", number, self.run.copies.initialisations(number)))
-            if relaxed := self.run.tensor_memories.arrival(number):
+            parts.append(Part("cluster", number, self._proxies.initialisations(number)))
+            if relaxed := self._order.arrival(number):
                 parts.append(Part("cluster", number, relaxed, relaxed=True))
         parts += [Part(hand.scope, hand.thread, (number, hand.table, 0)) for hand in self.run.fenced.get(number, ())]
 
@@ -88,7 +88,7 @@ class Clusters:
         parts, known = meeting.parts.get(at, []), clocks.known[number]
         met = [p for p in parts if clocks.within(p.scope, p.thread, number)]
         if len(met) < len(parts):
-            self.run.phases.partly = True
+            self.run.partly = True
             clocks.known[number] = clocks.join([(number, known, 0), *(p.arrival for p in met)])
             return
         if at not in meeting.every:
@@ -122,7 +122,7 @@ class Clusters:
         cluster if it was the last one."""
         for number, (time, party) in self._foreign.pop(threads.start // self.clocks.size, {}).items():
             if number >= 0 and not any(self.clocks.ordered(t, number, time) for t in threads):
-                certain = self.run.exact and not self.run.phases.partly
+                certain = self.run.exact and not self.run.partly
                 raise Stopped(Misuse("exited", (party,)) if certain else Open("cluster", party))
         cluster, size = self._numbers[id(cta)], self.clocks.size * self.clocks.cluster
         self._ended[cluster] = self._ended.get(cluster, 0) + 1

@@ -11,78 +11,85 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from axioms.dynamic.accesses import LEVELS, ORDERING, Commuting, conflict, done, scope_of, stored
-from axioms.dynamic.clocks import Arrival, Clocks, Instance
+from axioms.dynamic.agent_accesses import AgentAccesses
+from axioms.dynamic.agent_order import AgentOrder
+from axioms.dynamic.agents import Agent, Agents
+from axioms.dynamic.clocks import Arrival, Instance
 from axioms.dynamic.clusters import Clusters
-from axioms.dynamic.copies import Agent, Copies
-from axioms.dynamic.findings import ByteRace, Misuse, Open, Party, Stopped, step
-from axioms.dynamic.live import Live
+from axioms.dynamic.copies import Copies
+from axioms.dynamic.findings import ByteRace, Open, Party, Stopped
+from axioms.dynamic.launch_state import LaunchState
+from axioms.dynamic.maps import Maps
 from axioms.dynamic.open_values import OpenValues
+from axioms.dynamic.pairs import Pairs
 from axioms.dynamic.phases import Phases
-from axioms.dynamic.shadow import CONSTANT, Access, Shadow
+from axioms.dynamic.products import WarpgroupProducts
+from axioms.dynamic.proxies import Proxies
+from axioms.dynamic.shadow import CONSTANT, Access
 from axioms.dynamic.sums import Sums, is_sum
+from axioms.dynamic.tensor_order import TensorOrder
 from axioms.dynamic.tensors import Tensors
 from axioms.dynamic.waiting import Hand, Look, StrongRead, Written, WrittenBytes, behind, leading
 from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Write
 
 #: Below lie the state spaces but `.global`.
 _WINDOWS = 1 << GLOBAL_BITS
-_OFFSET = (1 << WINDOW_BITS) - 1
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
-#: Accesses that are one step of the work.
-_LOOK = 16
 
 
-class Determinate:
-    """Watches one launch (`ptxcore.machine.run.watched.RunWatcher`). `accesses`, `meetings`: how many it checked; `exact`:
-    only program order and barriers could order accesses so far, so that what is unordered here is so in the model."""
+class Determinate(LaunchState):
+    """Watches one launch (`ptxcore.machine.run.watched.RunWatcher`). `meetings`: how many it checked."""
 
     #: Whether the run stands for all executions alone; of several runs, phases and asynchronous operations are not looked at.
     alone = True
-    #: Whether all pairs of strong accesses, each in the other's scope, are settled elsewhere.
-    settled = False
-    #: Whether strong writes may come in any order, also where they leave something else then.
-    mixes = False
-    readings: frozenset[str] = frozenset()  # of the manual (`axioms.models.options`)
 
     def __init__(self, size: int) -> None:
         """`size`: the threads of a CTA."""
-        self.clocks = Clocks(size)
-        self.size = size
-        #: By the identity of a segment of memory, which lasts as long as this says something of it.
-        self.shadows: dict[int, Shadow] = {}
+        super().__init__(size)
         #: The indices of the CTAs, in the order of their threads' numbers.
         self.indices: list[tuple[int, int, int]] = []
         self.arrived: dict[tuple[int, int], list[tuple[Arrival, bool]]] = {}
         self.counts: dict[tuple[int, int], int | None] = {}
         self.last: dict[tuple[int, int], Instance] = {}
-        self.accesses = self.meetings = self.waits = 0
-        self.exact, self._commuted = True, False
-        #: A value that nothing determines was met: nothing is settled, but a race that comes up is one.
-        self.unknown: Open | None = None
+        self.meetings = 0
+        self._commuted = False
         self.open_values = OpenValues()
-        #: Bytes that strong operations access, by segment and byte; what threads' fences hand on, and what they may acquire by
-        #: one; where threads look, and the liveness of registers there.
-        self.places: dict[int, dict[int, tuple[int, WrittenBytes]]] = {}
-        self.fenced: dict[int, tuple[Hand, ...]] = {}
-        self.offered: dict[int, list[tuple[Hand, str]]] = {}
+        #: Where threads look.
         self.looked: dict[int, Look] = {}
         #: Where threads that looked in vain look again: executions without that round have no fence on the way there.
         self.vain: dict[int, int] = {}
-        self.live: Live | None = None
-        #: mbarrier objects, and the asynchronous operation in whose name a thread does something.
-        self.phases, self.copies, self.clusters = Phases(self), Copies(self), Clusters(self)
-        self.tensor_memories = Tensors(self)
-        self.performing: Agent | None = None
         self.sums = Sums()
-        #: By the identities of segments of shared memory, the numbers of their CTAs.
-        self._owners: dict[int, int] = {}
+        self._make_parts()
         self._strong: dict[int, str] = {}
         self._commuting = Commuting()
+
+    def _make_parts(self) -> None:
+        """What is asked of particular operations. Each part is given those below it."""
+        self.agents, order = Agents(self.clocks), TensorOrder(self.clocks)
+        self._tensor_order, pairs = order, Pairs(self, order)
+        self.proxies = Proxies(self, self.agents, order, pairs)
+        self.products = WarpgroupProducts(self, self.agents)
+        self._agent_order = AgentOrder(self, self.agents, order, pairs, self.proxies)
+        #: mbarrier objects.
+        self.phases = Phases(self, order, self.proxies, self.products)
+        self.clusters = Clusters(self, order, self.proxies)
+        self.agent_accesses = AgentAccesses(self, self._agent_order, self.phases, self.clusters)
+        self.maps = Maps(self, self._agent_order)
+        self.copies = Copies(self, self.agents, order, self.maps)
+        self.tensor_memories = Tensors(
+            self,
+            self.agents,
+            order,
+            pairs=pairs,
+            phases=self.phases,
+            agent_order=self._agent_order,
+            accesses=self.agent_accesses,
+        )
 
     @property
     def commuted(self) -> bool:
@@ -108,12 +115,6 @@ class Determinate:
         self.phases.objects.pop(id(cta.shared), None)
         self._commuted = self._commuted or (shadow is not None and shadow.commuted)
 
-    def _party(self, thread: WatchedThread) -> Party:
-        """Who does what a thread is at: the instruction, or the asynchronous operation in whose name it does something."""
-        if self.performing is not None:
-            return self.performing.party
-        return Party(thread.number, thread.launch.running() or thread.instruction)
-
     # Accesses.
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
@@ -136,13 +137,13 @@ class Determinate:
         self, thread: WatchedThread, kind: str, address: int, size: int, commutes: str = "", value: Any = None
     ) -> None:
         if address < _WINDOWS:
-            if address & ~_OFFSET != SHARED:
+            if not self.is_shared(address):
                 return  # the thread's own, or constant
             if address & ~_SHARED_OFFSET != thread.shared:
                 self._reaches(thread, thread.segment(address)[0])
         segment, first = thread.segment(address)
         if self.performing is not None:
-            self.copies.accesses(self.performing, kind, (segment, first), size, commutes)
+            self.agent_accesses.accesses(self.performing, kind, (segment, first), size, commutes)
             return
         strong = self._scope_of(thread)
         if id(segment) in self.phases.objects:
@@ -170,14 +171,6 @@ class Determinate:
             self.sums.hangs(thread.instruction)
         return access
 
-    def shadow_of(self, segment: Segment) -> Shadow:
-        shadow = self.shadows.get(id(segment))
-        if shadow is None:
-            shadow = self.shadows[id(segment)] = Shadow(
-                self.clocks, segment.name, settled=self.settled, mixes=self.mixes
-            )
-        return shadow
-
     # mbarrier objects: what they ask (`axioms.dynamic.phases`).
 
     def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> int | None:
@@ -189,33 +182,6 @@ class Determinate:
             raise self.leaves(thread, "mbarrier")
         return self.phases.operates(thread, kind, how, address, write)
 
-    def leaves(self, thread: WatchedThread, what: str) -> Stopped:
-        """What is open, also for whoever looks after a part of this."""
-        return Stopped(Open(what, self._party(thread)))
-
-    def doubts(self, thread: WatchedThread, what: str) -> None:
-        """What other executions do is open; this one goes on, to show what it may."""
-        self.unknown = self.unknown or Open(what, self._party(thread))
-
-    def misuses(self, thread: WatchedThread, flag: str, *others: Party) -> Stopped:
-        """What leaves the launch without a meaning, where the order of this execution is known exactly."""
-        party = self._party(thread)
-        return Stopped(Misuse(flag, (*others, party)) if self.exact else Open("mbarrier", party))
-
-    def overwrites(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
-        """A thread takes some bytes for an object, or gives them back: nobody may still access them as they were."""
-        number = thread.number
-        access = Access(number, self.clocks.own[number], thread.op, "W", "", first, size)
-        before = self.shadow_of(segment).write(access)
-        if before is not None:
-            raise self.misuses(thread, "overwritten", Party(before.thread, thread.launch.compiled.ops[before.op]))
-        if id(segment) in self.places:
-            raise self.leaves(thread, "mbarrier")
-
-    def offers(self, number: int, hands: list[tuple[Hand, str]]) -> None:
-        """A thread may acquire something by a fence."""
-        self.offered.setdefault(number, []).extend(hands)
-
     # Asynchronous operations, and what they ask (`axioms.dynamic.copies`).
 
     def _reaches(self, thread: WatchedThread, segment: Segment) -> None:
@@ -226,16 +192,18 @@ class Determinate:
     def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> Agent:
         if not self.alone:
             raise self.leaves(thread, "asynchronous")
+        if copy is None and how.form.mnemonic == "tcgen05":
+            return self.tensor_memories.commits(thread)
         return self.copies.begins(thread, how, copy)
 
     def multiplies(self, threads: Sequence[WatchedThread], how: Use, product: WatchedProduct) -> Agent:
         if not self.alone:
             raise self.leaves(threads[0], "asynchronous")
         self.meetings += 1
-        return self.copies.multiplies(threads, product)
+        return self.products.begins(threads, product)
 
     def of_products(self, thread: WatchedThread, action: str, complete: Sequence[WatchedProduct]) -> None:
-        self.copies.of_products(thread, action, complete)
+        self.products.fences(thread, action, complete)
 
     def performs(self, agent: Agent, action: Callable[[], None]) -> None:
         outer, self.performing = self.performing, agent
@@ -249,7 +217,7 @@ class Determinate:
         commutes = done(how) if kind == "A" else ""
         if commutes and is_sum(how) and isinstance(copy, Told):
             self.sums.combined(copy, address)
-        self.copies.accesses(copy.agent, kind, copy.thread.segment(address), size, commutes)
+        self.agent_accesses.accesses(copy.agent, kind, copy.thread.segment(address), size, commutes)
 
     def tensors(self, thread: WatchedThread, how: Use) -> Tensors:
         if not self.alone:
@@ -261,20 +229,6 @@ class Determinate:
 
     def waited(self, thread: WatchedThread, how: Use, pending: int) -> None:
         self.copies.waits(thread, how, pending)
-
-    def is_shared(self, address: int) -> bool:
-        """Whether an address is one of shared memory."""
-        return address & ~_OFFSET == SHARED
-
-    def owner_of(self, segment: Segment) -> int:
-        """The CTA whose shared memory a segment is, -1 where it is none."""
-        return self._owners.get(id(segment), -1)
-
-    def ticks(self) -> None:
-        """One more access."""
-        self.accesses += 1
-        if not self.accesses % _LOOK:
-            step()
 
     # Threads that wait for each other.
 
@@ -322,7 +276,7 @@ class Determinate:
             if thread.instruction.use.sem in ("release", "acq_rel", "sc"):
                 hands.append(Hand(clocks.join([clocks.release(number)]), access.strong, number))
             hands += self.fenced.get(number, ())
-            if relaxed := self.tensor_memories.arrival(number):
+            if relaxed := self._tensor_order.arrival(number):
                 hands.append(Hand(relaxed[1], access.strong, number))
         kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
         return Written(number, time, value if type(value) is int else 0, kind, access.strong, known, tuple(hands))
@@ -347,7 +301,7 @@ class Determinate:
             self._acquire(number, [(hand, access.strong) for hand in hands], access.strong)
         else:
             self.offered.setdefault(number, []).extend((hand, access.strong) for hand in hands)
-            self.tensor_memories.finds(number, access.strong, hands)
+            self._tensor_order.finds(number, access.strong, hands)
 
     def _lead(self, thread: WatchedThread) -> Callable[[int], object]:
         """Where a thread goes on with what it finds: None, back to look again."""
@@ -377,10 +331,6 @@ class Determinate:
         if tables:
             self.clocks.merge(number, tables)
 
-    def live_of(self, thread: WatchedThread) -> Live:
-        self.live = self.live or Live(thread.launch.compiled)
-        return self.live
-
     def looks(self, thread: WatchedThread, block: int) -> None:
         self.looked[thread.number] = Look(thread, block)
         if self.vain.get(thread.number) == block:
@@ -400,6 +350,13 @@ class Determinate:
         if how.sem != "acquire":
             hand = Hand(self.clocks.join([self.clocks.release(number)]), scope, number)
             self.fenced[number] = behind(self.fenced.get(number, ()), hand)
+
+    def _fence_proxies(self, thread: WatchedThread, how: Use, address: int) -> None:
+        if self.maps.fence(thread, how, address):
+            return
+        known = self.proxies.fence(thread, how)
+        if known is not None:  # products read shared memory, which a fence of global memory alone says nothing of
+            self.products.fenced[thread.number] = self.tensor_memories.fenced[thread.number] = known
 
     def _scope_of(self, thread: WatchedThread) -> str:
         """The scope of a strong access, empty of a weak one; refuses those that this way does not know."""
@@ -421,9 +378,9 @@ class Determinate:
 
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> ByteRace | Open:
         """What an unordered conflict is (`axioms.dynamic.accesses.conflict`)."""
-        if self.copies.is_agent(before.thread):
-            follows = self.tensor_memories.follows(thread.number, before)
-            return self.copies.conflict(before, access, where, thread.launch.compiled.ops, follows=follows)
+        if self.agents.is_agent(before.thread):
+            follows = self._tensor_order.follows(thread.number, before)
+            return self._agent_order.conflict(before, access, where, thread.launch.compiled.ops, follows=follows)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         return conflict(other, Party(thread.number, thread.instruction), before, access, where, exact=self.exact)
 
@@ -471,29 +428,28 @@ class Determinate:
             arrivals = [self.clocks.release(thread.number) for thread in threads]
             self.clocks.acquire([a[0] for a in arrivals], self.clocks.join(arrivals))
         elif self.phases.objects:
-            self.tensor_memories.come_together([thread.number for thread in threads])
+            self._tensor_order.come_together([thread.number for thread in threads])
 
     def left_open(self, lane: int) -> int:
         raise Stopped(Open("unknown"))
 
     def unsettled(self, op: Op) -> None:
-        self.unknown = self.unknown or Open("rounding", Party(0, op))
+        self.leaves_open(Open("rounding", Party(0, op)))
 
     def looks_up(self, thread: WatchedThread, address: int) -> None:
-        self.copies.maps.looks(thread, address)
+        self.maps.looks(thread, address)
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
         if what == FENCE and how is not None:
             initialises = self.alone and how.words["operation"] == "mbarrier_init" and not how.words["restrict"]
-            self.copies.initialises(thread) if initialises else self._fence(thread, how)
+            self.proxies.initialises(thread) if initialises else self._fence(thread, how)
             return
         if self.alone and what == PROXY_FENCE and how is not None:
-            if not self.copies.maps.fence(thread, how, address):
-                self.copies.fence(thread, how)
+            self._fence_proxies(thread, how, address)
             return
         if what == "unknown":
             if how is None or not (how.form.kind == "value" or self.open_values.takes(thread, address)):
-                self.unknown = self.unknown or Open(what)
+                self.leaves_open(Open(what))
             return
         if what != "clock" or not self.live_of(thread).is_idle(thread.instruction):
             raise self.leaves(thread, what)

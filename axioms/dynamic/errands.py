@@ -11,8 +11,7 @@ on a copy of the thread, when the launch has ended, and what it does is noted as
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable
-from dataclasses import field
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from axioms.dynamic.accesses import ORDERING, commutative, scope_of
@@ -23,7 +22,7 @@ from axioms.dynamic.joins import Joins
 from axioms.dynamic.linear import linear
 from axioms.dynamic.live import Live
 from axioms.dynamic.shadow import CONSTANT
-from axioms.dynamic.slots import Counter, Noted, Ticket, TicketAccess
+from axioms.dynamic.ticket_accesses import Counter, Noted, OpenBranch, Ticket, TicketAccess, Way
 from axioms.dynamic.waiting import Copying, plain, stopped_at
 from ptxcore.isa.effect_kinds import UPDATES
 from ptxcore.isa.form import Use
@@ -36,7 +35,7 @@ from ptxcore.machine.run.faults import Fault, UnwrittenValue
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
-from ptxcore.records import NamedTuple, dataclass
+from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, evaluate, substitute, symbol, symbols_of
 
 _WINDOWS = 1 << GLOBAL_BITS
@@ -49,21 +48,6 @@ class UnknownErrand(Exception):
     """Nothing is known of what a thread does."""
 
 
-@dataclass(eq=False)
-class OpenBranch:
-    """A thread at a branch that goes one way in the run, by `value`; `at`: how many accesses were noted before; `known` and
-    `time`: what was ordered before it, and the thread's own time."""
-
-    thread: WatchedThread
-    registers: list[Any]
-    op: Op
-    value: Varying
-    at: int
-    known: Table
-    time: int
-    party: Party
-
-
 def fork_of(
     thread: WatchedThread, value: Varying, at: int, known: Table, time: int, party: Party, globals_: dict[int, Any]
 ) -> OpenBranch:
@@ -71,22 +55,6 @@ def fork_of(
     kept = copy.copy(thread)
     kept.globals = globals_
     return OpenBranch(kept, list(thread.R), party.op, value, at, known, time, party)
-
-
-@dataclass(eq=False)
-class Way:
-    """What a thread does in one way: its accesses, its additions with their counters, and what it goes on with. `won`: whether
-    it has won claims; `limits`: the least and greatest number of tickets; `forks`: branches on the way; `first`: where
-    it goes at the first one; `as_run`: the run goes it."""
-
-    done: list[Noted] = field(default_factory=list)
-    added: list[tuple[Counter, int]] = field(default_factory=list)
-    won: dict[ClaimOperation, bool] = field(default_factory=dict)
-    limits: dict[Term, tuple[int, int]] = field(default_factory=dict)
-    forks: int = 0
-    first: bool = True
-    goes_on: Hashable = None
-    as_run: bool = True
 
 
 class KnownSymbols(NamedTuple):
@@ -461,4 +429,4 @@ for _space in ("", "global", "shared"):
         setattr(_Copy, f"write_{_space}", _store_any(_space))
 
 
-__all__ = ["Errands", "KnownSymbols", "OpenBranch", "UnknownErrand", "Way", "fork_of"]
+__all__ = ["Errands", "KnownSymbols", "UnknownErrand", "fork_of"]

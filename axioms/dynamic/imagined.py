@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 from math import gcd
 
 from axioms.dynamic.claims import ClaimedBytes, ClaimOperation
-from axioms.dynamic.errands import Errands, KnownSymbols, OpenBranch, UnknownErrand, Way
+from axioms.dynamic.errands import Errands, KnownSymbols, UnknownErrand
 from axioms.dynamic.findings import Party, step
 from axioms.dynamic.live import Live
 from axioms.dynamic.shadow import CONSTANT
-from axioms.dynamic.slots import Counter, Noted, Slots, Ticket
+from axioms.dynamic.slots import Slots
+from axioms.dynamic.ticket_accesses import Counter, Noted, OpenBranch, Ticket, Way
 from ptxcore.machine.run.memory import Segment
 from ptxcore.values.terms import Term, substitute, symbol, symbols_of
 

@@ -7,21 +7,16 @@ second is an acquire of these bytes in the CTA that issues the copy (sections 8.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from axioms.dynamic.clocks import Table
+from axioms.dynamic.agent_order import AgentOrder
+from axioms.dynamic.agents import Agent
+from axioms.dynamic.clocks import PLANE, Table
 from axioms.dynamic.findings import Open, Stopped
+from axioms.dynamic.launch_state import LaunchState
 from axioms.dynamic.shadow import Access
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.watched import WatchedThread
 from ptxcore.values.tensor_map import SIZE
 
-if TYPE_CHECKING:
-    from axioms.dynamic.copies import Agent
-    from axioms.dynamic.determinate import Determinate
-
-#: Where in a key of a table the plane stands.
-FENCED = 64
 #: The plane of what comes before a release; those of what an acquire has made of it, by CTA and map, lie above all others.
 _RELEASED = 2
 _MAPS = 40
@@ -30,8 +25,8 @@ _MAPS = 40
 class Maps:
     """The tensor maps of a launch that are neither parameters nor constants."""
 
-    def __init__(self, run: Determinate) -> None:
-        self.run, self.clocks = run, run.clocks
+    def __init__(self, run: LaunchState, order: AgentOrder) -> None:
+        self.run, self.clocks, self._order = run, run.clocks, order
         self._numbers: dict[int, int] = {}
         #: What came before each release, and by plane, when which threads acquired the map.
         self._releases: dict[int, Table] = {}
@@ -51,8 +46,8 @@ class Maps:
         else:
             to, from_ = self._plane(number // clocks.size, address), _RELEASED
             self._acquired.setdefault(to, set()).add((number, clocks.own[number]))
-        for key in [key for key in table if key >> FENCED == from_]:
-            table[(key & (1 << FENCED) - 1) + (to << FENCED)] = table[key]
+        for key in [key for key in table if key >> PLANE == from_]:
+            table[(key & (1 << PLANE) - 1) + (to << PLANE)] = table[key]
         clocks.known[number] = table
         return True
 
@@ -68,8 +63,8 @@ class Maps:
         if thread is None:
             return
         segment, first = thread.segment(address)
-        plane = self._plane(agent.party.thread // self.clocks.size, address) << FENCED
-        table, size, knows = agent.arrival[1], self.clocks.size, self.run.phases.knows
+        plane = self._plane(agent.party.thread // self.clocks.size, address) << PLANE
+        table, size, knows = agent.arrival[1], self.clocks.size, self.clocks.knows
         access = Access(agent.reads, agent.time, agent.op, "R", "", first, SIZE)
         found = self.run.shadow_of(segment).beside(
             access, lambda other: knows((-1, table, 0), other.thread + plane * size, other.time)
@@ -77,10 +72,10 @@ class Maps:
         if found is not None:
             writer, time = found.thread, found.time
             released = [(-1, one, 0) for one in self._releases.values() if knows((-1, one, 0), writer, time)]
-            acquired = [one for one in self._acquired.get(plane >> FENCED, ()) if knows(agent.arrival, *one)]
+            acquired = [one for one in self._acquired.get(plane >> PLANE, ()) if knows(agent.arrival, *one)]
             meet = any(not knows(one, *acquire) for one in released for acquire in acquired)
             shadow = self.run.shadow_of(segment)
-            wrong = self.run.copies.conflict(found, access, shadow.name, agent.ops)
+            wrong = self._order.conflict(found, access, shadow.name, agent.ops)
             raise Stopped(Open("tensormap", agent.party) if meet else wrong)
         if id(segment) in self.run.places:
             raise Stopped(Open("tensormap", agent.party))

@@ -15,17 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from axioms.dynamic.clocks import Table
+from axioms.dynamic.clocks import PLANE, Table
 from axioms.dynamic.findings import Misuse, Open, Party, Stopped
-from axioms.dynamic.maps import FENCED
+from axioms.dynamic.launch_state import LaunchState
 from axioms.dynamic.shadow import AGENTS
+from axioms.dynamic.tensor_order import HERE, READ, TENSOR_AGENTS, THERE, TensorOrder
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.run.watched import WatchedThread
-
-if TYPE_CHECKING:
-    from axioms.dynamic.determinate import Determinate
 
 #: Numbers of agents, in the place of threads', for what operations of a thread read of the peer's shared memory: that of the
 #: thread with the same index in the peer CTA, more than this.
@@ -35,8 +32,8 @@ _PEERS = 4 * AGENTS
 class Pairs:
     """The pairs of CTAs of a launch."""
 
-    def __init__(self, run: Determinate) -> None:
-        self.run, self.clocks = run, run.clocks
+    def __init__(self, run: LaunchState, order: TensorOrder) -> None:
+        self.run, self.clocks, self._order = run, run.clocks, order
         #: By the CTA that must be there: who issued something about it from its peer, when last, and by what; and how much of
         #: what it issued must be complete, by the number that stands for that.
         self._issued: dict[int, dict[int, tuple[int, Party]]] = {}
@@ -68,7 +65,7 @@ class Pairs:
         self._forget(cta, range(cta * self.clocks.size, (cta + 1) * self.clocks.size))
         left = [*self._issued.pop(cta, {}).values(), *self._begun.pop(cta, {}).values()]
         if left:
-            certain, party = self.run.exact and not self.run.phases.partly, left[0][1]
+            certain, party = self.run.exact and not self.run.partly, left[0][1]
             raise Stopped(Misuse("exited", (party,)) if certain else Open("cluster", party))
 
     def met(self, lanes: Sequence[int]) -> None:
@@ -78,7 +75,7 @@ class Pairs:
 
     def _forget(self, cta: int, threads: Sequence[int]) -> None:
         """What must come before the end of a CTA does, of which one of these threads knows."""
-        ordered, known, executed = self.clocks.ordered, self.clocks.known, self.run.tensor_memories.executed
+        ordered, known, executed = self.clocks.ordered, self.clocks.known, self._order.executed
         for found in (self._issued.get(cta, {}), self._begun.get(cta, {})):
             for number, (time, _) in list(found.items()):
                 if any(ordered(t, number, time) or executed(known[t], number, time) for t in threads):
@@ -96,26 +93,32 @@ class Pairs:
         owner = number // self.clocks.size - _PEERS
         return owner if 0 <= owner < AGENTS else -1
 
-    def fenced(self, table: Table, cta: int, planes: tuple[int, int, int]) -> Table:
-        """What a fence of proxies in a CTA says of reads of the memory of one of a pair by the other that are complete.
-        `planes` have what is known of that; and of what a fence stands in the CTA whose memory it is, and in the other one.
-        Accesses through the generic proxy come behind what both have, or under a reading the CTA in whose name it is read."""
-        complete, here, there = planes
+    def across(self, table: Table, cta: int) -> Table:
+        """What a fence of proxies in a CTA says of reads of its own shared memory that are complete: accesses through the
+        generic proxy come behind them."""
+        key = TENSOR_AGENTS + cta + (READ << PLANE)
+        own = {TENSOR_AGENTS + cta: table[key]} if key in table else {}
+        return {**own, **self._fenced(table, cta)}
+
+    def _fenced(self, table: Table, cta: int) -> Table:
+        """What it says of reads of the memory of one of a pair by the other that are complete. Planes have of what a fence
+        stands in the CTA whose memory it is, and in the other one. Accesses through the generic proxy come behind what both
+        have, or under a reading the CTA in whose name it is read."""
         own, by_issuer = (r in self.run.readings for r in ("pair-reads-own", "pair-reads-by-issuer"))
         found: Table = {}
-        for owner, mine, other in ((cta, here, there), (self._peers.get(cta, -1), there, here)):
+        for owner, mine, other in ((cta, HERE, THERE), (self._peers.get(cta, -1), THERE, HERE)):
             base = _PEERS + owner
-            times = table.get(base + (complete << FENCED)) if owner >= 0 else None
+            times = table.get(base + (READ << PLANE)) if owner >= 0 else None
             if times is not None:
-                found[base + (mine << FENCED)] = times
-                if (own and mine == here) or (by_issuer and mine == there):
+                found[base + (mine << PLANE)] = times
+                if (own and mine == HERE) or (by_issuer and mine == THERE):
                     found[base] = times
-                elif others := table.get(base + (other << FENCED)):
+                elif others := table.get(base + (other << PLANE)):
                     found[base] = list(map(min, times, others))
         return found
 
     def leaves_open(self, party: Party) -> None:
-        self.run.unknown = self.run.unknown or Open("pair", party)
+        self.run.leaves_open(Open("pair", party))
 
     # Allocation.
 

@@ -7,11 +7,16 @@ forgotten before it looks, and where a no leads back to look again just so. docs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from axioms.dynamic.agents import Actor, Part
 from axioms.dynamic.clocks import Arrival, Table
 from axioms.dynamic.findings import Party
+from axioms.dynamic.launch_state import LaunchState
 from axioms.dynamic.peeks import Peeks, peeks_of
+from axioms.dynamic.products import WarpgroupProducts
+from axioms.dynamic.proxies import Proxies
+from axioms.dynamic.tensor_order import TensorOrder
 from axioms.dynamic.waiting import Copying, Hand, Look
 from ptxcore.isa.form import Use
 from ptxcore.isa.mbarrier import (
@@ -31,9 +36,6 @@ from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.records import NamedTuple
 from ptxcore.values.terms import signed, sub
 
-if TYPE_CHECKING:
-    from axioms.dynamic.determinate import Determinate
-
 #: Bytes of an object.
 SIZE = 8
 #: The operations of which a wait for their phase learns.
@@ -47,27 +49,6 @@ AGAIN = "mbarrier.init on a valid mbarrier object"
 _TX_BITS = 21
 #: Phases of which something may still be asked.
 _KEPT = 3
-
-
-class Actor(NamedTuple):
-    """Who operates on an object: a thread itself, or in its name an asynchronous operation. `arrival`: what is ordered before
-    that; `hands`: what it hands on to who waits; `proxy`: through which proxy an operation goes."""
-
-    thread: int
-    arrival: Arrival
-    hands: tuple[Part, ...]
-    agent: bool = False
-    proxy: str = ""
-
-
-class Part(NamedTuple):
-    """What an operation hands on, in a scope: all that is ordered before an arrival."""
-
-    scope: str
-    thread: int
-    arrival: Arrival
-    #: Whether it synchronizes nothing but what relaxed operations do.
-    relaxed: bool = False
 
 
 class Counted(NamedTuple):
@@ -117,12 +98,11 @@ class PhasedObject:
 class Phases:
     """The mbarrier objects of a launch."""
 
-    def __init__(self, run: Determinate) -> None:
+    def __init__(self, run: LaunchState, order: TensorOrder, proxies: Proxies, products: WarpgroupProducts) -> None:
         self.run, self.clocks = run, run.clocks
+        self._order, self._proxies, self._products = order, proxies, products
         #: By segment and by the number of the 8 bytes.
         self.objects: dict[int, dict[int, PhasedObject]] = {}
-        #: Whether somebody found a phase over and did not acquire all that counted in it.
-        self.partly = False
         #: Threads that were told no, and might have been told yes in another execution.
         self.unsure: set[int] = set()
         #: Of each thread the last state in which a no leads it back.
@@ -134,21 +114,12 @@ class Phases:
         self._of_code: dict[int, Peeks] = {}
         self._peeked: dict[int, dict[int, tuple[PhasedObject, int, Arrival]]] = {}
 
-    def knows(self, arrival: Arrival, other: int, time: int) -> bool:
-        """Whether what a thread did at a time is ordered before an operation."""
-        thread, table, own = arrival
-        if thread == other:
-            return time <= own
-        cta, place = divmod(other, self.clocks.size)
-        times = table.get(cta)
-        return times is not None and times[place] >= time
-
     def follows(self, arrival: Arrival, other: int, time: int) -> bool:
         """Whether what a thread did at a time has happened before an operation, whatever that may access."""
         return (
-            self.knows(arrival, other, time)
-            or self.run.tensor_memories.executed(arrival[1], other, time)
-            or self.run.copies.multiplied(arrival, other, time)
+            self.clocks.knows(arrival, other, time)
+            or self._order.executed(arrival[1], other, time)
+            or self._products.multiplied(arrival, other, time)
         )
 
     def touched(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
@@ -174,7 +145,7 @@ class Phases:
         if found is None or type(old) is not int:
             raise self.run.leaves(thread, "mbarrier")
         agent = self.run.performing
-        actor = self._actor(thread, kind, how) if agent is None else self.run.copies.actor(agent)
+        actor = self._actor(thread, kind, how) if agent is None else agent.actor
         self._familiar(thread, found, actor)
         if kind == "wait":
             return self._wait(thread, how, found, old)
@@ -195,7 +166,7 @@ class Phases:
                 parts.append(Part(how.scope or "cta", number, arrival))
             for hand in self.run.fenced.get(number, ()):
                 parts.append(Part(hand.scope, hand.thread, (number, hand.table, 0)))
-            if how.sem != "release" and (relaxed := self.run.tensor_memories.arrival(number)):
+            if how.sem != "release" and (relaxed := self._order.arrival(number)):
                 parts.append(Part(how.scope or "cta", number, relaxed, relaxed=True))
         return Actor(number, arrival, tuple(parts))
 
@@ -211,7 +182,7 @@ class Phases:
 
     def _inval(self, thread: WatchedThread, segment: Segment, found: PhasedObject, arrival: Arrival) -> None:
         over = found.awaited < 0 or self._over(found, found.awaited, arrival)
-        if not (over and all(self.knows(arrival, *user) for user in found.users.items())):
+        if not (over and all(self.clocks.knows(arrival, *user) for user in found.users.items())):
             self.run.doubts(thread, "mbarrier")
         del self.objects[id(segment)][found.place]
         self.run.overwrites(thread, segment, SIZE * found.place, SIZE)
@@ -230,8 +201,8 @@ class Phases:
 
     def _initialised(self, actor: Actor, found: PhasedObject) -> bool:
         if actor.agent:
-            return self.run.copies.initialised(actor, *found.begun, found.cta)
-        return self.knows(actor.arrival, *found.begun) or self.run.copies.knows_initialised(
+            return self._proxies.initialised(actor, *found.begun, found.cta)
+        return self.clocks.knows(actor.arrival, *found.begun) or self._proxies.knows_initialised(
             actor.arrival[1], *found.begun
         )
 
@@ -293,7 +264,7 @@ class Phases:
         found.count += 1
 
     def _before(self, one: Arrival, other: Arrival) -> bool:
-        return self.knows(other, one[0], one[2])
+        return self.clocks.knows(other, one[0], one[2])
 
     # Waits.
 
@@ -370,11 +341,11 @@ class Phases:
             clocks.known[number] = merged
         else:
             met = [p for c in phase.counted for p in c.parts if self._meets(p, scope, number)]
-            self.run.tensor_memories.hears(number, [p.arrival[1] for p in met])
+            self._order.hears(number, [p.arrival[1] for p in met])
         parts = [p for c in phase.counted for p in c.parts if not p.relaxed]
         left = [p for p in parts if not (acquires and self._meets(p, scope, number))]
         if left:
-            self.partly = True
+            self.run.partly = True
             self.run.offers(number, [(Hand(clocks.join([p.arrival]), p.scope, p.thread), scope) for p in left])
 
     def _meets(self, part: Part, scope: str, number: int) -> bool:
@@ -462,4 +433,4 @@ def _besides(wait: Op) -> list[int]:
     return [slot for slot in reads(wait) if slot != state or operands_read(wait).count(slot) > 1]
 
 
-__all__ = ["SIZE", "Actor", "Part", "Phases"]
+__all__ = ["SIZE", "Phases"]

@@ -10,99 +10,17 @@ same ones in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from functools import partial
 from math import gcd
-from typing import TYPE_CHECKING
 
-from axioms.dynamic.clocks import Clocks, Table
+from axioms.dynamic.claims import ClaimOperation
+from axioms.dynamic.clocks import Clocks
 from axioms.dynamic.findings import Party, step
 from axioms.dynamic.linear import Linear, linear
 from axioms.dynamic.shadow import CONSTANT
+from axioms.dynamic.ticket_accesses import Counter, Noted, OpenBranch, Ticket, Way
 from ptxcore.machine.run.memory import Segment
-from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, Value, mask
-
-if TYPE_CHECKING:
-    from axioms.dynamic.claims import ClaimOperation
-    from axioms.dynamic.errands import OpenBranch, Way
-    from ptxcore.machine.lower.ops import Op
-
-
-@dataclass(eq=False)
-class Counter:
-    """Bytes to which threads add, between two writes by anything else: what they held before the first addition, and how
-    much is added in all. `taken`: where results are used."""
-
-    segment: Segment
-    first: int
-    size: int
-    start: int
-    total: int = 0
-    taken: list[Party] = field(default_factory=list)
-    #: What all additions are multiples of.
-    unit: int = 0
-    #: Whether nobody adds to them in the run.
-    alone: bool = False
-
-    def last(self, ticket: Ticket) -> int:
-        """The greatest number with which a ticket may begin."""
-        return max(self.start, self.start + self.total - ticket.addend)
-
-
-@dataclass(frozen=True, eq=False)
-class Ticket:
-    """The interval that an addition takes, of `addend` numbers; the first one is a symbol, and `number` in the run."""
-
-    symbol: Term
-    counter: Counter
-    addend: int
-    number: int
-
-
-@dataclass
-class TicketAccess:
-    """Where an access is by tickets: `beyond` an address of which the term tells, its number in the run, the address at which
-    the segment begins, and the bytes that the whole instruction accesses."""
-
-    term: Value
-    beyond: int
-    number: int
-    base: int
-    whole: int
-    party: Party
-
-
-@dataclass(slots=True, eq=False)
-class Noted:
-    """An access of the run: kind and scope as of `axioms.dynamic.shadow.Access`, and what was known to its thread. `is_open`:
-    what it finds is taken for open. `counter`: it adds `addend` to one."""
-
-    kind: str
-    strong: str
-    segment: Segment
-    first: int
-    size: int
-    thread: int
-    time: int
-    known: Table
-    is_open: bool = False
-    counter: Counter | None = None
-    addend: int = 0
-    placed: TicketAccess | None = None
-    number: float = 0
-    op: Op | None = None
-    value: int | None = None
-    claim: ClaimOperation | None = None
-    #: Of an errand: the way of it that has this access.
-    way: Way | None = None
-
-    def number_of(self, ticket: Ticket) -> tuple[int, int, int]:
-        """A ticket as this access has it: where it lies here, and the least and greatest number that it may be."""
-        if self.way is None:
-            return ticket.number, ticket.counter.start, ticket.counter.last(ticket)
-        low, high = self.way.limits.get(ticket.symbol, (ticket.counter.start, ticket.counter.last(ticket)))
-        return low, low, high
 
 
 class _Class:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from axioms.dynamic.agents import Agent
 from axioms.dynamic.clocks import Table
-from axioms.dynamic.copies import Agent
 from axioms.dynamic.findings import Party
 from ptxcore.records import NamedTuple
 from ptxcore.values.tensor_cells import COLUMNS, LANES

@@ -1,50 +1,30 @@
 """Tensor Memory in a launch that is followed: which accesses `tcgen05` orders, and what is allocated (PTX ISA 9.0, section
-9.7.16).
-
-The order is that of section 9.7.16.6, beside base causality order. A `tcgen05` operation is not ordered behind another one of
-its own thread, but for pairs that are pipelined. What a thread hands on to others by a synchronization, also by a relaxed one
-("execution ordering instructions"), is what it knows to be complete, and what `tcgen05.fence::before_thread_sync` released;
-its own asynchronous operations come behind what it has got by `tcgen05.fence::after_thread_sync` alone. In tables of what
-threads know all this has planes of its own:
-
-- `_DONE`: products, copies and shifts of a thread, by their number; they are complete, and a commit said so;
-- `_LOADED`, `_STORED`: loads and stores of a warp; it waited, and then one of its threads released them;
-- `_QUEUED`: products, copies and shifts of a thread, released, not complete;
-- `_EXECUTED`: what any thread executed before a thread came to a commit, which arrives at its mbarrier object behind that; in
-  clusters, and where threads of warps wait for each other (`elect.sync`), to a bulk copy; or before a warp came together;
-- `_READ`: as `_DONE`, of what they read of shared memory; this goes on by acquire and release alone;
-- `_HERE`, `_THERE`: the same, of what they read in the peer CTA, behind a fence of proxies in that CTA, or in their own.
+9.7.16). What orders them beside base causality order has planes of its own in what threads know: `axioms.dynamic.tensor_order`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
-from axioms.dynamic.clocks import Arrival, Table, several
-from axioms.dynamic.copies import Agent
+from axioms.dynamic.agent_accesses import AgentAccesses
+from axioms.dynamic.agent_order import AgentOrder
+from axioms.dynamic.agents import Agent, Agents, Part
+from axioms.dynamic.clocks import PLANE, Table, several
 from axioms.dynamic.findings import ByteRace, Misuse, Open, Party, Stopped
-from axioms.dynamic.maps import FENCED
+from axioms.dynamic.launch_state import LaunchState
 from axioms.dynamic.pairs import Pairs
-from axioms.dynamic.phases import Part
-from axioms.dynamic.shadow import AGENTS, Access
+from axioms.dynamic.phases import Phases
+from axioms.dynamic.shadow import Access
 from axioms.dynamic.tensor_accesses import Cells, Columns, Touching
-from axioms.dynamic.waiting import Hand
+from axioms.dynamic.tensor_order import DONE, LOADED, QUEUED, READ, STORED, TensorOrder
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.run.tensor_memory import TensorMemory, pipelined
 from ptxcore.machine.run.watched import WatchedThread
 
-if TYPE_CHECKING:
-    from axioms.dynamic.determinate import Determinate
-
-#: Planes of tables, behind all others. Those from `_ORDER` on go on by relaxed synchronization, too.
-_ORDER = 1 << 80
-_HERE, _THERE, _READ, _DONE, _LOADED, _STORED, _QUEUED, _EXECUTED = (_ORDER + 4 * i for i in range(-3, 5))
-#: Numbers of agents, in the place of threads', for what the products, copies and shifts of a thread do with shared memory.
-_AGENTS = 3 * AGENTS
 #: Instructions whose accesses complete with `tcgen05.wait`, with the plane of their warp.
-_WAITED = {"ld": _LOADED, "st": _STORED}
+_WAITED = {"ld": LOADED, "st": STORED}
 _TRACKED = "tracked"
 _BY_SYNC = "tcgen05-by-sync"
 _WHERE = "Tensor Memory"
@@ -56,11 +36,19 @@ LEAK = "columns of Tensor Memory that are allocated when the CTA ends (section 9
 class Tensors:
     """The Tensor Memories of a launch, as `ptxcore.machine.run.watched_tensors.TensorWatcher` is told of them."""
 
-    def __init__(self, run: Determinate) -> None:
-        self.run, self.clocks = run, run.clocks
-        self.pairs = Pairs(run)
-        #: Whether threads of a warp have waited for each other, at something that orders no memory.
-        self.meets = False
+    def __init__(
+        self,
+        run: LaunchState,
+        agents: Agents,
+        order: TensorOrder,
+        *,
+        pairs: Pairs,
+        phases: Phases,
+        agent_order: AgentOrder,
+        accesses: AgentAccesses,
+    ) -> None:
+        self.run, self.clocks, self._agents, self._order, self._pairs = run, run.clocks, agents, order, pairs
+        self._phases, self._agent_order, self._accesses = phases, agent_order, accesses
         self._cells: dict[int, tuple[TensorMemory, Cells]] = {}
         #: How much of each kind a thread has begun, how much of it it has waited for, and that with its time at each wait.
         self._begun: dict[tuple[int, str], int] = {}
@@ -74,46 +62,6 @@ class Tensors:
         self.storing: int | None = None
         self._together: dict[tuple[int, int], tuple[int, set[int]]] = {}
 
-    # Knowledge.
-
-    def _table(self, *known: tuple[int, int, int]) -> Table:
-        """A table of nothing but what planes say of some numbers, up to a time of each."""
-        size = self.clocks.size
-        table: Table = {}
-        for plane, number, time in known:
-            cta, place = divmod(number, size)
-            times = table.setdefault(cta + (plane << FENCED), [0] * size)
-            times[place] = time
-        return table
-
-    def _says(self, table: Table, plane: int, number: int, time: int) -> bool:
-        cta, place = divmod(number, self.clocks.size)
-        times = table.get(cta + (plane << FENCED))
-        return times is not None and times[place] >= time
-
-    def _learns(self, number: int, table: Table) -> None:
-        if table:
-            self.clocks.merge(number, [table])
-
-    def relaxed(self, table: Table) -> Table:
-        """What of a table synchronization hands on that neither acquires nor releases."""
-        return {key: times for key, times in table.items() if key >> FENCED >= _ORDER}
-
-    def hears(self, number: int, tables: Iterable[Table]) -> None:
-        """A thread synchronizes by relaxed operations with those who knew this."""
-        for table in tables:
-            self._learns(number, self.relaxed(table))
-
-    def finds(self, number: int, scope: str, hands: Iterable[Hand]) -> None:
-        """A thread finds, by a relaxed read in a scope, what others have written who knew this."""
-        within = self.clocks.within
-        heard = [h.table for h in hands if within(h.scope, h.thread, number) and within(scope, h.thread, number)]
-        self.hears(number, heard)
-
-    def follows(self, number: int, before: Access) -> bool:
-        """Whether a thread knows that such a read of shared memory is complete."""
-        return before.kind == "R" and self.completed(self.clocks.known[number], before.thread, before.time)
-
     # Accesses.
 
     def begins(self, thread: WatchedThread, kind: str, place: Any, *, pair: bool = False) -> Touching:
@@ -124,12 +72,12 @@ class Tensors:
         party = Party(number, thread.instruction)
         shared = peers = None
         if counted == _TRACKED:
-            self.run.copies.issued += 1
+            self._agents.issued += 1
             shared = self._agent(thread, party, count)
             if pair:
-                self.pairs.begins(thread, shared.done, count)
-                reads = self.pairs.reads(thread)
-                self.run.copies.stands_for(reads, number)
+                self._pairs.begins(thread, shared.done, count)
+                reads = self._pairs.reads(thread)
+                self._agents.stands_for(reads, number)
                 peers = shared._replace(reads=reads, writes=reads, known={})
         return Touching(
             party, kind, place, count, self._ordered.get(number, {}), self.clocks.known[number], shared, peers
@@ -137,10 +85,10 @@ class Tensors:
 
     def _agent(self, thread: WatchedThread, party: Party, count: int) -> Agent:
         """What stands for a product, a copy or a shift where memory is looked after; it is complete when the CTA ends."""
-        number, copies = thread.number, self.run.copies
-        reads = self.agent_of(number)
-        copies.stands_for(reads, number)
-        done = number + (_DONE << FENCED) * self.clocks.size
+        number = thread.number
+        reads = self._order.agent_of(number)
+        self._agents.stands_for(reads, number)
+        done = number + (DONE << PLANE) * self.clocks.size
         ops, fenced = thread.launch.compiled.ops, several((self.fenced.get(number, {}),))
         agent = Agent(
             party,
@@ -157,18 +105,14 @@ class Tensors:
             loosely=True,
             done=done,
         )
-        copies.finishes(number, agent, done)
+        self._agents.finishes(number, agent, done)
         return agent
-
-    def agent_of(self, number: int) -> int:
-        """What stands for what `tcgen05` instructions of a thread do with shared memory."""
-        return _AGENTS * self.clocks.size + number
 
     def reads_shared(self, touching: Touching, cta: Any, offset: int, size: int) -> None:
         own = self.run.owner_of(cta.shared) == touching.party.thread // self.clocks.size
         agent = touching.shared if own else touching.peers
         assert agent is not None
-        self.run.copies.accesses(agent, "R", (cta.shared, offset), size)
+        self._accesses.accesses(agent, "R", (cta.shared, offset), size)
 
     def touches(self, touching: Touching, memory: TensorMemory, lanes: Any, columns: Any, *, writes: bool) -> None:
         """An access reads or writes cells: it must come behind all that is done to them."""
@@ -227,10 +171,10 @@ class Tensors:
         """Whether synchronization as of other instructions orders two accesses: it acquires that the first one is complete."""
         one, known = before.party.thread, later.known
         if before.kind not in _WAITED:
-            return self.completed(known, self.agent_of(one), before.number)
+            return self._order.completed(known, self._order.agent_of(one), before.number)
         waits = ((lane, self._waits.get((lane, before.kind), [])) for lane in self._lanes(one))
         found = ((lane, w[at][1]) for lane, w in waits if (at := bisect_left(w, (before.number, 0))) < len(w))
-        return any(self.run.phases.knows((-1, known, 0), *first) for first in found)
+        return any(self.clocks.knows((-1, known, 0), *first) for first in found)
 
     def _by_fences(self, before: Touching, later: Touching) -> bool:
         """Whether an access comes behind another one by the rules for `tcgen05` (section 9.7.16.6.4)."""
@@ -238,10 +182,10 @@ class Tensors:
         if before.kind in _WAITED:
             if self._warp(one) == self._warp(two):
                 return self._waited.get((two, before.kind), 0) >= before.number
-            return self._says(later.behind, _WAITED[before.kind], self._warp(one), before.number)
-        if pipelined(before, later) and (one == two or self._says(later.behind, _QUEUED, one, before.number)):  # type: ignore[arg-type]
+            return self._order.says(later.behind, _WAITED[before.kind], self._warp(one), before.number)
+        if pipelined(before, later) and (one == two or self._order.says(later.behind, QUEUED, one, before.number)):  # type: ignore[arg-type]
             return True
-        return self._says(later.behind, _DONE, one, before.number)
+        return self._order.says(later.behind, DONE, one, before.number)
 
     def _missing(self, before: Touching, later: Touching) -> str:
         """What would order two accesses, by its name in `ptxmm.words.whole`."""
@@ -251,7 +195,7 @@ class Tensors:
                 return before.kind
             return "fences"
         known = self.clocks.known[two]
-        return "after" if self._says(known, _DONE, one, before.number) else "commit"
+        return "after" if self._order.says(known, DONE, one, before.number) else "commit"
 
     def _unordered(self, before: Touching, later: Touching, first: int, count: int) -> None:
         """Nothing orders two accesses to the same columns. Raises Stopped."""
@@ -281,60 +225,23 @@ class Tensors:
             self._ordered[number] = self.fenced[number] = self.clocks.known[number]
             return
         known = [(plane, self._warp(number), self._waited.get((number, kind), 0)) for kind, plane in _WAITED.items()]
-        known.append((_QUEUED, number, self._begun.get((number, _TRACKED), 0)))
-        self._learns(number, self._table(*(k for k in known if k[2])))
+        known.append((QUEUED, number, self._begun.get((number, _TRACKED), 0)))
+        self._order.learns(number, self._order.table(*(k for k in known if k[2])))
 
     def commits(self, thread: WatchedThread) -> Agent:
         """A commit: what is handed on when all that it tracks is complete; it is one more of them."""
+        self._agents.issued += 1
         number, party = thread.number, Party(thread.number, thread.instruction)
         count = self._begun[number, _TRACKED] = self._begun.get((number, _TRACKED), 0) + 1
-        read = [self.agent_of(number)]
+        read = [self._order.agent_of(number)]
         if thread.instruction.use.has("cta_group::2"):
-            self.pairs.issues(thread)
-            read.append(self.pairs.reads(thread))
-        planes = (_READ, 0) if "war-ok" in self.run.readings else (_READ,)
-        known = [(_DONE, number, count), *((plane, reads, count) for plane in planes for reads in read)]
+            self._pairs.issues(thread)
+            read.append(self._pairs.reads(thread))
+        planes = (READ, 0) if "war-ok" in self.run.readings else (READ,)
+        known = [(DONE, number, count), *((plane, reads, count) for plane in planes for reads in read)]
         agent = self._agent(thread, party, count)
-        part = Part("cluster", number, (number, {**self.before(agent.arrival), **self._table(*known)}, 0))
+        part = Part("cluster", number, (number, {**self._order.before(agent.arrival), **self._order.table(*known)}, 0))
         return agent._replace(proxy="generic", writes=agent.done, reads=agent.done, parts=(part,), fenced=None)
-
-    def before(self, arrival: Arrival) -> Table:
-        """What was executed before an operation was issued, and so before it is complete."""
-        number, known, time = arrival
-        found = {key: times for key, times in known.items() if key >> FENCED == _EXECUTED}
-        own = self._table((0, number, time))
-        plain = {key: times for key, times in known.items() if key >> FENCED == 0 and key < AGENTS}
-        every = self.clocks.join([(number, plain, 0), (number, own, 0)])
-        moved = {key + (_EXECUTED << FENCED): times for key, times in every.items()}
-        return self.clocks.join([(number, found, 0), (number, moved, 0)])
-
-    def come_together(self, lanes: Sequence[int]) -> None:
-        """Threads of a warp wait for each other, and memory is not ordered by it: what each has executed has happened then."""
-        self.meets = True
-        arrivals = [self.clocks.release(lane) for lane in lanes]
-        table = self.before((lanes[0], self.clocks.join(arrivals), arrivals[0][2]))
-        for lane in lanes:
-            self._learns(lane, table)
-
-    def executed(self, table: Table, other: int, time: int) -> bool:
-        """Whether who knows a table knows that a thread has come past a time."""
-        return self._says(table, _EXECUTED, other, time)
-
-    def completed(self, table: Table, agent: int, time: int) -> bool:
-        """Whether who knows a table knows that reads of shared memory are complete, which needs no fence within their proxy."""
-        return self._says(table, _READ, agent, time)
-
-    def across(self, table: Table, cta: int) -> Table:
-        """What a fence of proxies in a CTA says of reads of its own shared memory that are complete: accesses through the
-        generic proxy come behind them."""
-        key = _AGENTS + cta + (_READ << FENCED)
-        own = {_AGENTS + cta: table[key]} if key in table else {}
-        return {**own, **self.pairs.fenced(table, cta, (_READ, _HERE, _THERE))}
-
-    def fenced_once(self, number: int, before: Access) -> bool:
-        """Whether a thread knows of a read of the peer's shared memory, and of a fence of proxies behind it in one of them."""
-        known = self.clocks.known[number]
-        return any(self._says(known, plane, before.thread, before.time) for plane in (_HERE, _THERE))
 
     # Allocation.
 
@@ -351,13 +258,13 @@ class Tensors:
         if agent == _STORED_ALREADY:
             return
         run, (segment, first) = self.run, thread.segment(address)
-        if id(segment) in run.phases.objects:
-            run.phases.touched(thread, segment, first, size)
+        if id(segment) in self._phases.objects:
+            self._phases.touched(thread, segment, first, size)
         access = Access(agent, 1, thread.op, "W", "", first, size)
         shadow, ordered, lanes = run.shadow_of(segment), self.clocks.ordered, self._lanes(thread.number)
         found = shadow.beside(access, lambda o: any(ordered(lane, o.thread, o.time) for lane in lanes))
         if found is not None:
-            raise Stopped(run.copies.conflict(found, access, shadow.name, thread.launch.compiled.ops))
+            raise Stopped(self._agent_order.conflict(found, access, shadow.name, thread.launch.compiled.ops))
         places = run.places.get(id(segment), ())
         if places and any(byte in places for byte in range(first, first + size)):
             raise run.leaves(thread, "unordered")
@@ -397,16 +304,16 @@ class Tensors:
         self, thread: WatchedThread, name: str, memory: TensorMemory, what: tuple[int, ...], warps: tuple[int, int]
     ) -> None:
         """Two warps of a pair have come to what they do together; all their threads know of it then."""
-        lanes = self.pairs.lanes(thread, warps)
-        agent = self.run.copies.numbered(thread.number, "generic")
+        lanes = self._pairs.lanes(thread, warps)
+        agent = self._agents.numbered(thread.number, "generic")
         self._in_order(thread, memory, agent, lanes)
-        self.pairs.met(lanes)
+        self._pairs.met(lanes)
         if name == "dealloc":
             self._gives_back(thread, memory, what, lanes)
         elif name == "alloc":
             self._of(memory).columns[what[0]] = Columns(Party(thread.number, thread.instruction), agent)
         for lane in lanes:
-            self._learns(lane, self._table((0, agent, 1)))
+            self._order.learns(lane, self._order.table((0, agent, 1)))
 
     def takes(self, thread: WatchedThread, memory: TensorMemory) -> None:
         """One more thread of a warp of a pair is told where its columns are, and stores that."""
@@ -428,10 +335,10 @@ class Tensors:
         agent, left = self._together.get(key, (0, set()))
         first = not left
         if first:
-            agent, left = self.run.copies.numbered(self._warp(number), "generic"), set(range(WARP))
+            agent, left = self._agents.numbered(self._warp(number), "generic"), set(range(WARP))
             self._together[key] = agent, left
         left.discard(thread.lane)
-        self._learns(number, self._table((0, agent, 1)))
+        self._order.learns(number, self._order.table((0, agent, 1)))
         return agent, first
 
     def _in_order(self, thread: WatchedThread, memory: TensorMemory, agent: int, lanes: Iterable[int]) -> None:
@@ -452,12 +359,7 @@ class Tensors:
         _, cells = self._cells.pop(id(cta.tensor_memory), (None, None))
         if cells is not None and cells.columns:
             raise Stopped(Misuse(LEAK, (next(iter(cells.columns.values())).party,)))
-        self.pairs.ends(number)
-
-    def arrival(self, number: int) -> Arrival | None:
-        """What a relaxed arrival of a thread hands on."""
-        table = self.relaxed(self.clocks.known[number])
-        return (number, table, 0) if table else None
+        self._pairs.ends(number)
 
 
 __all__ = ["LEAK", "Tensors", "Touching"]

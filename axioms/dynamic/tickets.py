@@ -19,7 +19,8 @@ from axioms.dynamic.findings import Open, Party, Stopped
 from axioms.dynamic.imagined import settle_errands
 from axioms.dynamic.linear import linear
 from axioms.dynamic.shadow import CONSTANT
-from axioms.dynamic.slots import Counter, Noted, Slots, Ticket, TicketAccess
+from axioms.dynamic.slots import Slots
+from axioms.dynamic.ticket_accesses import Counter, Noted, Ticket, TicketAccess
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.liveness import results_unused

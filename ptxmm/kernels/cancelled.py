@@ -95,7 +95,7 @@ def decide_by_choices(
 
 def _overwrites(ran: WatchedRun) -> bool:
     """Whether some asynchronous write follows a read, but for a fence between their proxies."""
-    return any(isinstance(w, Determinate) and w.copies.overwriting is not None for w in ran.watchers)
+    return any(isinstance(w, Determinate) and w.agent_accesses.overwriting is not None for w in ran.watchers)
 
 
 def _place_of(places: Places, ran: WatchedRun, open_: Open) -> str:

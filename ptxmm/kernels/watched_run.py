@@ -183,7 +183,7 @@ def shows(runs: Runs, result: Result, ran: WatchedRun, places: Places, *, racing
         findings.deadlock(ran.error, always=determined)
     if result.verdict not in ("no", "undefined") and racing:
         for number, watcher in enumerate(ran.watchers):
-            overwriting = watcher.copies.overwriting if isinstance(watcher, Determinate) else None
+            overwriting = watcher.agent_accesses.overwriting if isinstance(watcher, Determinate) else None
             if overwriting is not None and result.verdict != "no":
                 Findings(runs, places, number, watcher.indices, result).race(overwriting, synchronized=True)
     return result.verdict in ("no", "undefined")

@@ -220,7 +220,7 @@ def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRu
         return more
     tell(test, result, contents, min(filter(None, (w.sums.hanging for w in ran.watchers)), default=0))
     accesses, meetings, waits = (sum(getattr(w, n) for w in ran.watchers) for n in ("accesses", "meetings", "waits"))
-    copies = sum(w.copies.issued for w in ran.watchers if isinstance(w, Determinate))
+    copies = sum(w.agents.issued for w in ran.watchers if isinstance(w, Determinate))
     commuted = any(w.commuted for w in ran.watchers)
     result.notes.append(
         told.counted(threads_of(test), accesses, meetings, waits, copies, commuted=commuted, hanging=contents.hanging())

@@ -14,7 +14,7 @@ from campaigns import lengths, share
 from generated_stages import drawn, explored, kernel
 
 from axioms.dynamic.clocks import Arrival
-from axioms.dynamic.copies import Copies
+from axioms.dynamic.products import WarpgroupProducts
 
 
 def compare(seeds: Iterable[int], *, wrong_only: bool = False) -> Counter[str]:
@@ -40,17 +40,17 @@ def test_what_is_wrong_in_some_order_is_not_ok(seeds: range) -> None:
     assert compare(seeds)["ok and right"]
 
 
-def _unheard(copies: Copies, arrival: Arrival, other: int, time: int) -> bool:
+def _unheard(products: WarpgroupProducts, arrival: Arrival, other: int, time: int) -> bool:
     """As if nobody had to know of the end of the product."""
-    times, _ = copies._multiplied.get(other, ((), ()))
+    times, _ = products._multiplied.get(other, ((), ()))
     return bisect_left(times, time) < len(times)
 
 
-def _before(copies: Copies, arrival: Arrival, other: int, time: int) -> bool:
+def _before(products: WarpgroupProducts, arrival: Arrival, other: int, time: int) -> bool:
     """As if the product before, too, came behind what a thread did."""
-    times, products = copies._multiplied.get(other, ((), ()))
+    times, ends = products._multiplied.get(other, ((), ()))
     at = max(0, bisect_left(times, time) - 1)
-    return at < len(times) and copies.run.phases.knows(arrival, products[at], 1)
+    return at < len(times) and products.clocks.knows(arrival, ends[at], 1)
 
 
 @pytest.mark.mutation
@@ -59,7 +59,7 @@ def test_a_mistake_in_what_an_end_of_a_product_says_is_found(
     mistake: Callable[..., bool], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compare([seed])
-    monkeypatch.setattr(Copies, "multiplied", mistake)
+    monkeypatch.setattr(WarpgroupProducts, "multiplied", mistake)
     with pytest.raises(AssertionError, match="threads do not terminate"):
         compare([seed])
 

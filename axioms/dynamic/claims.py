@@ -46,7 +46,7 @@ class ClaimedBytes:
         return compared and all(claim.put != self.start for claim in self.claims)
 
     @property
-    def is_settled(self) -> bool:
+    def has_one_outcome(self) -> bool:
         """Whether the same stands there in the end, whoever wins."""
         ops = {claim.op for claim in self.claims}
         return ops == {"or"} or (len(ops) == 1 and len({claim.put for claim in self.claims}) == 1)

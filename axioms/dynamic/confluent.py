@@ -12,9 +12,9 @@ from typing import Any
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped
-from axioms.dynamic.lookbacks import Finds, LookBack, Looking, NotConfluent, Ways
+from axioms.dynamic.lookbacks import Finds, LookBack, LookBackThread, NotConfluent, Ways
 from axioms.dynamic.shadow import Access
-from axioms.dynamic.waiting import Look, Written, WrittenBytes
+from axioms.dynamic.waiting import Poll, Written, WrittenBytes
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op
@@ -91,11 +91,11 @@ class Confluent(Determinate):
         if of is None:
             of = self._active[number] = LookBack(thread.instruction)
             self.found.append(of)
-            of.members[number] = self._member(self.looked[number])
+            of.members[number] = self._member(self.polled[number])
         of.members[number].found.append((thread.op, self._address, value))
 
-    def _member(self, look: Look) -> Looking:
-        return Looking(look, self.clocks.known[look.thread.number])
+    def _member(self, poll: Poll) -> LookBackThread:
+        return LookBackThread(poll, self.clocks.known[poll.thread.number])
 
     def _ends(self, number: int) -> None:
         """A thread does something that others see."""
@@ -121,7 +121,7 @@ class Confluent(Determinate):
         for thread in threads:
             if thread.number not in first.members:
                 block = thread.launch.compiled.compiler.again(thread.launch.compiled, thread.instruction)
-                first.members[thread.number] = self._member(Look(thread, block))
+                first.members[thread.number] = self._member(Poll(thread, block))
                 self._active[thread.number] = first
         if not first.running:
             first.running = threads[0].cta.warps[threads[0].warp].running
@@ -132,7 +132,7 @@ class Confluent(Determinate):
         """The launch is over. Raises Stopped where a look-back is not confluent."""
         if not self.found:
             return
-        first = next(iter(self.found[0].members.values())).look.thread
+        first = next(iter(self.found[0].members.values())).poll.thread
         live = self.live_of(first)
         for of in self.found:
             ways = Ways(of, live, self.searched, self._finds)
@@ -142,9 +142,9 @@ class Confluent(Determinate):
                 raise Stopped(Open("order", Party(next(iter(of.members)), of.asks))) from None
             self.ways += ways.number
 
-    def _finds(self, member: Looking) -> Finds:
+    def _finds(self, member: LookBackThread) -> Finds:
         """What a thread may find in its look-back."""
-        ops = member.look.thread.launch.compiled.ops
+        ops = member.poll.thread.launch.compiled.ops
         known: dict[tuple[int, int, int], tuple[set[int], int]] = {}
 
         def finds(op: int, address: int, size: int) -> tuple[set[int], int]:
@@ -159,12 +159,14 @@ class Confluent(Determinate):
 
         return finds
 
-    def _possible(self, member: Looking, scope: str, segment: Segment, first: int, size: int) -> tuple[set[int], int]:
+    def _possible(
+        self, member: LookBackThread, scope: str, segment: Segment, first: int, size: int
+    ) -> tuple[set[int], int]:
         """The values that a read may find, and the last one. Raises NotConfluent where that is open, or it might race."""
         at, place = self.places.get(id(segment), {}).get(first, (-1, None))
         if place is None or at != first or place.size != size or not self._strongly_written(segment, first, size):
             raise NotConfluent
-        number = member.look.thread.number
+        number = member.poll.thread.number
         base, beside = place.first, list[Written]()
         for w in place.writes:
             if w.thread == number or w.kind != "store":

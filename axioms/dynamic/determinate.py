@@ -29,7 +29,7 @@ from axioms.dynamic.shadow import CONSTANT, Access
 from axioms.dynamic.sums import Sums, is_sum
 from axioms.dynamic.tensor_order import TensorOrder
 from axioms.dynamic.tensors import Tensors
-from axioms.dynamic.waiting import Hand, Look, StrongRead, Written, WrittenBytes, behind, leading
+from axioms.dynamic.waiting import Hand, Poll, StrongRead, Written, WrittenBytes, behind, leading
 from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
@@ -59,9 +59,9 @@ class Determinate(LaunchState):
         self.meetings = 0
         self._commuted = False
         self.open_values = OpenValues()
-        #: Where threads look.
-        self.looked: dict[int, Look] = {}
-        #: Where threads that looked in vain look again: executions without that round have no fence on the way there.
+        #: Where threads poll.
+        self.polled: dict[int, Poll] = {}
+        #: Where threads that polled in vain poll again: executions without that round have no fence on the way there.
         self.vain: dict[int, int] = {}
         self.sums = Sums()
         self._make_parts()
@@ -288,7 +288,7 @@ class Determinate(LaunchState):
             raise self.leaves(thread, "unknown")
         leads = self._lead(thread)
         if leads(value) is None:
-            self.vain[number] = self.looked[number].block
+            self.vain[number] = self.polled[number].block
             return
         read = StrongRead(number, access.time, value, access.strong, leads, thread.instruction)
         if not place.read(read, self.clocks):
@@ -304,8 +304,8 @@ class Determinate(LaunchState):
             self._tensor_order.finds(number, access.strong, hands)
 
     def _lead(self, thread: WatchedThread) -> Callable[[int], object]:
-        """Where a thread goes on with what it finds: None, back to look again."""
-        return leading(self.looked.get(thread.number), self.live_of(thread), thread.op)
+        """Where a thread goes on with what it finds: None, back to poll again."""
+        return leading(self.polled.get(thread.number), self.live_of(thread), thread.op)
 
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""
@@ -331,8 +331,8 @@ class Determinate(LaunchState):
         if tables:
             self.clocks.merge(number, tables)
 
-    def looks(self, thread: WatchedThread, block: int) -> None:
-        self.looked[thread.number] = Look(thread, block)
+    def polls(self, thread: WatchedThread, block: int) -> None:
+        self.polled[thread.number] = Poll(thread, block)
         if self.vain.get(thread.number) == block:
             del self.vain[thread.number]
 
@@ -433,11 +433,11 @@ class Determinate(LaunchState):
     def left_open(self, lane: int) -> int:
         raise Stopped(Open("unknown"))
 
-    def unsettled(self, op: Op) -> None:
+    def unspecified(self, op: Op) -> None:
         self.leaves_open(Open("rounding", Party(0, op)))
 
     def looks_up(self, thread: WatchedThread, address: int) -> None:
-        self.maps.looks(thread, address)
+        self.maps.looks_up(thread, address)
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
         if what == FENCE and how is not None:

@@ -1,6 +1,6 @@
 """Loops of compare-and-swap that do what one atomic operation would: `do old = CAS(p, seen, f(seen)) while (old != seen)`.
 
-An *emulation* is all that a thread does from its first look at some bytes, a strong read or a compare-and-swap, to its write,
+An *emulation* is all that a thread does from its first poll of some bytes, a strong read or a compare-and-swap, to its write,
 or to the next thing that others see. Whatever it finds on the way, it comes to the same, and writes f of what it found last, or
 nothing where that is what stands there. So it is one atomic operation with f, and emulations of which the functions commute
 leave the same in any order: docs/whole-launches.md has the argument. All this is tried with each value that the bytes may have.
@@ -20,7 +20,7 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped, step
 from axioms.dynamic.live import Live
 from axioms.dynamic.shadow import CONSTANT
-from axioms.dynamic.waiting import Copying, Ended, Look, plain, stopped_at
+from axioms.dynamic.waiting import Copying, Ended, Poll, plain, stopped_at
 from ptxcore.isa.effect_kinds import UPDATES
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
@@ -36,7 +36,7 @@ _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _WIDE = ("gpu", "sys")
 #: What an emulation is among accesses that commute.
 _COMMUTES = "emulation"
-#: Blocks that are executed between two looks; steps that are looked at for all emulations of some bytes; pairs of functions,
+#: Blocks that are executed between two polls; steps that are looked at for all emulations of some bytes; pairs of functions,
 #: with values, that are held against each other. (263,000 steps, of 512 equal sums, took 11 seconds.)
 _MOST_BLOCKS, _MOST_STEPS, _MOST_PAIRS = 64, 400_000, 2_000_000
 
@@ -47,9 +47,9 @@ class NoEmulation(Exception):
 
 @dataclass
 class _Emulation:
-    """`look`: where it begins; `found`: the instructions by which the thread looked, and what it found."""
+    """`poll`: where it begins; `found`: the instructions by which the thread polled, and what it found."""
 
-    look: Look
+    poll: Poll
     group: _Group
     found: list[tuple[int, int]] = field(default_factory=list)
 
@@ -86,14 +86,14 @@ class Emulating(Determinate):
         if id(thread.instruction.instruction) not in self.searched:
             self._active.pop(thread.number, None)
             return super().reads(thread, address, size)
-        self._looks_at(thread, address, size, None)
+        self._reads_in_emulation(thread, address, size, None)
         return None
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
         if id(thread.instruction.instruction) not in self.searched:
             self._active.pop(thread.number, None)
             return super().updates(thread, how, address, size, write)
-        self._looks_at(thread, address, size, write)
+        self._reads_in_emulation(thread, address, size, write)
         return None
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
@@ -113,7 +113,7 @@ class Emulating(Determinate):
             self._active.pop(thread.number, None)
         super().met(how, threads, masked)
 
-    def _looks_at(self, thread: WatchedThread, address: int, size: int, write: Write | None) -> None:
+    def _reads_in_emulation(self, thread: WatchedThread, address: int, size: int, write: Write | None) -> None:
         number, wide = thread.number, self._scope_of(thread) in _WIDE
         inside = address & ~_SHARED_OFFSET == thread.shared
         if thread.frames or thread.instruction.use.words["vec"] or not (inside or (address >= _WINDOWS and wide)):
@@ -147,7 +147,7 @@ class Emulating(Determinate):
         if group is None or group.segment is not segment or group.now != value:
             group = self._last[key] = _Group(segment, place, address, value, value, thread.instruction)
             self.groups.append(group)
-        member = _Emulation(self.looked[thread.number], group)
+        member = _Emulation(self.polled[thread.number], group)
         group.members.append(member)
         return member
 
@@ -155,9 +155,9 @@ class Emulating(Determinate):
         """The launch is over. Raises Stopped where what was taken for emulations leaves something open."""
         for group in self.groups:
             try:
-                _Checked(group, self.live_of(group.members[0].look.thread), self.searched).check()
+                _Checked(group, self.live_of(group.members[0].poll.thread), self.searched).check()
             except NoEmulation:
-                thread = group.members[0].look.thread.number
+                thread = group.members[0].poll.thread.number
                 raise Stopped(Open("order", Party(thread, group.asks))) from None
 
 
@@ -176,7 +176,7 @@ def emulating(watcher: Determinate, why: Open, functions: Iterable[Code]) -> set
 
 
 class _Asks(BaseException):
-    """A copy is about to look, and has not been told what it finds."""
+    """A copy is about to poll, and has not been told what it finds."""
 
 
 class _Teller:
@@ -227,7 +227,7 @@ class _Copy(Copying):
 
 
 class _At(NamedTuple):
-    """Where a copy is: about to execute a block, in which it looks."""
+    """Where a copy is: about to execute a block, in which it polls."""
 
     key: Hashable
     block: int
@@ -236,7 +236,7 @@ class _At(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What comes of a look that finds something: what was written, if anything; and where the thread looks again (`at`), or all
+    """What comes of a poll that finds something: what was written, if anything; and where the thread polls again (`at`), or all
     that it goes on with behind the emulation (`goes_on`)."""
 
     wrote: int | None
@@ -247,16 +247,16 @@ class _Step(NamedTuple):
 class _Function:
     """Emulations that begin alike: one function of what stands there."""
 
-    def __init__(self, checked: _Checked, look: Look) -> None:
+    def __init__(self, checked: _Checked, poll: Poll) -> None:
         self._checked, self.count = checked, 0
         self._live = checked.live
-        self._copy: Any = copy.copy(look.thread)
+        self._copy: Any = copy.copy(poll.thread)
         self._copy.__class__ = _Copy
         self._copy.frames = []
         group = checked.group
         self._teller = self._copy.watcher = _Teller(checked.searched, group.address, group.place[1])
-        self._compiled, self._parameters = look.thread.launch.compiled, look.thread.launch.read_parameters  # type: ignore[attr-defined]
-        self.begins = self._at(look.block, look.registers, look.thread.carry)
+        self._compiled, self._parameters = poll.thread.launch.compiled, poll.thread.launch.read_parameters  # type: ignore[attr-defined]
+        self.begins = self._at(poll.block, poll.registers, poll.thread.carry)
         self._steps: dict[tuple[Hashable, int], _Step] = {}
         self._values: dict[int, int] = {}
 
@@ -264,7 +264,7 @@ class _Function:
         return _At((block, self._live.of(block, registers), plain(carry)), block, registers, carry)
 
     def step(self, at: _At, value: int) -> _Step:
-        """What comes of a look that finds a value. Raises NoEmulation where that cannot be told."""
+        """What comes of a poll that finds a value. Raises NoEmulation where that cannot be told."""
         found = self._steps.get((at.key, value))
         if found is None:
             self._checked.count()
@@ -282,7 +282,7 @@ class _Function:
                 block = self._compiled.blocks[block](thread, thread.R, self._parameters)
             except _Asks:
                 if teller.wrote is not None:
-                    return _Step(teller.wrote, None, ("looks", before.key))
+                    return _Step(teller.wrote, None, ("polls", before.key))
                 return _Step(None, before)
             except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
                 stopped = stopped_at(self._compiled, error)
@@ -302,7 +302,7 @@ class _Function:
         return found
 
     def _alone(self, at: _At, value: int) -> _Step:
-        """The last step of a thread that finds one value whenever it looks. Raises NoEmulation where there is none."""
+        """The last step of a thread that finds one value whenever it polls. Raises NoEmulation where there is none."""
         seen = set()
         while at.key not in seen:
             seen.add(at.key)
@@ -313,8 +313,8 @@ class _Function:
         raise NoEmulation
 
     def check(self, values: Sequence[int]) -> None:
-        """Raises NoEmulation where the thread may go on in several ways, write something else, or look without end, whichever
-        of the values it finds at each look."""
+        """Raises NoEmulation where the thread may go on in several ways, write something else, or poll without end, whichever
+        of the values it finds at each poll."""
         goes_on: set[Hashable] = set()
         seen, waiting = {self.begins.key}, [self.begins]
         while waiting:
@@ -361,7 +361,7 @@ class _Checked:
         functions: dict[Hashable, _Function] = {}
         of: list[_Function] = []
         for member in self.group.members:
-            made = _Function(self, member.look)
+            made = _Function(self, member.poll)
             one = functions.setdefault(made.begins.key, made)
             one.count += 1
             of.append(one)

@@ -34,14 +34,14 @@ _SCALARS = frozenset(("ld", "st", "atom", "red"))
 
 #: Before what threads wait until nobody else gets on: nothing, a `fence.sc`, or an operation whose order is open.
 Late = Literal["", "fence", "operation"]
-#: Rounds that a thread waits so at most: others may look in vain again and again until it goes on.
+#: Rounds that a thread waits so at most: others may poll in vain again and again until it goes on.
 _PATIENCE = 40
 
 
 class Exact(OneOfSeveral):
     """Watches one launch for races of this run."""
 
-    settled = True
+    ignores_strong = True
 
     def __init__(self, size: int, launch: int, script: Script | None = None, *, late: Late = "") -> None:
         """`script`: how the run begins; `late`: before what threads wait until nobody else gets on."""

@@ -1,12 +1,12 @@
-"""What a value leads a CTA to of which one thread looks, and all others wait for it at a barrier.
+"""What a value leads a CTA to of which one thread polls, and all others wait for it at a barrier.
 
 `while (__syncthreads_and(state != mine)) if (threadIdx.x == 0) state = load(flag);`: of what thread 0 finds the others learn by
-the barrier alone. So to look again is something that the CTA does as a whole: its threads are copied, and go on with the value
-from barrier to barrier, up to the next thing that others see. The value leads back where the one that looks comes to look
+the barrier alone. So to poll again is something that the CTA does as a whole: its threads are copied, and go on with the value
+from barrier to barrier, up to the next thing that others see. The value leads back where the one that polls comes to poll
 again, and all others to the barrier at which they are now, each with the same live registers; others have seen nothing then.
 In an execution that leaves such a round out all go on as they do (docs/whole-launches.md), since barriers of a CTA order
 nothing between others: what comes before the round comes before it by program order, and so does what comes behind it. But by a
-barrier of a round in vain the thread that looks comes behind all others of its CTA, and where it finds at once what leads on it
+barrier of a round in vain the thread that polls comes behind all others of its CTA, and where it finds at once what leads on it
 does not: a fence of its own before the next barrier would hand that on, and so it may have none.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from axioms.dynamic.live import Live, Same
-from axioms.dynamic.waiting import Copying, Ended, Look, Still, plain, stopped_at
+from axioms.dynamic.waiting import Copying, Ended, Poll, Still, plain, stopped_at
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.cta import REDUCTIONS
 from ptxcore.machine.run.watched import WatchedThread
@@ -56,11 +56,11 @@ class _Arrival(NamedTuple):
 
 
 class _Stop(NamedTuple):
-    """Where a copy stands: at a barrier, where it looks again, or (neither) at something that others see. `state`: equal for
+    """Where a copy stands: at a barrier, where it polls again, or (neither) at something that others see. `state`: equal for
     copies that go on equally."""
 
     arrival: _Arrival | None
-    looks: bool
+    polls: bool
     state: object
 
 
@@ -75,19 +75,19 @@ def others_of(thread: WatchedThread) -> Sequence[Any] | None:
 
 
 class GatheredThread:
-    """A thread that looks, with its CTA."""
+    """A thread that polls, with its CTA."""
 
-    def __init__(self, look: Look, others: Sequence[Any], live: Live, op: int) -> None:
-        """`op`: the instruction that looks."""
-        self._look, self._others, self._live, self._op = look, list(others), live, op
-        self._compiled: Any = look.thread.launch.compiled
+    def __init__(self, poll: Poll, others: Sequence[Any], live: Live, op: int) -> None:
+        """`op`: the instruction that polls."""
+        self._poll, self._others, self._live, self._op = poll, list(others), live, op
+        self._compiled: Any = poll.thread.launch.compiled
 
     def leads(self, value: int) -> object:
-        """Where all go on with a value: None, back to look again; else something that is equal where they go on equally;
-        `NotImplemented` where the thread that looks comes to no barrier."""
-        reader = self._member(self._look.thread, self._look.registers, Still(self._op, value, self._live))
+        """Where all go on with a value: None, back to poll again; else something that is equal where they go on equally;
+        `NotImplemented` where the thread that polls comes to no barrier."""
+        reader = self._member(self._poll.thread, self._poll.registers, Still(self._op, value, self._live))
         members = [reader, *(self._member(other, other.R, Still(-1, 0, self._live)) for other in self._others)]
-        blocks = [self._look.block, *(other.pc for other in self._others)]
+        blocks = [self._poll.block, *(other.pc for other in self._others)]
         stops = [self._goes(member, block) for member, block in zip(members, blocks, strict=True)]
         if stops[0].arrival is None or reader.watcher.fences:  # one behind a round in vain would hand on more
             return NotImplemented
@@ -101,7 +101,7 @@ class GatheredThread:
             for member in members:
                 member.answer, member.answered = result, True
             stops = [self._goes(member, member.pc) for member in members]
-            if stops[0].looks:
+            if stops[0].polls:
                 return None if stops[1:] == first else tuple(stops)
         return tuple(stops)
 
@@ -112,7 +112,7 @@ class GatheredThread:
         return member
 
     def _goes(self, member: Any, block: int) -> _Stop:
-        """Runs a copy up to a barrier, to where it looks, or to what others would see."""
+        """Runs a copy up to a barrier, to where it polls, or to what others would see."""
         launch, compiled, live = member.launch, self._compiled, self._live
         for _ in range(_MOST_BLOCKS):
             member.pc = block
@@ -125,7 +125,7 @@ class GatheredThread:
                     return _Stop(None, False, Same(error))
                 state = (*live.before(stopped, member.R), plain(member.carry), *member.watcher.fences)
                 return _Stop(arrival, False, state)
-            if block == self._look.block and member.watcher.op == self._op:
-                same = live.same(block, member.R, self._look.registers) and not member.watcher.fences
+            if block == self._poll.block and member.watcher.op == self._op:
+                same = live.same(block, member.R, self._poll.registers) and not member.watcher.fences
                 return _Stop(None, same, (block, live.of(block, member.R)))
         return _Stop(None, False, (block, live.of(block, member.R)))

@@ -1,6 +1,6 @@
-"""Code in which a thread does nothing but pass time: how long it sleeps between two looks, and how long it has looked already.
+"""Code in which a thread does nothing but pass time: how long it sleeps between two polls, and how long it has polled already.
 
-A waiting loop of libcu++ counts its looks, reads a clock, and sleeps for longer and longer. What it does then hangs on things
+A waiting loop of libcu++ counts its polls, reads a clock, and sleeps for longer and longer. What it does then hangs on things
 that no execution determines, and yet nothing that anybody sees does. Blocks of code are *idle* where
 
 1. they only compute, read special registers, sleep (`nanosleep`) and branch;

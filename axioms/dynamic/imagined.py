@@ -74,10 +74,10 @@ class _Imagined:
         ours = {id(noted) for _, _, taken in self.gone for noted in taken}
         rest = [noted for noted in slots.noted if id(noted) not in ours]
         done = [noted for _, ways, _ in self.gone for way in ways for noted in way.done]
-        settled = self._one_each()
+        certain = self._one_each()
         self._check_claimed(places, rest, done)
-        self._check(rest, done, settled)
-        self._spread(places, done, settled)
+        self._check(rest, done, certain)
+        self._spread(places, done, certain)
         slots.noted = sorted([*rest, *done], key=lambda noted: noted.number)
 
     # The ways.
@@ -196,7 +196,7 @@ class _Imagined:
             keys.setdefault(claim.key, []).append(claim)
         out = [n for fork, ways, _ in self.gone if fork in self.shared_out for w in ways for n in w.done]
         last = max((n.number for n in out), default=0)
-        settled = {id(n): last for n in out if n.kind == "A"}
+        certain = {id(n): last for n in out if n.kind == "A"}
         for claims in keys.values():
             found = [by_claim.get(claim, []) for claim in claims]
             if not any(found):
@@ -229,8 +229,8 @@ class _Imagined:
                     for n in way.done
                     if n.kind != "R" and n.placed is None
                 ]
-                settled.update(dict.fromkeys(map(id, ours), max((n.number for n in ours), default=0)))
-        return settled
+                certain.update(dict.fromkeys(map(id, ours), max((n.number for n in ours), default=0)))
+        return certain
 
     # What others do.
 
@@ -246,11 +246,11 @@ class _Imagined:
                 if noted.claim is not None and noted.claim.place is place:
                     continue
                 before = noted.number < mine[0] and noted.way is None
-                behind = noted.number > mine[-1] and noted.way is None and noted.kind == "R" and place.is_settled
+                behind = noted.number > mine[-1] and noted.way is None and noted.kind == "R" and place.has_one_outcome
                 if noted.kind == "A" or noted.strong not in ("", CONSTANT) or not (before or behind):
                     raise _Open(party)
 
-    def _check(self, rest: list[Noted], done: list[Noted], settled: dict[int, float]) -> None:
+    def _check(self, rest: list[Noted], done: list[Noted], certain: dict[int, float]) -> None:
         """Whatever way threads go, accesses that conflict are ordered, and what is read does not hang on it. Raises _Open."""
         by_place: dict[tuple[int, int], list[Noted]] = {}
         for noted in (*rest, *done):
@@ -269,11 +269,11 @@ class _Imagined:
                 continue
             for other in {id(n): n for place in _grains(one) for n in by_place[place]}.values():
                 step()
-                if other is not one and _meet(other, one) and not self._goes_with(one, other, settled):
+                if other is not one and _meet(other, one) and not self._goes_with(one, other, certain):
                     raise _Open(self._party(one))
         self._check_same_tickets([noted for noted in (*rest, *done) if noted.placed is not None])
 
-    def _goes_with(self, one: Noted, other: Noted, settled: dict[int, float]) -> bool:
+    def _goes_with(self, one: Noted, other: Noted, certain: dict[int, float]) -> bool:
         """Whether an access of an errand does not matter to another access, nor this to it."""
         if one.way is other.way or one.kind == other.kind == "R" or _excluded(one, other):
             return True
@@ -289,7 +289,7 @@ class _Imagined:
             return other.way is None and other.number < one.number
         if other.kind == "W":
             return True
-        return other.way is None and (other.number < one.number or other.number > settled.get(id(one), math.inf))
+        return other.way is None and (other.number < one.number or other.number > certain.get(id(one), math.inf))
 
     def _check_same_tickets(self, placed: list[Noted]) -> None:
         """Two threads that access memory by one ticket come one after the other. Raises _Open."""
@@ -302,13 +302,13 @@ class _Imagined:
             if any(noted.way is not None for noted in of) and len({noted.thread for noted in of}) > 1:
                 raise _Open(self._party(next(noted for noted in of if noted.way is not None)))
 
-    def _spread(self, places: Iterable[ClaimedBytes], done: list[Noted], settled: dict[int, float]) -> None:
+    def _spread(self, places: Iterable[ClaimedBytes], done: list[Noted], certain: dict[int, float]) -> None:
         """What may be something else in the end."""
         for noted in done:
-            if noted.kind != "R" and noted.placed is None and id(noted) not in settled:
+            if noted.kind != "R" and noted.placed is None and id(noted) not in certain:
                 self.slots.spread.append((noted.segment, noted.first, noted.first + noted.size))
         for place in places:
-            if not place.is_settled:
+            if not place.has_one_outcome:
                 self.slots.spread.append((place.segment, place.first, place.first + place.size))
 
     def _party(self, noted: Noted) -> Party:

@@ -26,8 +26,8 @@ class LaunchState:
     """Of one launch. `accesses`: how many were checked; `waits`: how many waits were; `exact`: only program order and barriers
     could order accesses so far, so that what is unordered here is so in the model."""
 
-    #: Whether all pairs of strong accesses, each in the other's scope, are settled elsewhere.
-    settled = False
+    #: Whether all pairs of strong accesses, each in the other's scope, are held against each other elsewhere.
+    ignores_strong = False
     #: Whether strong writes may come in any order, also where they leave something else then.
     mixes = False
     readings: frozenset[str] = frozenset()  # of the manual (`axioms.models.options`)
@@ -100,7 +100,7 @@ class LaunchState:
         shadow = self.shadows.get(id(segment))
         if shadow is None:
             shadow = self.shadows[id(segment)] = Shadow(
-                self.clocks, segment.name, settled=self.settled, mixes=self.mixes
+                self.clocks, segment.name, ignores_strong=self.ignores_strong, mixes=self.mixes
             )
         return shadow
 

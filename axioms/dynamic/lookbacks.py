@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import step
 from axioms.dynamic.live import Live
-from axioms.dynamic.waiting import Copying, Ended, Look, plain, stopped_at
+from axioms.dynamic.waiting import Copying, Ended, Poll, plain, stopped_at
 from ptxcore.isa.data_movement import ShuffleLanes
 from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple
@@ -37,14 +37,14 @@ class NotConfluent(Exception):
     """What the threads come to may hang on what they find, as far as this tells."""
 
 
-class Looking:
-    """A thread of a look-back. `look`: where it begins; `known`: what is ordered before that; `found`: what it read in the
+class LookBackThread:
+    """A thread of a look-back. `poll`: where it begins; `known`: what is ordered before that; `found`: what it read in the
     run, by instruction, address and value; `end`: its own time behind it, None where nothing comes behind it."""
 
-    __slots__ = ("end", "found", "known", "look")
+    __slots__ = ("end", "found", "known", "poll")
 
-    def __init__(self, look: Look, known: Table) -> None:
-        self.look, self.known = look, known
+    def __init__(self, poll: Poll, known: Table) -> None:
+        self.poll, self.known = poll, known
         self.found: list[tuple[int, int, int]] = []
         self.end: int | None = None
 
@@ -54,7 +54,7 @@ class LookBack:
 
     def __init__(self, asks: Op) -> None:
         self.asks = asks
-        self.members: dict[int, Looking] = {}
+        self.members: dict[int, LookBackThread] = {}
         self.running = 0
 
 
@@ -133,14 +133,14 @@ class _Reached(NamedTuple):
 class _Thread:
     """A thread on its ways."""
 
-    def __init__(self, member: Looking, live: Live, searched: frozenset[int], finds: Finds) -> None:
-        look = member.look
-        self._walker: Any = _copied(look)
+    def __init__(self, member: LookBackThread, live: Live, searched: frozenset[int], finds: Finds) -> None:
+        poll = member.poll
+        self._walker: Any = _copied(poll)
         self._reader = self._walker.watcher = _Reader(searched)
         self._live, self._finds = live, finds
-        self._compiled, self._parameters = look.thread.launch.compiled, look.thread.launch.read_parameters  # type: ignore[attr-defined]
+        self._compiled, self._parameters = poll.thread.launch.compiled, poll.thread.launch.read_parameters  # type: ignore[attr-defined]
         self.lane, self.warp, self.cta = self._walker.lane, self._walker.warp, self._walker.cta
-        self.begins = self._at(look.block, look.registers, look.thread.carry)
+        self.begins = self._at(poll.block, poll.registers, poll.thread.carry)
         self._reached: dict[Hashable, _Reached] = {}
 
     def _at(self, block: int, registers: list[Any], carry: Any) -> _At:
@@ -212,10 +212,10 @@ class _Thread:
         return self._at(block, walker.R, walker.carry)
 
 
-def _copied(look: Look) -> Any:
-    walker = copy.copy(look.thread)
+def _copied(poll: Poll) -> Any:
+    walker = copy.copy(poll.thread)
     walker.__class__ = _Walker
-    walker.frames = list(look.thread.frames)
+    walker.frames = list(poll.thread.frames)
     return walker
 
 
@@ -240,11 +240,13 @@ _Together = tuple[_At | _Stop, ...]
 class Ways:
     """All ways of a look-back."""
 
-    def __init__(self, of: LookBack, live: Live, searched: frozenset[int], finds: Callable[[Looking], Finds]) -> None:
+    def __init__(
+        self, of: LookBack, live: Live, searched: frozenset[int], finds: Callable[[LookBackThread], Finds]
+    ) -> None:
         """`finds`: what a thread may find."""
         self._of = of
         self._threads = [_Thread(member, live, searched, finds(member)) for member in of.members.values()]
-        self._launch: Any = next(iter(of.members.values())).look.thread.launch
+        self._launch: Any = next(iter(of.members.values())).poll.thread.launch
         self.number = 0
 
     def check(self) -> None:

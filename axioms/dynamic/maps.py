@@ -51,7 +51,7 @@ class Maps:
         clocks.known[number] = table
         return True
 
-    def looks(self, thread: WatchedThread, address: int) -> None:
+    def looks_up(self, thread: WatchedThread, address: int) -> None:
         """A thread is about to issue a copy by the map at an address."""
         self._next[thread.number] = thread, address
 

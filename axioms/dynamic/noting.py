@@ -24,7 +24,7 @@ _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _ACQUIRES = ("acquire", "acq_rel", "sc")
 _RELEASES = ("release", "acq_rel", "sc")
 WIDE = ("gpu", "sys")
-#: Rounds that a thread waits before it looks, until the others of its CTA have come to a barrier.
+#: Rounds that a thread waits before it polls, until the others of its CTA have come to a barrier.
 _PATIENCE = 40
 
 
@@ -56,7 +56,7 @@ class Noting(Determinate):
         #: then shows nothing.
         self.held: set[int] = set()
         self.delayed: set[int] = set()
-        #: Whether what a thread finds where it looks now, its whole CTA learns by a barrier; and how often threads have waited
+        #: Whether what a thread finds where it polls now, its whole CTA learns by a barrier; and how often threads have waited
         #: for the others of theirs.
         self.together = False
         self._patient: dict[int, int] = {}
@@ -170,14 +170,14 @@ class Noting(Determinate):
         return value & ((1 << 8 * size) - 1)
 
     def _lead(self, thread: WatchedThread) -> Callable[[int], object]:
-        look, alone = self.looked.get(thread.number), super()._lead(thread)
-        if not self.together or look is None:
+        poll, alone = self.polled.get(thread.number), super()._lead(thread)
+        if not self.together or poll is None:
             return alone
         others = others_of(thread)
         if others is None:
             self._hold_for_others(thread)
             return alone
-        gathered, known = GatheredThread(look, others, self.live_of(thread), thread.op), dict[int, object]()
+        gathered, known = GatheredThread(poll, others, self.live_of(thread), thread.op), dict[int, object]()
 
         def lead(value: int) -> object:
             if value not in known:
@@ -188,7 +188,7 @@ class Noting(Determinate):
         return lead
 
     def _hold_for_others(self, thread: WatchedThread) -> None:
-        """Lets a thread that looks wait until the others of its CTA have come to the barrier."""
+        """Lets a thread that polls wait until the others of its CTA have come to the barrier."""
         number = thread.number
         self._patient[number] = self._patient.get(number, 0) + 1
         if self._patient[number] <= _PATIENCE:

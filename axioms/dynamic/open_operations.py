@@ -91,7 +91,7 @@ class OneOfSeveral(Noting):
         segment, first, spot = found
         self.together = spot.name in self.known.together
         if spot.mode == ORDERED:
-            return self._looks_in_order(thread, segment, first, size, spot)
+            return self._polls_in_order(thread, segment, first, size, spot)
         access = self.shade(thread, "R", segment, first, size)
         self._find(thread, access, segment, spot.place)
         return None
@@ -266,7 +266,7 @@ class OneOfSeveral(Noting):
         way = lead(old)
         if way is None and (not writes or self._cut(value, size) == old):
             self.shade(thread, "R", spot.segment, spot.first, size)
-            self.vain[thread.number] = self.looked[thread.number].block
+            self.vain[thread.number] = self.polled[thread.number].block
             return None  # it tries again, and nothing has changed
         if not writes:
             return self._finds(thread, spot, size, lead, len(spot.order) - 1, write)
@@ -284,7 +284,7 @@ class OneOfSeveral(Noting):
         self._written_in_order(thread, spot, event, (*hands, *self._hands(thread, spot, access)))
         return None
 
-    def _looks_in_order(
+    def _polls_in_order(
         self, thread: WatchedThread, segment: Segment, first: int, size: int, spot: OpenBytes
     ) -> int | None:
         name = self.launch, thread.number, self.count.get(thread.number, 0)
@@ -294,7 +294,7 @@ class OneOfSeveral(Noting):
             self._awaits(thread, spot, name)
             if lead(self._value(thread, spot)) is None:
                 self.shade(thread, "R", segment, first, size)
-                self.vain[thread.number] = self.looked[thread.number].block
+                self.vain[thread.number] = self.polled[thread.number].block
                 return None
             source = len(spot.order) - 1
         return self._finds(thread, spot, size, lead, source, None)
@@ -309,7 +309,7 @@ class OneOfSeveral(Noting):
         event.lead, event.source, event.write = lead, source, write
         event.found = event.after = spot.after(source)
         if lead(event.found) is None:
-            self.vain[thread.number] = self.looked[thread.number].block
+            self.vain[thread.number] = self.polled[thread.number].block
         event.floor = spot.floor(thread.number, self.clocks)
         if source < event.floor or (write is not None and write(event.found)[1]):
             raise self.leaves(thread, "order")

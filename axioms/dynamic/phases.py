@@ -2,7 +2,7 @@
 
 A phase is *determinate* where each operation that counts in it follows the end of the phase before, and where it cannot be over
 before all of them have come; a wait for it is where its thread knows that the phase before is over, where its phase is not
-forgotten before it looks, and where a no leads back to look again just so. docs/whole-launches.md has the argument.
+forgotten before it polls, and where a no leads back to poll again just so. docs/whole-launches.md has the argument.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from axioms.dynamic.peeks import Peeks, peeks_of
 from axioms.dynamic.products import WarpgroupProducts
 from axioms.dynamic.proxies import Proxies
 from axioms.dynamic.tensor_order import TensorOrder
-from axioms.dynamic.waiting import Copying, Hand, Look
+from axioms.dynamic.waiting import Copying, Hand, Poll
 from ptxcore.isa.form import Use
 from ptxcore.isa.mbarrier import (
     LARGEST,
@@ -281,7 +281,7 @@ class Phases:
             thread.insists = True
             return refusing
         sleeps = not ready and how.form.run in _SLEEPING and not thread.insists
-        if not sleeps and not self._looks_again(thread, refusing):
+        if not sleeps and not self._polls_again(thread, refusing):
             self.run.doubts(thread, "mbarrier")
         if not ready:
             if found.count and not self._over(
@@ -311,7 +311,7 @@ class Phases:
         return self._of_code[id(code)]
 
     def _same(self, number: int, peeks: frozenset[int], found: PhasedObject, refusing: int) -> bool:
-        """Whether a thread that has waited had looked for the end of the same phase, by the last of some peeks, and knew that
+        """Whether a thread that has waited had polled for the end of the same phase, by the last of some peeks, and knew that
         the one before was over."""
         if not peeks:
             return True
@@ -352,8 +352,8 @@ class Phases:
         within = self.clocks.within
         return within(part.scope, part.thread, number) and within(scope, part.thread, number)
 
-    def _looks_again(self, thread: WatchedThread, refusing: int) -> bool:
-        """Whether a no leads the thread back to look again, with nothing changed."""
+    def _polls_again(self, thread: WatchedThread, refusing: int) -> bool:
+        """Whether a no leads the thread back to poll again, with nothing changed."""
         compiled = thread.launch.compiled
         if not self._first:
             self._first = {id(code.ops[at]): b for b, (code, at) in enumerate(compiled.begins) if at < len(code.ops)}
@@ -364,7 +364,7 @@ class Phases:
         state = block, refusing, live.of(block, thread.R)
         if self._again.get(thread.number) == state:
             return True
-        found = Look(thread, block).leads(live, thread.op, refusing, _Refused) is None
+        found = Poll(thread, block).leads(live, thread.op, refusing, _Refused) is None
         if found:
             self._again[thread.number] = state
         return found

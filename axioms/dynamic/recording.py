@@ -152,8 +152,8 @@ class Recording:
     def ends(self, cta: CtaView) -> None:
         self.watcher.ends(cta)
 
-    def looks(self, thread: WatchedThread, block: int) -> None:
-        self.watcher.looks(thread, block)
+    def polls(self, thread: WatchedThread, block: int) -> None:
+        self.watcher.polls(thread, block)
 
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
         self.watcher.arrives(thread, level, identity, waits, count)
@@ -167,7 +167,7 @@ class Recording:
     def left_open(self, lane: int) -> int:
         return self.watcher.left_open(lane)
 
-    def unsettled(self, op: Op) -> None:
+    def unspecified(self, op: Op) -> None:
         """Whatever it is, what comes of it is known (`axioms.dynamic.depends`)."""
         self.products[id(op.instruction)] = op
 
@@ -278,7 +278,7 @@ class Batches:
     def converge(self, op: Op, threads: Any, masks: Any) -> None:
         self.watcher.converge(op, threads, masks)
 
-    def unsettled(self, op: Op) -> None:
+    def unspecified(self, op: Op) -> None:
         self.products[id(op.instruction)] = op
 
     def alone(self, op: Op, threads: Any, operands: tuple[Any, ...], results: Sequence[Any]) -> None:

@@ -15,7 +15,7 @@ from axioms.dynamic.plan import Name, Script
 from ptxcore.machine.run.watched import WatchedThread
 
 #: When the other threads come to their open operations: before the steps, behind them, or whenever they do. In this order they
-#: are tried: many threads that wait in loops beside others look often.
+#: are tried: many threads that wait in loops beside others poll often.
 Others = Literal["first", "last", "beside"]
 #: Rounds that threads wait for their turn in which no open operation is executed: behind them it is no order that gets on.
 _PATIENCE = 6

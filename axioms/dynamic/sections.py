@@ -264,7 +264,7 @@ class InSections(Determinate):
 
     def _may_take(self, thread: WatchedThread, how: Use) -> bool:
         """Whether an atomic operation may take a lock: a thread looks what it finds, and may come back."""
-        return how.op in TAKING and thread.number in self.looked and thread.number not in self._in
+        return how.op in TAKING and thread.number in self.polled and thread.number not in self._in
 
     def _lock_at(self, thread: WatchedThread, byte: Byte, size: int) -> Place | None:
         """The lock of which the bytes are; it is accessed as a whole."""
@@ -298,7 +298,7 @@ class InSections(Determinate):
         if value == found:
             if lead(found) is not None or found == lock.free:
                 raise self.leaves(thread, "order")
-            self.vain[number] = self.looked[number].block
+            self.vain[number] = self.polled[number].block
             return
         if found != lock.free or lock.owner is not None:
             raise self.leaves(thread, "order")

@@ -89,10 +89,10 @@ class ShadowCell:
 class Shadow:
     """Of one segment of memory. `later` is asked whether an access is ordered before what a thread does now."""
 
-    def __init__(self, clocks: Clocks, name: str, *, settled: bool = False, mixes: bool = False) -> None:
-        """`settled`: what comes of two strong accesses, each in the other's scope, is looked at elsewhere; `mixes`: so is what
-        stays of two strong writes that nothing orders."""
-        self.clocks, self.name, self.settled, self.mixes = clocks, name, settled, mixes
+    def __init__(self, clocks: Clocks, name: str, *, ignores_strong: bool = False, mixes: bool = False) -> None:
+        """`ignores_strong`: what comes of two strong accesses, each in the other's scope, is looked at elsewhere; `mixes`: so
+        is what stays of two strong writes that nothing orders."""
+        self.clocks, self.name, self.ignores_strong, self.mixes = clocks, name, ignores_strong, mixes
         self._mixed = False
         self.grain = _GRAIN
         #: Whether operations that commute were met of which nothing orders one before the other.
@@ -240,7 +240,7 @@ class Shadow:
         closes = (a.commutes, b.commutes) == (COUNTED, CLOSES)
         if closes and not b.strong:  # the last of them has observed all others (`axioms.dynamic.open_operations`)
             return (a.first, a.size) == (b.first, b.size)
-        return (self.settled or closes or a.commutes == b.commutes == ORDERED) and self._contend(a, b)
+        return (self.ignores_strong or closes or a.commutes == b.commutes == ORDERED) and self._contend(a, b)
 
     def beside(self, access: Access, ordered: Callable[[Access], bool], *, over: bool = False) -> Access | None:
         """An access of an asynchronous operation; gives a conflicting access that does not come before it, a write
@@ -286,7 +286,7 @@ class Shadow:
         return any(map(ordered, since)) or any(write in before and ordered(r) for r, before in cell.over.values())
 
     def _contend(self, a: Access, b: Access) -> bool:
-        """Whether of two accesses, one of which only reads, both are strong: what it may find is settled elsewhere
+        """Whether of two accesses, one of which only reads, both are strong: what it may find is decided elsewhere
         (`axioms.dynamic.waiting`)."""
         return a.strong != "" != b.strong and a.thread < AGENTS and self._alike(a, b)
 

@@ -300,7 +300,7 @@ class Together:
             here[clocks.place[come.threads[mine & come.waits]]] = True
             last[cta] = _Instance(come.threads[mine], come.times[mine], here)
 
-    def unsettled(self, op: Op) -> None:
+    def unspecified(self, op: Op) -> None:
         self.unknown = self.unknown or Open("rounding", Party(0, op))
 
     def converge(self, op: Op, threads: Any, masks: Any) -> None:

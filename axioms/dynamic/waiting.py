@@ -1,6 +1,6 @@
 """Threads that wait for what others write: what a strong read that nothing orders with a write may find, and what is certain.
 
-Where a thread looks again and again, each value that it may find leads it back to look again, or on. What a value leads to is
+Where a thread polls again and again, each value that it may find leads it back to poll again, or on. What a value leads to is
 found by going on with it, on a copy of the thread, up to the next thing that others see. A read that leads on is *determinate*
 where every value that leads on leads to the same, and it is certain of those writes that every such value needs.
 """
@@ -62,7 +62,7 @@ def behind(hands: tuple[Hand, ...], hand: Hand) -> tuple[Hand, ...]:
 
 class StrongRead:
     """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
-    value: None, back to look again."""
+    value: None, back to poll again."""
 
     __slots__ = ("before", "behind", "certain", "leads", "op", "own", "scope", "thread", "time", "value")
 
@@ -306,8 +306,8 @@ class Copying(WatchedThread):
     stop = commit = wait = after_copies = allocate = refuse = jump = _ended
 
 
-class Look:
-    """A thread at the beginning of a block in which it looks: its registers then."""
+class Poll:
+    """A thread at the beginning of a block in which it polls: its registers then."""
 
     __slots__ = ("block", "registers", "thread")
 
@@ -316,7 +316,7 @@ class Look:
         self.thread.frames = list(thread.frames)
 
     def leads(self, live: Live, op: int, value: int, kind: type[Copying] | None = None) -> object:
-        """Where the thread goes on if its instruction `op` finds a value: None where it looks again just so; else something
+        """Where the thread goes on if its instruction `op` finds a value: None where it polls again just so; else something
         that is equal where it goes on equally. An atomic operation has been executed there, if it was one. `kind`: how it
         finds the value."""
         thread = copy.copy(self.thread)
@@ -358,14 +358,14 @@ def plain(value: object) -> object:
     return value if type(value) is int else Same(value)
 
 
-def leading(look: Look | None, live: Live, op: int) -> Callable[[int], object]:
-    """Where a thread goes on with what its instruction `op` finds: None, back to look again. Who does not look anywhere goes on
+def leading(poll: Poll | None, live: Live, op: int) -> Callable[[int], object]:
+    """Where a thread goes on with what its instruction `op` finds: None, back to poll again. Who does not poll anywhere goes on
     differently with each value."""
     known: dict[int, object] = {}
 
     def lead(value: int) -> object:
         if value not in known:
-            known[value] = (value,) if look is None else look.leads(live, op, value)
+            known[value] = (value,) if poll is None else poll.leads(live, op, value)
         return known[value]
 
     return lead

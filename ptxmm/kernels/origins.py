@@ -182,7 +182,7 @@ class Lineage:
 
     def _lets_be(self, *_: object, **__: object) -> None: ...
 
-    operates = of_products = commits = waited = looks = arrives = released = met = unsettled = looks_up = other = (
+    operates = of_products = commits = waited = polls = arrives = released = met = unspecified = looks_up = other = (
         tensors
     ) = _lets_be
 

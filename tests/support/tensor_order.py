@@ -292,12 +292,12 @@ class Definition:
     def tensors(self, thread: Any, how: Any) -> Any:
         return _Tensors(self)
 
-    def unsettled(self, op: Any) -> None: ...
+    def unspecified(self, op: Any) -> None: ...
 
     def left_open(self, lane: int) -> int:
         return 0
 
-    def looks(self, thread: Any, block: int) -> None: ...
+    def polls(self, thread: Any, block: int) -> None: ...
 
     # The relations.
 

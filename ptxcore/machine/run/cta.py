@@ -139,7 +139,7 @@ class Warp:
             and whole.opens is not None
             and whole.opens(how, columns_of(arguments, brought_widths(how)))
         ):
-            watcher.unsettled(self.cta.launch.compiled.ops[place[0]])
+            watcher.unspecified(self.cta.launch.compiled.ops[place[0]])
         for lane, thread in meeting.threads.items():
             if thread is not last:
                 thread.wake(results[lane])

@@ -163,7 +163,7 @@ class Product(AsyncOperation):
             open_ = open_ | (fragments(plan.d._replace(kind="f32"), doubt)[0] != 0)
         watcher = self.thread.launch.watcher
         if watcher is not None and left_open(plan, a, b[None], c):
-            watcher.unsettled(self.instruction)
+            watcher.unspecified(self.instruction)
         d = multiplied(plan, a, b[None], c, told.signs)
         self._keep(registers(plan.d, d), registers(plan.d, open_[None].astype(d.dtype)) if open_.any() else None)
 

@@ -104,8 +104,8 @@ class RunWatcher(Protocol):
         """A thread has waited for all of its groups but the last `pending`."""
         ...
 
-    def looks(self, thread: WatchedThread, block: int) -> None:
-        """A thread begins a block in which it looks at what others may write."""
+    def polls(self, thread: WatchedThread, block: int) -> None:
+        """A thread begins a block in which it polls what others may write."""
         ...
 
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
@@ -125,7 +125,7 @@ class RunWatcher(Protocol):
         """A thread takes a value from a lane that does not take part; gives one."""
         ...
 
-    def unsettled(self, op: Op) -> None:
+    def unspecified(self, op: Op) -> None:
         """The manual leaves open what an instruction of a warp has just given its threads."""
         ...
 
@@ -304,7 +304,7 @@ class WatchedThread(RunningThread):
 
     def polls(self, block: int) -> None:
         super().polls(block)
-        self.watcher.looks(self, block)
+        self.watcher.polls(self, block)
 
     def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
         if kind in UPDATES:

@@ -133,7 +133,7 @@ class WatchedCells(ThreadCells):
 
     def sums(self, left_open: Callable[[], bool]) -> None:
         if left_open():
-            self.thread.launch.watcher.unsettled(self.thread.launch.compiled.ops[self.op])
+            self.thread.launch.watcher.unspecified(self.thread.launch.compiled.ops[self.op])
 
     @property
     def op(self) -> int:

@@ -75,7 +75,7 @@ class CollectiveUse(NamedTuple):
             column = column if column.dtype == kind else column.astype(kind)
             columns.append((column if column.ndim else np.full(count, column)).reshape(-1, WARP))
         if watcher is not None and whole.opens is not None and whole.opens(self.use, columns):
-            watcher.unsettled(self.op)
+            watcher.unspecified(self.op)
         told = [np.ascontiguousarray(column).reshape(count) for column in whole.arrays(self.use, columns)]
         if self.after is None:
             return tuple(told)

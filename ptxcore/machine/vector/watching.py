@@ -72,7 +72,7 @@ class Watcher(Protocol):
         is not one of whole warps."""
         ...
 
-    def unsettled(self, op: Op) -> None:
+    def unspecified(self, op: Op) -> None:
         """The manual leaves open what an instruction of warps has just given some of its threads."""
         ...
 

@@ -159,7 +159,7 @@ def _look_at_beginnings(
     else:
         beginnings.look(program, model, decision, races=races, backend=backend, deadline=deadline)
     if decision.undefined is not None and decision.complete and not decision.ends:
-        decision.undefined = replace(decision.undefined, endless=True)
+        decision.undefined = replace(decision.undefined, nonterminating=True)
 
 
 def _by_one_outcome(program: Program, model: Model, deadline: float | None) -> Decision | None:

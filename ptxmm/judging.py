@@ -146,7 +146,7 @@ def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wa
             checked.message = words.goes_on(checked)
         return
     if stall.undefined:
-        question.misuse = replace(stall.undefined, endless=coverage_of(decision) is Coverage.ABSENT)
+        question.misuse = replace(stall.undefined, nonterminating=coverage_of(decision) is Coverage.ABSENT)
         said = tell_waits(question, stall, checked)
         checked.message = words.without_meaning(said, sentence(stall.undefined))
         return
@@ -163,12 +163,12 @@ def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wa
 def tell_absence(question: Question, checked: Checked) -> None:
     """Where no execution ends, threads do not terminate in all of them, or trap. (Or there is none at all: a model may forbid
     everything.)"""
-    checked.message = words.endless(checked)
+    checked.message = words.no_execution_ends(checked)
     if question.stalled is not None:
         first, said = question.stalled
         checked.spots, checked.hangs, checked.causes = first.spots, first.hangs, first.causes
         checked.linearisation, checked.steps, checked.left = first.linearisation, first.steps, first.left
-        checked.message = words.endless(checked, said)
+        checked.message = words.no_execution_ends(checked, said)
         return
     try:
         found = (question.stall(kinds) for kinds in (WAITS, ABORTS))
@@ -178,7 +178,7 @@ def tell_absence(question: Question, checked: Checked) -> None:
     if stall is not None:
         said = tell_waits(question, stall, checked)
         checked.hangs = _waits_only(stall)
-        checked.message = words.endless(checked, said)
+        checked.message = words.no_execution_ends(checked, said)
         checked.place = checked.text
         question.stalled = Stalled(checked, said)
 

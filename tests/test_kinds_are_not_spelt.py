@@ -67,7 +67,7 @@ def test_nobody_spells_the_kind_of_an_effect() -> None:
 
 
 #: What has kinds of accesses of its own: the runs that stand for all executions, which know no events.
-_OF_RUNS = ("axioms/dynamic", "ptxmm/kernels/origins.py")
+_OF_RUNS = ("axioms/dynamic", "ptxmm/kernels/provenance.py")
 
 
 def spelt_letters(nodes: Iterable[ast.AST]) -> Iterator[int]:

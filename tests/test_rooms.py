@@ -68,7 +68,7 @@ ORDERS = {
         pytest_plugin
         __main__
     """,
-    "ptxmm.words": "checks whole origins refusals threads brief claims linearisation notes why waits",
+    "ptxmm.words": "checks whole provenance refusals threads brief claims linearisation notes why waits",
     "ptxmm.report": """
         files text json sarif reasons junit drawings pages pictures linted html herd github comparing comparing_html
     """,

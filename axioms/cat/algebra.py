@@ -7,21 +7,21 @@ from typing import Any
 
 from axioms.cat.evaluate import closure, inverse, sequence
 from axioms.cat.nodes import RELATION, SET, Rows
-from axioms.cat.values import Known
+from axioms.cat.values import ConcreteValue
 
 
-def known(value: int | Rows) -> Known:
+def concrete(value: int | Rows) -> ConcreteValue:
     """A value as it is compared and kept."""
-    return Known(SET, value) if isinstance(value, int) else Known(RELATION, tuple(value))
+    return ConcreteValue(SET, value) if isinstance(value, int) else ConcreteValue(RELATION, tuple(value))
 
 
-def members(value: Known) -> int:
+def members(value: ConcreteValue) -> int:
     """The bitset of a set."""
     assert isinstance(value.value, int)
     return value.value
 
 
-def rows(value: Known) -> Rows:
+def rows(value: ConcreteValue) -> Rows:
     """The rows of a relation."""
     assert not isinstance(value.value, int)
     return list(value.value)
@@ -34,79 +34,79 @@ class Concrete:
     def __init__(self, size: int, alive: int, spend: Callable[[int], None]) -> None:
         self.size, self.alive, self.spend = size, alive, spend
 
-    def empty(self, kind: str) -> Known:
+    def empty(self, kind: str) -> ConcreteValue:
         """Nothing, as a set or as a relation."""
-        return known(0 if kind == SET else [0] * self.size)
+        return concrete(0 if kind == SET else [0] * self.size)
 
-    def everything(self, kind: str) -> Known:
+    def everything(self, kind: str) -> ConcreteValue:
         """All events, or all pairs of them."""
         every = self.alive
-        return known(every if kind == SET else [every if every >> i & 1 else 0 for i in range(self.size)])
+        return concrete(every if kind == SET else [every if every >> i & 1 else 0 for i in range(self.size)])
 
-    def union(self, parts: list[Any]) -> Known:
+    def union(self, parts: list[Any]) -> ConcreteValue:
         """Of sets, or of relations."""
         if parts[0].kind == SET:
             result = 0
             for p in parts:
                 result |= members(p)
-            return known(result)
+            return concrete(result)
         found = rows(parts[0])
         for p in parts[1:]:
             found = [a | b for a, b in zip(found, rows(p), strict=True)]
-        return known(found)
+        return concrete(found)
 
-    def intersection(self, parts: list[Any]) -> Known:
+    def intersection(self, parts: list[Any]) -> ConcreteValue:
         """Of sets, or of relations."""
         if parts[0].kind == SET:
             result = members(parts[0])
             for p in parts[1:]:
                 result &= members(p)
-            return known(result)
+            return concrete(result)
         found = rows(parts[0])
         for p in parts[1:]:
             found = [a & b for a, b in zip(found, rows(p), strict=True)]
-        return known(found)
+        return concrete(found)
 
-    def difference(self, a: Any, b: Any) -> Known:
+    def difference(self, a: Any, b: Any) -> ConcreteValue:
         """Of two sets, or of two relations."""
         if a.kind == SET:
-            return known(members(a) & ~members(b))
-        return known([x & ~y for x, y in zip(rows(a), rows(b), strict=True)])
+            return concrete(members(a) & ~members(b))
+        return concrete([x & ~y for x, y in zip(rows(a), rows(b), strict=True)])
 
-    def sequence(self, parts: list[Any]) -> Known:
+    def sequence(self, parts: list[Any]) -> ConcreteValue:
         """One relation after another."""
         found = rows(parts[0])
         for p in parts[1:]:
             found = sequence(found, rows(p))
-        return known(found)
+        return concrete(found)
 
-    def inverse(self, a: Any) -> Known:
+    def inverse(self, a: Any) -> ConcreteValue:
         """A relation backwards."""
-        return known(inverse(rows(a)))
+        return concrete(inverse(rows(a)))
 
-    def plus(self, a: Any) -> Known:
+    def plus(self, a: Any) -> ConcreteValue:
         """The transitive closure."""
-        return known(closure(rows(a)))
+        return concrete(closure(rows(a)))
 
-    def opt(self, a: Any) -> Known:
+    def opt(self, a: Any) -> ConcreteValue:
         """A relation, and each event with itself."""
         return self.union([a, self.identity(self.everything(SET))])
 
-    def identity(self, a: Any) -> Known:
+    def identity(self, a: Any) -> ConcreteValue:
         """Each event of a set with itself."""
-        return known([members(a) & 1 << i for i in range(self.size)])
+        return concrete([members(a) & 1 << i for i in range(self.size)])
 
-    def product(self, a: Any, b: Any) -> Known:
+    def product(self, a: Any, b: Any) -> ConcreteValue:
         """All pairs from a set to a set."""
-        return known([members(b) if members(a) >> i & 1 else 0 for i in range(self.size)])
+        return concrete([members(b) if members(a) >> i & 1 else 0 for i in range(self.size)])
 
-    def domain(self, a: Any) -> Known:
+    def domain(self, a: Any) -> ConcreteValue:
         """Where a relation leads from."""
-        return known(sum(1 << i for i, row in enumerate(rows(a)) if row))
+        return concrete(sum(1 << i for i, row in enumerate(rows(a)) if row))
 
-    def range(self, a: Any) -> Known:
+    def range(self, a: Any) -> ConcreteValue:
         """Where a relation leads to."""
-        return known(_all(rows(a)))
+        return concrete(_all(rows(a)))
 
 
 def _all(found: Iterable[int]) -> int:

@@ -15,8 +15,8 @@ from axioms.cat.values import (
     CatEvent,
     CatPair,
     CatValue,
+    ConcreteValue,
     Env,
-    Known,
     NeedsExecution,
     SourceFile,
     kind_of,
@@ -37,7 +37,7 @@ class ModelNames:
         self.compiler.read(text, path)
         self.compiler.finished()
 
-    def value(self, text: str, facts: ExecutionFacts) -> Known:
+    def value(self, text: str, facts: ExecutionFacts) -> ConcreteValue:
         """The set or the relation that an expression is in an execution. Where the model chooses (`with x from S`), it is that
         of the first choice for which the model's tests hold. Raises InputError, with the place in the expression, for one that
         is neither, or has no meaning."""
@@ -55,12 +55,12 @@ class ModelNames:
             raise _told(error, source) from None
 
 
-def _plain(carried: OneExecution, value: CatValue, span: Span) -> Known:
+def _plain(carried: OneExecution, value: CatValue, span: Span) -> ConcreteValue:
     """What takes the kind that is asked of it is a relation where it is empty, and a set where it is everything."""
     kind = SET if value is UNIVERSE or isinstance(value, CatEvent) else RELATION
     if value in (EMPTY, UNIVERSE) or isinstance(value, (CatEvent, CatPair)):
         value = carried.as_kind(value, kind, span)
-    if not isinstance(value, Known):
+    if not isinstance(value, ConcreteValue):
         raise fail(span, f"this is {kind_of(value)}, and no set of events and no relation")
     return value
 

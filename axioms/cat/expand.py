@@ -22,8 +22,8 @@ from axioms.cat.values import (
     CatValue,
     Closure,
     Collection,
+    ConcreteValue,
     Env,
-    Known,
     NeedsExecution,
     Primitive,
     Tag,
@@ -222,7 +222,7 @@ class Evaluator(Operators):
 
     def same_branches(self, e: Expression, then: CatValue, otherwise: CatValue) -> None:
         """Raises InputError where an option decides of which kind something is."""
-        kinds = [v.kind for v in (then, otherwise) if isinstance(v, (Node, Known)) and op_of(v) != "empty"]
+        kinds = [v.kind for v in (then, otherwise) if isinstance(v, (Node, ConcreteValue)) and op_of(v) != "empty"]
         if len(set(kinds)) > 1:
             raise fail(e.span, f"one branch is a {kinds[0]}, the other a {kinds[1]}", HINT)
 
@@ -230,7 +230,7 @@ class Evaluator(Operators):
         """Whether `a = b`, `a subset b` or `a in b`; a set or relation that is empty where it holds, if that is not known."""
         if e.name == "in":
             return self.is_member(e, a, b)
-        plain = (Node, Known, CatEvent, CatPair)
+        plain = (Node, ConcreteValue, CatEvent, CatPair)
         if isinstance(a, plain) or isinstance(b, plain):
             kind = self.common_kind(e, [a, b])
             x, y = self.as_kind(a, kind, e.span), self.as_kind(b, kind, e.span)

@@ -18,8 +18,8 @@ from axioms.cat.values import (
     ClassRelation,
     Closure,
     Collection,
+    ConcreteValue,
     Env,
-    Known,
     NeedsExecution,
     Primitive,
     Tag,
@@ -46,7 +46,7 @@ class Operators(ABC):
     def collected(self, values: Sequence[CatValue], span: Span) -> CatValue:
         """The set of some values. Events make a set of events, pairs of them a relation."""
         if all(isinstance(v, CatEvent) for v in values):
-            return Known(SET, sum({1 << v.number for v in values if isinstance(v, CatEvent)}))
+            return ConcreteValue(SET, sum({1 << v.number for v in values if isinstance(v, CatEvent)}))
         if all(isinstance(v, CatPair) for v in values):
             return self.algebra.union([self.relation(v, span, "") for v in values])
         if any(isinstance(v, (Closure, Primitive, CatEvent, CatPair)) for v in values):
@@ -55,7 +55,7 @@ class Operators(ABC):
 
     def collection(self, values: Sequence[CatValue]) -> Collection:
         """A set of values, each once. What is nothing is of the kind of the others."""
-        kind = next((v.kind for v in values if isinstance(v, (Node, Known))), None)
+        kind = next((v.kind for v in values if isinstance(v, (Node, ConcreteValue))), None)
         alike = values if kind is None else [self.algebra.empty(kind) if v is EMPTY else v for v in values]
         return Collection(tuple(dict.fromkeys(alike)))
 
@@ -144,7 +144,7 @@ class Operators(ABC):
         for at, v in enumerate(values):
             kind = _kind(v)
             if kind is None:
-                if isinstance(v, (Node, Known)) or v in (EMPTY, UNIVERSE):
+                if isinstance(v, (Node, ConcreteValue)) or v in (EMPTY, UNIVERSE):
                     continue
                 raise fail(e.span, f"'{_SIGN.get(e.op, e.name)}' takes sets or relations, this is {kind_of(v)}")
             if found and kind != found:
@@ -152,7 +152,7 @@ class Operators(ABC):
                 sign = _SIGN.get(e.op, e.name)
                 raise fail(place, f"'{sign}' between a {found} and a {kind}", HINT)
             found, first = kind, first or v
-        return found or next((v.kind for v in values if isinstance(v, (Node, Known))), RELATION)
+        return found or next((v.kind for v in values if isinstance(v, (Node, ConcreteValue))), RELATION)
 
     def as_kind(self, value: CatValue, kind: str, span: Span) -> Any:
         """A value as a set or as a relation: what takes the kind that is asked of it, events and pairs."""
@@ -163,12 +163,12 @@ class Operators(ABC):
         if value is UNIVERSE:
             return self.algebra.everything(kind)
         if isinstance(value, CatEvent) and kind == SET:
-            return Known(SET, 1 << value.number)
+            return ConcreteValue(SET, 1 << value.number)
         if isinstance(value, CatPair) and kind == RELATION:
             rows = [0] * self.size
             rows[value.first] = 1 << value.second
-            return Known(RELATION, tuple(rows))
-        return value if isinstance(value, Known) and value.kind == kind else None
+            return ConcreteValue(RELATION, tuple(rows))
+        return value if isinstance(value, ConcreteValue) and value.kind == kind else None
 
     def relation(self, value: CatValue, span: Span, what: str) -> Any:
         """A value as the relation that `what` takes. Raises InputError."""
@@ -233,7 +233,7 @@ class Operators(ABC):
         value = _as_collection(value)
         if isinstance(value, Collection) and value.items and all(isinstance(i, Tag) for i in value.items):
             return Collection(tuple(t for t in self.tags(value.items[0]) if t not in value.items))
-        if not isinstance(value, (Node, Known)):
+        if not isinstance(value, (Node, ConcreteValue)):
             raise fail(e.span, f"'~' takes a set or a relation, this is {kind_of(value)}")
         return self.algebra.difference(self.algebra.everything(value.kind), value)
 
@@ -274,7 +274,7 @@ def _kind(value: CatValue) -> str | None:
         return SET
     if isinstance(value, CatPair):
         return RELATION
-    return value.kind if isinstance(value, Known) else None
+    return value.kind if isinstance(value, ConcreteValue) else None
 
 
 def _as_collection(value: CatValue) -> CatValue:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from axioms.cat.algebra import Concrete, known, members, rows
+from axioms.cat.algebra import Concrete, concrete, members, rows
 from axioms.cat.compiled import ExecutionFacts
 from axioms.cat.evaluate import bits, closure
 from axioms.cat.expand import Evaluator
@@ -18,7 +18,7 @@ from axioms.cat.values import (
     Classes,
     ClassRelation,
     Collection,
-    Known,
+    ConcreteValue,
     Orders,
     Tag,
     TupleValue,
@@ -66,25 +66,27 @@ class MemberEvaluator(Evaluator):
         elif isinstance(value, Orders):
             classes = self.by_place(self.force(value.members, span))
             before = self.force(value.before, span)
-            assert isinstance(classes, Collection) and isinstance(before, Known)
-            each = Collection(tuple(self.orders(c, before, span) for c in classes.items if isinstance(c, Known)))
+            assert isinstance(classes, Collection) and isinstance(before, ConcreteValue)
+            each = Collection(
+                tuple(self.orders(c, before, span) for c in classes.items if isinstance(c, ConcreteValue))
+            )
             value = self.crossed(each) if value.crossed else each
         return value
 
     def by_place(self, value: CatValue) -> CatValue:
         """The events of a set, location by location."""
-        assert isinstance(value, Known)
+        assert isinstance(value, ConcreteValue)
         loc = self.facts.base["loc"]
         assert isinstance(loc, list)
         left, found = members(value), []
         while left:
             first = bits(left & -left)[0]
             together = (loc[first] | 1 << first) & left
-            found.append(known(together))
+            found.append(concrete(together))
             left &= ~together
         return Collection(tuple(found))
 
-    def orders(self, events: Known, before: Known, span: Span) -> CatValue:
+    def orders(self, events: ConcreteValue, before: ConcreteValue, span: Span) -> CatValue:
         """The strict total orders of some events that have the pairs of a relation among them."""
         among = members(events)
         wanted = [row & among for row in rows(before)]
@@ -99,7 +101,7 @@ class MemberEvaluator(Evaluator):
                 for i in reversed(order):
                     result[i] = after
                     after |= 1 << i
-                found.append(known(result))
+                found.append(concrete(result))
             for i in bits(left):
                 if not any(wanted[j] >> i & 1 for j in bits(left)):
                     extend([*order, i], left & ~(1 << i))
@@ -127,14 +129,14 @@ def _two(value: CatValue, span: Span, name: str) -> tuple[CatValue, CatValue]:
 def _classes(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     """The classes of a relation, taken as an equivalence on the events that it relates."""
     r = rows(c.relation(value, span, "'classes'"))
-    both = [a | b for a, b in zip(r, rows(c.algebra.inverse(known(r))), strict=True)]
+    both = [a | b for a, b in zip(r, rows(c.algebra.inverse(concrete(r))), strict=True)]
     reached = closure(both)
     left = sum(1 << i for i, row in enumerate(both) if row)
     found = []
     while left:
         first = bits(left & -left)[0]
         together = reached[first] | 1 << first
-        found.append(known(together))
+        found.append(concrete(together))
         left &= ~together
     return Collection(tuple(found)) if found else EMPTY
 
@@ -177,14 +179,14 @@ def _different(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     found = []
     for i, row in enumerate(rows(c.relation(value, span, "'different-values'"))):
         found.append(sum(1 << j for j in bits(row) if values[i] is None or values[i] != values[j]))
-    return known(found)
+    return concrete(found)
 
 
 def _loc2events(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     if not isinstance(value, Tag):
         raise fail(span, "'loc2events' takes a tag that names a location")
     alive = members(c.algebra.everything(SET))
-    return known(sum(1 << i for i in bits(alive) if c.facts.place(i) == value.name))
+    return concrete(sum(1 << i for i in bits(alive) if c.facts.place(i) == value.name))
 
 
 def _lift(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
@@ -192,7 +194,7 @@ def _lift(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     found = c.expanded(classes, span)
     if not isinstance(found, Collection):
         raise fail(span, "'lift' takes a set of sets of events, and a relation")
-    where = {i: members(s) for s in found.items if isinstance(s, Known) for i in bits(members(s))}
+    where = {i: members(s) for s in found.items if isinstance(s, ConcreteValue) for i in bits(members(s))}
     pairs = {(i, j) for i, row in enumerate(rows(c.relation(r, span, "'lift'"))) for j in bits(row)}
     return ClassRelation(frozenset((where[i], where[j]) for i, j in pairs if i in where and j in where))
 
@@ -204,7 +206,7 @@ def _delift(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
     for a, b in value.pairs if isinstance(value, ClassRelation) else ():
         for i in bits(a):
             found[i] |= b
-    return known(found)
+    return concrete(found)
 
 
 def _deliftinter(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
@@ -226,7 +228,7 @@ def _bisimulation(c: MemberEvaluator, value: CatValue, span: Span) -> CatValue:
                 good |= 1 << j if there and back else 0
             kept.append(good)
         if kept == found:
-            return known(found)
+            return concrete(found)
         found = kept
 
 

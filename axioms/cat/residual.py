@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from axioms.cat.algebra import known, members, rows
+from axioms.cat.algebra import concrete, members, rows
 from axioms.cat.compiled import CarriedOut, ExecutionFacts
 from axioms.cat.evaluate import Evaluation, bits, closure, is_acyclic
 from axioms.cat.expand import matching, parameters, placed
@@ -27,9 +27,9 @@ from axioms.cat.values import (
     ClassRelation,
     Closure,
     Collection,
+    ConcreteValue,
     Env,
     FailedDefinition,
-    Known,
     Later,
     NeedsExecution,
     Orders,
@@ -146,7 +146,7 @@ class OneExecution(MemberEvaluator):
         for name, value in self.compiler.model.shown.items():
             try:
                 value = self.force(value, Span(0, 0, 0))
-                if isinstance(value, Known):
+                if isinstance(value, ConcreteValue):
                     found[name] = rows(value if value.kind == RELATION else self.algebra.identity(value))
             except InputError:
                 continue
@@ -258,7 +258,7 @@ class OneExecution(MemberEvaluator):
             for a, b in value.pairs:
                 found[numbers[a]] |= 1 << numbers[b]
             return found
-        if isinstance(value, (Known, CatEvent)) and self.as_kind(value, SET, item.span) is not None:
+        if isinstance(value, (ConcreteValue, CatEvent)) and self.as_kind(value, SET, item.span) is not None:
             if item.kind != "empty":
                 raise fail(item.body.span, f"'{item.kind}' takes a relation, this is a set")
             return rows(self.algebra.identity(self.as_kind(value, SET, item.span)))
@@ -289,7 +289,7 @@ class OneExecution(MemberEvaluator):
     def force(self, value: CatValue, span: Span) -> CatValue:
         """What a value is in this execution."""
         if isinstance(value, Node):
-            return known(self.evaluation.value(value))
+            return concrete(self.evaluation.value(value))
         if isinstance(value, Choice):
             return self.force(self.chosen[value.number], span)
         if isinstance(value, FailedDefinition):
@@ -330,7 +330,7 @@ class OneExecution(MemberEvaluator):
 
     def condition(self, e: Expression, a: CatValue, b: CatValue) -> CatValue | bool:
         found = super().condition(e, self.expanded(a, e.span), self.expanded(b, e.span))
-        if isinstance(found, Known):
+        if isinstance(found, ConcreteValue):
             return not (members(found) if found.kind == SET else any(rows(found)))
         return found
 
@@ -340,7 +340,7 @@ class OneExecution(MemberEvaluator):
     def split(self, e: Expression, value: CatValue) -> tuple[list[CatValue], Any] | None:
         value = self.expanded(value, e.span)
         found: list[CatValue]
-        if isinstance(value, Known):
+        if isinstance(value, ConcreteValue):
             if value.kind == SET:
                 found = [CatEvent(i) for i in bits(members(value))]
             else:
@@ -397,7 +397,7 @@ class OneExecution(MemberEvaluator):
 
 
 def _same(a: CatValue, b: CatValue) -> bool:
-    if b is EMPTY and isinstance(a, Known):
+    if b is EMPTY and isinstance(a, ConcreteValue):
         return not (members(a) if a.kind == SET else any(rows(a)))
     return a == b
 

@@ -43,9 +43,9 @@ from axioms.cat.values import (
     Choice,
     Closure,
     Collection,
+    ConcreteValue,
     Env,
     FailedDefinition,
-    Known,
     Later,
     NeedsExecution,
     Orders,
@@ -456,4 +456,4 @@ def _statement(lines: Sequence[str], item: Test) -> str:
     return ("~" if item.negated else "") + " ".join(_COMMENT.sub(" ", "\n".join(written)).split())
 
 
-__all__ = ["Expression", "Known", "ModelCompiler"]
+__all__ = ["ConcreteValue", "Expression", "ModelCompiler"]

@@ -312,7 +312,7 @@ def _passes_in_frames(program: ExecutableModule) -> bool:
     return any(p.source is None for p in passed) or (bool(calls) and any(p.slot is None for p in formal))
 
 
-def origins(code: Code, op: Op) -> list[Op]:
+def provenance(code: Code, op: Op) -> list[Op]:
     """The instructions that are more than a computation (loads, products of warpgroups, shuffles, ...) from whose results, by
     the code of a function alone, what an instruction stores may be computed; what a product adds to is part of its result."""
     by_slot: dict[int, list[Op]] = {}
@@ -414,4 +414,4 @@ def _slots(source: Source | None) -> list[int]:
     return found
 
 
-__all__ = ["BufferRead", "Dependence", "Ran", "computes", "origins"]
+__all__ = ["BufferRead", "Dependence", "Ran", "computes", "provenance"]

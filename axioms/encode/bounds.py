@@ -216,7 +216,7 @@ class Bounds:
             for a, b in itertools.permutations(others, 2):
                 if constant_reads.before(a, b):
                     rows[a.index] = rows.get(a.index, 0) | 1 << b.index
-        known = self.executed.known([rows.get(i, 0) for i in range(self.program.size)])
+        known = self.executed.static([rows.get(i, 0) for i in range(self.program.size)])
         self.co.must, self.co.may = known.must, known.may
 
     def _strict_order(self, order: Relation, events: Sequence[int], is_total: Callable[[int, int, int], bool]) -> None:
@@ -294,7 +294,7 @@ class Bounds:
         if name in ("addr", "data", "ctrl", "comp"):
             return self._dependencies(name)
         known = self.program.relations.get(name)
-        return Relation([0] * self.program.size, {}) if known is None else self.executed.known(known)
+        return Relation([0] * self.program.size, {}) if known is None else self.executed.static(known)
 
     def _from_reads(self) -> Relation:
         program, way = self.program, self._way("fr")

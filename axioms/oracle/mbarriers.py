@@ -1,7 +1,7 @@
 """mbarrier objects on numbers, for brute force: every order in which the operations of a concrete program can take place.
 
 Operations of one thread keep their order; those of asynchronous operations may take place at any time. What an operation or a
-wait returned must be what it found. The rules are those that `axioms.sync.mbarriers` states, played through one after the
+wait returned must be what it found. The rules are those that `axioms.sync.mbarriers` states, executed one after the
 other.
 """
 
@@ -112,7 +112,7 @@ def _orders(members: Sequence[Transition], wrong: MisuseOf, tick: Callable[[], N
         e = step.event
         queues.setdefault(e.thread if e.in_po else ("agent", e.index), []).append(step)
 
-    def play(
+    def schedules(
         state: ObjectState | None, misuse: str, done: list[tuple[Event, ObjectState | None]]
     ) -> Iterator[OperationOrder]:
         tick()
@@ -122,14 +122,14 @@ def _orders(members: Sequence[Transition], wrong: MisuseOf, tick: Callable[[], N
             yield OperationOrder(events, states, misuse or _unseen(done))
         for key in ready:
             step = queues[key].pop(0)
-            for after, reason in _played(step, state, wrong):
-                yield from play(after, misuse or reason, [*done, (step.event, state)])
+            for after, reason in _executed(step, state, wrong):
+                yield from schedules(after, misuse or reason, [*done, (step.event, state)])
             queues[key].insert(0, step)
 
-    return play(START, "", [])
+    return schedules(START, "", [])
 
 
-def _played(step: Transition, state: ObjectState | None, wrong: MisuseOf) -> Iterator[tuple[ObjectState | None, str]]:
+def _executed(step: Transition, state: ObjectState | None, wrong: MisuseOf) -> Iterator[tuple[ObjectState | None, str]]:
     """What becomes of the object, if the operation can have returned what it did."""
     returned = step.event.value
     if state is None:
@@ -280,7 +280,7 @@ class ObjectContents:
         return next((r.message for r in trace.requirements if r.effect == index and r.condition == 0), "")
 
 
-class Looks:
+class ObjectReads:
     """What one run of a thread may find in objects, by what it found and left there before."""
 
     def __init__(self, contents: ObjectContents, thread: int) -> None:

@@ -149,7 +149,7 @@ class _Search:
 
     def _arranged(self, program: Program, cut: frozenset[int]) -> Iterator[BarrierChoice]:
         """The choices of barrier instances with which everybody gets to its end. Where threads of a warp wait for each other
-        elsewhere too, each is played through."""
+        elsewhere too, each is executed."""
         choices = barrier_choices(program, self.named_barriers, self.spend, cut)
         if cut or not may_circle(program.threads):
             yield from choices

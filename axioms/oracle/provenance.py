@@ -21,7 +21,7 @@ ReadKey = tuple[int, int]
 ReadSource = tuple[ReadKey, Sequence[int], int]
 
 
-class Origins:
+class Provenance:
     """The values each cell may hold, each with the sets of reads that it was computed through.
 
     No value comes out of itself, so a read is not offered a value that can only have come through that same read. That is

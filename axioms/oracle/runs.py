@@ -16,8 +16,8 @@ from axioms.events.collectives import CollectiveMeetings, Sites
 from axioms.events.copied import moves
 from axioms.events.event_kinds import READ
 from axioms.oracle.budget import MOST_RUNS, BeyondBruteForce
-from axioms.oracle.mbarriers import Looks, ObjectContents
-from axioms.oracle.provenance import MAX_VALUES, Origins, ReadSource, number_of
+from axioms.oracle.mbarriers import ObjectContents, ObjectReads
+from axioms.oracle.provenance import MAX_VALUES, Provenance, ReadSource, number_of
 from axioms.program import Program, ProgramThread
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, DISCARD, INPUT, MBARRIER
 from ptxcore.machine.explore.concrete import Trace, run
@@ -38,18 +38,18 @@ class ThreadRuns:
 
     def of_threads(self) -> list[list[Trace]]:
         """Every run of every thread, with reads answered by all values that can reach their location."""
-        origins = Origins(self.program.cells)
+        provenance = Provenance(self.program.cells)
         if not _grounds_control(self.model):
             for cell, c in enumerate(self.program.cells):
                 for value in _constants(self.program):
                     # Of a number wider than the cell, each part may be what is meant.
                     while value:
-                        origins.add((cell,), value & terms.mask(c.width), [])
+                        provenance.add((cell,), value & terms.mask(c.width), [])
                         value >>= c.width
         while True:
             traces: list[list[Trace]] = []
             for t, thread in enumerate(self.program.threads):
-                traces.append(self._runs(t, thread, origins, MOST_RUNS - sum(map(len, traces))))
+                traces.append(self._runs(t, thread, provenance, MOST_RUNS - sum(map(len, traces))))
             grown = self.contents.learn(traces) | self.meetings.learn(traces)
             for t, runs in enumerate(traces):
                 for trace in runs:
@@ -57,14 +57,14 @@ class ThreadRuns:
                         if effect.kind is MBARRIER:
                             continue
                         if effect.kind.ranges:
-                            grown |= self._copied(t, effect, origins)
+                            grown |= self._copied(t, effect, provenance)
                         elif effect.value is not None and effect.writes:
-                            grown |= origins.add(
+                            grown |= provenance.add(
                                 self._cells(t, effect), number_of(effect.value), self._sources(t, trace, effect)
                             )
             if not grown:
                 return traces
-            if any(len(v) > MAX_VALUES for v in origins.cells):
+            if any(len(v) > MAX_VALUES for v in provenance.cells):
                 raise BeyondBruteForce("a location may hold too many values for brute force")
 
     def _cells(self, t: int, effect: Effect) -> Sequence[int]:
@@ -75,38 +75,38 @@ class ThreadRuns:
         except KeyError:
             raise BeyondBruteForce("brute force comes to bytes that no execution accesses") from None
 
-    def _copied(self, t: int, effect: Effect, origins: Origins) -> bool:
+    def _copied(self, t: int, effect: Effect, provenance: Provenance) -> bool:
         """Notes what a copy, a clear or a discard may write. True if that is news."""
         key, news = (t, effect.index), False
         for move in moves(effect):
             to = self._covering(t, move.to, move.size)
             if effect.kind is DISCARD:
-                news |= self._spoiled(to, origins)
+                news |= self._spoiled(to, provenance)
                 continue
             if move.source is None:
-                news |= origins.add(to, move.number, [])
+                news |= provenance.add(to, move.number, [])
                 continue
             source = self._covering(t, move.source, move.size)
             if not to or not source:
                 continue  # it has no meaning, which the whole execution says
             if effect.combine is None:
                 for a, b in zip(source, to, strict=True):
-                    for value in origins.options((a,), key):
-                        news |= origins.add((b,), value, [(key, (a,), value)])
+                    for value in provenance.options((a,), key):
+                        news |= provenance.add((b,), value, [(key, (a,), value)])
                 continue
-            for old, new in itertools.product(origins.options(to, key), origins.options(source, key)):
+            for old, new in itertools.product(provenance.options(to, key), provenance.options(source, key)):
                 value = number_of(effect.combine(old, new))
-                news |= origins.add(to, value, [(key, to, old), (key, source, new)])
+                news |= provenance.add(to, value, [(key, to, old), (key, source, new)])
         return news
 
-    def _spoiled(self, cells: Sequence[int], origins: Origins) -> bool:
+    def _spoiled(self, cells: Sequence[int], provenance: Provenance) -> bool:
         """Cells may hold anything. True if that is news."""
-        if any(1 << origins.bits(c) > MAX_VALUES and self._is_read(c) for c in cells):
+        if any(1 << provenance.bits(c) > MAX_VALUES and self._is_read(c) for c in cells):
             raise BeyondBruteForce("what a discard leaves behind may be any of too many numbers for brute force")
         news = False
         for c in filter(self._is_read, cells):
-            for n in range(1 << origins.bits(c)):
-                news |= origins.add((c,), n, [])
+            for n in range(1 << provenance.bits(c)):
+                news |= provenance.add((c,), n, [])
         return news
 
     def _is_read(self, cell: int) -> bool:
@@ -131,7 +131,7 @@ class ThreadRuns:
                 found.append(((t, index), self._cells(t, source), source.answer))
         return found
 
-    def _runs(self, t: int, thread: ProgramThread, origins: Origins, most: int) -> list[Trace]:
+    def _runs(self, t: int, thread: ProgramThread, provenance: Provenance, most: int) -> list[Trace]:
         """All runs of one thread: depth first over the answers to its reads, replaying the answers so far. Raises
         BeyondBruteForce where there are more than `most`."""
         runs: list[Trace] = []
@@ -139,7 +139,7 @@ class ThreadRuns:
         choices: list[list[Value]] = []
         while True:
             self.check_time()
-            trace = run(thread.code, self._answering(t, answers, choices, origins), unroll=self.program.unroll)
+            trace = run(thread.code, self._answering(t, answers, choices, provenance), unroll=self.program.unroll)
             # A run that ends up waiting is no execution, but others may read what it wrote before.
             runs.append(trace)
             if len(runs) > most:
@@ -152,30 +152,32 @@ class ThreadRuns:
             answers[-1] = choices[-1].pop()
 
     def _answering(
-        self, t: int, answers: list[Value], choices: list[list[Value]], origins: Origins
+        self, t: int, answers: list[Value], choices: list[list[Value]], provenance: Provenance
     ) -> Callable[[Effect], Value]:
         asked = itertools.count()
-        sites, looks = Sites(), Looks(self.contents, t)
+        sites, object_reads = Sites(), ObjectReads(self.contents, t)
 
         def answer(effect: Effect) -> Value:
             position = next(asked)
             site = sites.of(effect) if effect.kind is COLLECTIVE else None
             if position == len(answers):
                 options = (
-                    self.meetings.options(t, site) if site is not None else self._options(t, effect, origins, looks)
+                    self.meetings.options(t, site)
+                    if site is not None
+                    else self._options(t, effect, provenance, object_reads)
                 )
                 answers.append(options.pop())
                 choices.append(options)
             if effect.kind is MBARRIER:
                 self.contents.ask(t, effect, answers[:position])
-                looks.note(effect, answers[position])
+                object_reads.note(effect, answers[position])
             return answers[position]
 
         return answer
 
-    def _options(self, t: int, effect: Effect, origins: Origins, looks: Looks) -> list[Value]:
+    def _options(self, t: int, effect: Effect, provenance: Provenance, object_reads: ObjectReads) -> list[Value]:
         if effect.kind is MBARRIER:
-            return looks.options(effect)
+            return object_reads.options(effect)
         if effect.kind is INPUT:
             if effect.width > 1:
                 numbers = self.clocks.get(effect.instruction, (0,))
@@ -189,7 +191,7 @@ class ThreadRuns:
             most = len(self.program.threads) * self.program.unroll if effect.operator == "popc" else 1
             return list(range(most + 1))
         cells = self._cells(t, effect)
-        return [*origins.options(cells, (t, effect.index))] if cells else [0]
+        return [*provenance.options(cells, (t, effect.index))] if cells else [0]
 
 
 def _readings(program: Program) -> dict[Instruction, Sequence[int] | None]:

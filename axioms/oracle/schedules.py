@@ -1,4 +1,4 @@
-"""How threads that run on numbers come through their barriers, played step by step, for brute force: who waits is told apart
+"""How threads that run on numbers come through their barriers, scheduled step by step, for brute force: who waits is told apart
 from who goes on, as on the machine.
 
     a step      a thread arrives, or ends
@@ -40,7 +40,7 @@ class ThreadPrefix(NamedTuple):
 def may_circle(threads: Sequence[ProgramThread]) -> bool:
     """Whether threads of one warp wait for each other at more than barriers at which all of them wait: where they execute
     something together, or one of them arrives at a barrier without waiting for more than its warp. (The barriers that the short
-    dialect names are not played.)"""
+    dialect names are not scheduled.)"""
     effects = [(t, e) for t, thread in enumerate(threads) for e in thread.execution.effects if _stops(e)]
     if any(e.instance is not None for _, e in effects):
         return False

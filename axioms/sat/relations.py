@@ -322,7 +322,7 @@ class Executed:
             self._implications = [leads[l] for l in self.literals], [behind[l] for l in self.literals]
         return self._implications
 
-    def known(self, rows: list[int]) -> Relation:
+    def static(self, rows: list[int]) -> Relation:
         """A relation that holds between events exactly when both are executed."""
         certain = self.certain
         must = []

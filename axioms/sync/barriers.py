@@ -300,7 +300,7 @@ class Barriers(Gathered):
         mask = sum(1 << i for i in events)
         po = [row & mask if i in events else 0 for i, row in enumerate(self.program.relations["po"])]
         dynamic = filled(self.order, [0] * size, self.formula, UP)
-        whole = union([self.executed.known(po), self.syncbar, self.mbrf, dynamic], self.formula, UP)
+        whole = union([self.executed.static(po), self.syncbar, self.mbrf, dynamic], self.formula, UP)
         executed = self.executed
         if self.by_warps:
             from axioms.sync.warp_waits import waits

@@ -123,7 +123,7 @@ class _Graph:
                 self._edge(step.node, wait.index, literal)
         wider = Relation([*barriers.must, *[0] * (size - len(barriers.must))], barriers.may)
         waiting = filled(self.rows, [0] * size, self.formula, UP)
-        whole = union([self.executed.known(order), wider, waiting], self.formula, UP)
+        whole = union([self.executed.static(order), wider, waiting], self.formula, UP)
         return merged(whole, at_once, self.formula)
 
     def _arrival(self, t: int, effect: Effect) -> None:

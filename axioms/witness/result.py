@@ -53,14 +53,14 @@ class Race(NamedTuple):
 class Undefined:
     """Why a program, or one execution of it, has no meaning: the `rule` that is broken says what is done against it, and
     `culprits` do it, where that is known. `flag`: the flag of the model that is raised, where one is. `beside`: where an
-    access goes that finds no memory, where it goes there in any case. `endless`: no execution ends, and no bound is the reason;
-    it was seen in the beginning of one that does not terminate."""
+    access goes that finds no memory, where it goes there in any case. `nonterminating`: no execution ends, and no bound is the
+    reason; it was seen in the beginning of one that does not terminate."""
 
     rule: str
     culprits: tuple[Site, ...] = ()
     flag: str = ""
     beside: Beside | None = None
-    endless: bool = False
+    nonterminating: bool = False
 
 
 class ExecutionEdge(NamedTuple):

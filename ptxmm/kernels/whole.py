@@ -27,9 +27,9 @@ from ptxmm.kernels.changing import ChangingCtas as ChangingPlaces
 from ptxmm.kernels.changing import NotAlike
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
-from ptxmm.kernels.origins import tell_origins
 from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
+from ptxmm.kernels.provenance import tell_provenance
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import FinalValues, Runs, all_beside, truth
 from ptxmm.kernels.sectioned import decide_by_sections
@@ -78,7 +78,7 @@ _OTHER_ORDERS = (1, 2)
 #: What several runs may decide where one does not.
 _EXPLORED = frozenset(("order", "unordered", "error"))
 #: What is open where more runs would be needed than can be made.
-_ENDLESS = frozenset(("runs", "time"))
+_BEYOND = frozenset(("runs", "time"))
 #: What leaves a run open that another order of threads may show to be a race: a thread uses what somebody is yet to write.
 _HIDDEN = frozenset(("unknown",))
 #: What is open, and in which launch; None where nothing is.
@@ -191,13 +191,13 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     if left:
         number, open_ = left[0]
         said = ran.error.message if open_.what == "error" and ran.error is not None else ""
-        if open_.what in _ENDLESS and first[1].what not in _ENDLESS:
+        if open_.what in _BEYOND and first[1].what not in _BEYOND:
             said = told.open_at(first[1].what, _place_of(runs, places, *first))
         return told.left_open(open_.what, _place_of(runs, places, number, open_), said)
     said = _by_one_run(test, result, places, ran, ones)
     if result.verdict == "no" and not said and ran.state is not None:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-            tell_origins(runs, result, places, ran.state)
+            tell_provenance(runs, result, places, ran.state)
     return said
 
 

@@ -159,7 +159,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         return answer
     sites, once = subject.sites(mode), pace.computed
     how = subject.how
-    if base.endless and mode == REPAIR:  # what is missing may well be an arrival: time is kept for that
+    if base.nonterminating and mode == REPAIR:  # what is missing may well be an arrival: time is kept for that
         subject.how = how.hurried(_BEFORE_ARRIVALS)
     try:
         stuck = _among_sites(answer, sites, pace, once, every=every, told=told)
@@ -168,7 +168,12 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
             stuck = stuck or waiting
     finally:
         subject.how = how
-    if mode != REPAIR or answer.found or answer.stopped == "interrupted" or (answer.stopped and not base.endless):
+    if (
+        mode != REPAIR
+        or answer.found
+        or answer.stopped == "interrupted"
+        or (answer.stopped and not base.nonterminating)
+    ):
         return answer  # what is put in makes nothing weaker
     left_out = subject.left_out
     with_arrivals = subject.sites(mode, True)
@@ -177,7 +182,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         subject.left_out = [*left_out, *["more arrivals at barriers: every execution that was seen terminates"] * more]
         return answer
     if len(with_arrivals) > len(sites):  # some thread waits for what nobody does
-        if base.endless:  # what has more barriers does not end either
+        if base.nonterminating:  # what has more barriers does not end either
             many = len(with_arrivals)
             with_arrivals = [s for s in with_arrivals if not any(o.meets for o in s.options)]
             subject.left_out += ["barriers together with more arrivals"] * (len(with_arrivals) < many)
@@ -240,7 +245,7 @@ def _among_sites(
         if mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
             alone.look_from_above()
         known = _among(alone.best, alone.sites, sites) if alone.best else None
-        if not base.endless:  # else what is stronger does not end either, and takes long to try
+        if not base.nonterminating:  # else what is stronger does not end either, and takes long to try
             sites = met(subject, sites, known, every=every, patience=pace.wait(patience))
     except OutOfTime:
         answer.stopped = "out of time"

@@ -8,10 +8,10 @@ from ptxmm.repair.sites import Vector
 
 class Judgement(NamedTuple):
     """What became of the checks: all `hold`, or not, or (None) nobody knows. `wrong`: some execution shows it, or two accesses
-    race; `waits`: in some execution threads do not terminate, or wait where they must not; `endless`: none ends; where nothing
-    is known to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided` those of
-    which nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch this is,
-    where it is not of the one given; what holds there but is not decided in a larger one is `unsure`."""
+    race; `waits`: in some execution threads do not terminate, or wait where they must not; `nonterminating`: none ends; where
+    nothing is known to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided`
+    those of which nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch
+    this is, where it is not of the one given; what holds there but is not decided in a larger one is `unsure`."""
 
     holds: bool | None
     wrong: bool = False
@@ -20,7 +20,7 @@ class Judgement(NamedTuple):
     reason: str = ""
     waits: bool = False
     undecided: tuple[str, ...] = ()
-    endless: bool = False
+    nonterminating: bool = False
     launch: str = ""
     unsure: str = ""
 

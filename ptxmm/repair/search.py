@@ -101,7 +101,7 @@ class Search:
     def __post_init__(self) -> None:
         if self.base is not None:
             self._known[(0,) * len(self.sites)] = self.base
-            self.stuck = self.base.waits or self.base.endless
+            self.stuck = self.base.waits or self.base.nonterminating
 
     def judge(self, vector: Vector, patience: float | None = None) -> Judgement:
         """The judgement of a vector, once; None where it takes more than `patience` seconds of computing. Raises OutOfTime."""
@@ -110,7 +110,7 @@ class Search:
             self.asked += 1
             with self.pace.measured():
                 known = self.check(vector, None if patience is None else self.pace.wait(patience))
-            self.stuck = self.stuck or known.waits or known.endless
+            self.stuck = self.stuck or known.waits or known.nonterminating
             self.told(f"{self.asked} texts checked")
             if known.holds is not None or patience is None:
                 open_ = known.reason if known.holds is None else known.unsure
@@ -157,14 +157,14 @@ class Search:
 
     def _learn(self, vector: Vector, judged: Judgement) -> None:
         """Rules out a vector that does not hold, and what fails with it."""
-        if judged.endless:
-            self._rule_out_as_endless(vector)
+        if judged.nonterminating:
+            self._rule_out_as_nonterminating(vector)
         if judged.wrong or judged.waits:
             grown = (
-                vector if judged.endless else self._grown(vector, judged.wrong)
+                vector if judged.nonterminating else self._grown(vector, judged.wrong)
             )  # what is stronger is ruled out already
             self._rule_out_below(grown, vector, judged.wrong)
-        elif not judged.endless:
+        elif not judged.nonterminating:
             self._rule_out(vector)
 
     def look_from_above(self) -> None:
@@ -172,7 +172,7 @@ class Search:
         too, then barriers. Of the first of these texts that holds, everything is taken away again that is not needed. Raises
         OutOfTime."""
         self._looked = True
-        if self.base is not None and self.base.endless:  # nor does an execution of what is stronger end
+        if self.base is not None and self.base.nonterminating:  # nor does an execution of what is stronger end
             return
         for current in map(list, self._from_below()):
             if self._soon(current, self.ample).holds:
@@ -306,7 +306,7 @@ class Search:
         away = [z3.Not(self._literal(s, o)) for s, o in met]
         self._solver.add(z3.Or(stronger + away))
 
-    def _rule_out_as_endless(self, vector: Vector) -> None:
+    def _rule_out_as_nonterminating(self, vector: Vector) -> None:
         """Of a vector in which no execution ends: some site must be weaker, or others meet at barriers, than they do there."""
         other = []
         for s, site in enumerate(self.sites):

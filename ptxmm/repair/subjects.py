@@ -222,7 +222,7 @@ class LitmusSubject:
             return Judgement(False, reason=error.diagnostics[0].message)
         judged = of_result(result, asking.condition.asked)
         if text == self.text:
-            self._ends = not judged.endless
+            self._ends = not judged.nonterminating
         if judged.holds and text != self.text and _meets(test):
             return met(judged, self.waits(text, patience), _waits(test))
         return judged
@@ -357,17 +357,19 @@ def of_result(result: Result, asked: bool = True) -> Judgement:
     if failed:
         waits = any(c.holds is False and c.kind in ("terminates", "no_deadlock") for c in checks)
         undecided = tuple(dict.fromkeys(c.text for c in checks if c.holds is None))
-        endless = any(c.holds is False and c.hangs for c in checks)
-        return Judgement(False, wrong, failed, waits=waits, undecided=undecided, endless=endless)
+        nonterminating = any(c.holds is False and c.hangs for c in checks)
+        return Judgement(False, wrong, failed, waits=waits, undecided=undecided, nonterminating=nonterminating)
     if result.verdict == "undefined":
         reason = result.error or "undefined"
         wrong = _in_an_execution(result.undefined)
         met = result.undefined is not None and bool(result.undefined.culprits) and _at_barriers(result.undefined, all)
-        endless = result.undefined is not None and result.undefined.endless
-        return Judgement(False, wrong, ("undefined",), reason=reason, waits=met and not wrong, endless=endless)
+        nonterminating = result.undefined is not None and result.undefined.nonterminating
+        return Judgement(
+            False, wrong, ("undefined",), reason=reason, waits=met and not wrong, nonterminating=nonterminating
+        )
     if result.stopped or result.verdict in ("undecided", "error") or any(c.holds is None for c in checks):
         cut = REASONS[Coverage.ALL_CUT] in (result.error, *(c.message for c in checks if c.holds is None))
-        return Judgement(None, reason=result.error or "undecided", endless=cut and not result.stopped)
+        return Judgement(None, reason=result.error or "undecided", nonterminating=cut and not result.stopped)
     if not result.of_kernel and not result.positive + result.negative:
-        return Judgement(False, False, ("no execution ends",), endless=result.verdict != "bounded")
+        return Judgement(False, False, ("no execution ends",), nonterminating=result.verdict != "bounded")
     return Judgement(True, bounded=result.verdict == "bounded" or any(c.bounded for c in checks))

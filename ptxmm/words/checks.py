@@ -50,7 +50,7 @@ def goes_on(checked: Checked) -> str:
     return f"{checked.text}, but there is no execution with {_FOUND[checked.kind]}"
 
 
-def endless(checked: Checked, waits: str = "") -> str:
+def no_execution_ends(checked: Checked, waits: str = "") -> str:
     """No execution ends: in one of them, somebody waits so."""
     return f"{checked.text} does not hold: no execution ends{'; ' if waits else ''}{waits}"
 

@@ -14,8 +14,8 @@ import test_barriers_agree
 import test_bytes
 import test_constant_reads_agree
 import test_engines_agree
+import test_liveness_agrees
 import test_races
-import test_standstill_agrees
 import test_warps_agree
 from agreement import STEPS
 from generated_kernels import kernel
@@ -107,9 +107,9 @@ def test_a_planted_mistake_is_noticed(
 
 
 def test_a_stall_that_is_not_found_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    compare, kinds = test_standstill_agrees.compare, test_standstill_agrees.BLOCKED
+    compare, kinds = test_liveness_agrees.compare, test_liveness_agrees.BLOCKED
     questions = [KernelQuestion(waiting(seed).test, model_named("ptx-9.0")) for seed in range(5000, 5010)]
     stalled = next(question for question in questions if compare(question, kinds))
-    monkeypatch.setattr(test_standstill_agrees.endless, "find", lambda *given, **options: None)
+    monkeypatch.setattr(test_liveness_agrees.liveness, "find", lambda *given, **options: None)
     with pytest.raises(AssertionError):
         compare(stalled, kinds)

@@ -1,5 +1,5 @@
 """Random loops that try again and again: who may not terminate in them is what brute force says, also where a bound cuts them
-and where variables are on the stack; and where a run comes to a standstill, it is found."""
+and where variables are on the stack; and where the threads of a run are blocked, it is found."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from agreement import STEPS, either, pass_over
 from campaigns import lengths, share
 from schedules import Runs
-from test_standstill_agrees import BLOCKED
+from test_liveness_agrees import BLOCKED
 
 import ptxmm
-from axioms.liveness import search as endless
-from axioms.oracle import liveness as standstill
+from axioms.liveness import search as liveness
+from axioms.oracle import liveness as liveness_oracle
 from ptxmm.api import model_named
 from ptxmm.kernels.check import KernelQuestion
 
@@ -75,9 +75,9 @@ def kernel(seed: int, deeper: int = 0) -> ptxmm.Kernel:
 def check(seed: int, runs: int, steps: int = STEPS // 2) -> bool | None:
     """Whether somebody may not terminate; None where that takes brute force too long."""
     question = asked(seed)
-    stall = endless.find(question.built.program, question.model, kinds=BLOCKED)
-    stalled = isinstance(stall, endless.Stall)
-    if isinstance(stall, endless.Stall) and any(wait.kind == "livelock" for wait in stall.waits):
+    stall = liveness.find(question.built.program, question.model, kinds=BLOCKED)
+    stalled = isinstance(stall, liveness.Stall)
+    if isinstance(stall, liveness.Stall) and any(wait.kind == "livelock" for wait in stall.waits):
         pass_over("a livelock")
         return None
     if by_brute_force(seed, steps, stalled) is None:
@@ -101,11 +101,11 @@ def by_brute_force(seed: int, steps: int, stalled: bool) -> bool | None:
 
     def ask() -> bool:
         program = asked(seed).built.program
-        found = standstill.find(program, model_named("ptx-9.0"), kinds=BLOCKED, steps=steps) is not None
+        found = liveness_oracle.find(program, model_named("ptx-9.0"), kinds=BLOCKED, steps=steps) is not None
         if found == stalled or not (stalled and program.is_bounded):
             return found
         more = (asked(seed, deeper).built.program for deeper in range(1, _DEEPER))
-        return any(standstill.find(p, model_named("ptx-9.0"), kinds=BLOCKED, steps=8 * steps) for p in more)
+        return any(liveness_oracle.find(p, model_named("ptx-9.0"), kinds=BLOCKED, steps=8 * steps) for p in more)
 
     found = either(lambda: [ask()])
     assert found in (None, [stalled]), f"seed {seed}: the solver says {stalled}"
@@ -122,9 +122,9 @@ def test_of_random_loops(seeds: range) -> None:
 def test_what_lies_beyond_a_bound_is_found_there() -> None:
     """The second thread must go round twice for the first to be blocked; the bound of its loop is one iteration."""
     question, model = asked(17), model_named("ptx-9.0")
-    assert standstill.find(question.built.program, model, kinds=BLOCKED) is None
-    assert isinstance(endless.find(question.built.program, model, kinds=BLOCKED), endless.Stall)
-    assert standstill.find(asked(17, 1).built.program, model, kinds=BLOCKED) is not None
+    assert liveness_oracle.find(question.built.program, model, kinds=BLOCKED) is None
+    assert isinstance(liveness.find(question.built.program, model, kinds=BLOCKED), liveness.Stall)
+    assert liveness_oracle.find(asked(17, 1).built.program, model, kinds=BLOCKED) is not None
 
 
 @pytest.mark.campaign

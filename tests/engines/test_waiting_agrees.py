@@ -10,7 +10,7 @@ from campaigns import lengths, share
 from schedules import Runs
 
 import ptxmm
-from axioms.liveness import search as endless
+from axioms.liveness import search as liveness
 from axioms.liveness.search import find
 from axioms.sat.values import TooManyValues
 from axioms.witness.stalls import Stall
@@ -112,7 +112,7 @@ def test_bit_vectors_and_literals_say_the_same_of_who_waits(monkeypatch: pytest.
         for kinds in (("barrier", "mbarrier", "loop"), ("trap",)):
             literals = find(program, model, kinds=kinds)
             with monkeypatch.context() as patched:
-                patched.setattr(endless._Search, "_by_literals", too_many)
+                patched.setattr(liveness._Search, "_by_literals", too_many)
                 numbers = find(program, model, kinds=kinds)
             assert type(literals) is type(numbers), f"seed {seed}, {kinds}"
 

@@ -23,7 +23,7 @@ import pytest
 from axioms.cat.model import Model
 from axioms.engine import decide
 from axioms.errors import UnsupportedProgram
-from axioms.oracle import liveness as standstill
+from axioms.oracle import liveness as liveness_oracle
 from axioms.oracle import outcomes as enumerate_
 from axioms.oracle.budget import BeyondBruteForce, Budget
 from axioms.program import Program
@@ -120,7 +120,7 @@ def at_most(steps: int = STEPS) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(enumerate_, "Budget", budget)
-        patch.setattr(standstill, "Budget", budget)
+        patch.setattr(liveness_oracle, "Budget", budget)
         yield
 
 

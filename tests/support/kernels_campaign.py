@@ -24,8 +24,8 @@ from axioms.cat.model import Model
 from axioms.dependence import with_any_numbers, with_way
 from axioms.engine import decide
 from axioms.errors import UnsupportedProgram
-from axioms.liveness import search as endless
-from axioms.oracle import liveness as standstill
+from axioms.liveness import search as liveness
+from axioms.oracle import liveness as liveness_oracle
 from axioms.program import Program
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
@@ -84,9 +84,9 @@ def compared(seed: int, made: Kernel, runs: int, steps: int = BRUTE_FORCE) -> Co
             found.differences.append(f"{what}: brute force {right}, solver {answer}")
     stalls = {}
     for name, kinds in QUESTIONS.items():
-        by_force = standstill.find(program, model, kinds=kinds, steps=steps)
-        answer = endless.find(program, model, kinds=kinds)
-        stall = stalls[name] = answer if isinstance(answer, endless.Stall) else None
+        by_force = liveness_oracle.find(program, model, kinds=kinds, steps=steps)
+        answer = liveness.find(program, model, kinds=kinds)
+        stall = stalls[name] = answer if isinstance(answer, liveness.Stall) else None
         if stall is not None and (stall.undefined or bounded):
             continue  # brute force does not go on behind what is misused, nor behind a bound
         if (by_force is None) != (stall is None):
@@ -111,14 +111,14 @@ def _answers(decision: Decision) -> tuple[object, ...]:
     return decision.states, decision.complete, races, bool(decision.unset)
 
 
-def _waits(stall: endless.Stall | None) -> str:
+def _waits(stall: liveness.Stall | None) -> str:
     if stall is None:
         return "none"
     lines = [(w.kind, w.thread, w.instruction.span.line if w.instruction else 0) for w in stall.waits]
     return f"waits {lines}"
 
 
-def _kind(decision: Decision, stalls: dict[str, endless.Stall | None]) -> str:
+def _kind(decision: Decision, stalls: dict[str, liveness.Stall | None]) -> str:
     words = [f"{min(len(decision.states), 2)} outcomes" + ("+" if len(decision.states) > 1 else "")]
     words += ["races"] if decision.races else []
     words += [f"not {name}" for name, stall in stalls.items() if stall is not None]
@@ -159,7 +159,7 @@ def _right(made: Kernel, program: Program, model: Model, decision: Decision) -> 
         elif check.kind == "race_free":
             kept = not decision.races
         else:
-            kept = not isinstance(endless.find(program, model, kinds=QUESTIONS[check.kind]), endless.Stall)
+            kept = not isinstance(liveness.find(program, model, kinds=QUESTIONS[check.kind]), liveness.Stall)
         found.append(kept and bool(decision.states))  # a launch that never ends keeps no promise
     return found
 
@@ -175,8 +175,8 @@ def _runs(made: Kernel, program: Program, model: Model, decision: Decision, runs
     """What runs show that exploration forbids."""
     properties = {}
     for name, kinds in QUESTIONS.items():
-        find = partial(endless.find, model=model, kinds=kinds)
-        properties[name] = not isinstance(with_any_numbers(program, find, by_solver=True), endless.Stall)
+        find = partial(liveness.find, model=model, kinds=kinds)
+        properties[name] = not isinstance(with_any_numbers(program, find, by_solver=True), liveness.Stall)
     known = list(decision.states)
     for seed, found in Runs(made.test).results(runs):
         if isinstance(found, dict):

@@ -121,7 +121,7 @@ def test_restriction(way: int, left: str | None, right: str | None, world: World
 @given(world=worlds())
 def test_known_relations_hold_exactly_between_executed_events(world: World) -> None:
     rows = [world.members[SETS[i % len(SETS)]] for i in range(world.size)]
-    result = world.executed.known(rows)
+    result = world.executed.static(rows)
     for valuation in world.valuations():
         events = world.executes(valuation)
         assert concrete(result, valuation, world.formula) == [
@@ -156,7 +156,7 @@ def test_steps_add_up_where_who_passes_between_is_executed_anyway() -> None:
     round_, writes, reads = formula.new(), formula.new(), formula.new()
     write, read = formula.conj(round_, writes, BOTH), formula.conj(round_, reads, BOTH)
     executed = Executed([write, round_, round_, read], formula)
-    result = Paths(executed.known([0b0010, 0b0100, 0b1000, 0]), executed, formula)
+    result = Paths(executed.static([0b0010, 0b0100, 0b1000, 0]), executed, formula)
     assert not result.jumps and result.steps == [0b1110, 0b1100, 0b1000, 0]
     assert result.relation(None).literal(0, 3) == executed.pair(0, 3)
 
@@ -165,7 +165,7 @@ def test_a_path_through_who_may_not_be_executed_hangs_on_it() -> None:
     formula = Formula()
     between = formula.new()
     executed = Executed([TRUE, between, TRUE], formula)
-    result = Paths(executed.known([0b010, 0b100, 0]), executed, formula).relation(None)
+    result = Paths(executed.static([0b010, 0b100, 0]), executed, formula).relation(None)
     assert result.literal(0, 2) == between
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ptxmm
-from axioms.liveness import search as endless
+from axioms.liveness import search as liveness
 from litmus.formats import read
 from ptxmm.api import model_named
 from ptxmm.pipeline import build
@@ -20,8 +20,8 @@ def waits(
     head = " | ".join(f"P{i}@{place},gpu 0" for i, place in enumerate(places))
     body = "\n".join(f" {row} ;" for row in rows)
     program = build(read(f"PTX t\n{{ {init} }}\n {head} ;\n{body}\nexists (true)\n", "t"))
-    stall = endless.find(program, model_named("ptx-9.0"), kinds=kinds)
-    if not isinstance(stall, endless.Stall):
+    stall = liveness.find(program, model_named("ptx-9.0"), kinds=kinds)
+    if not isinstance(stall, liveness.Stall):
         assert stall is None
         return []
     return [(w.kind, w.thread, w.instruction.opcode if w.instruction else "") for w in stall.waits]

@@ -1,7 +1,7 @@
 """Small launches that wait for one another, at random: kernels on streams, events, threads of the host, programmatic dependent
 launch; and their runs, one step after the other, on memory that is sequentially consistent.
 
-A program is data: `litmus` writes it as a test, and `standstills` plays it, which shares nothing with the product.
+A program is data: `litmus` writes it as a test, and `deadlocks` executes it in all orders, and shares nothing with the product.
 """
 
 from __future__ import annotations
@@ -115,25 +115,25 @@ class _State(NamedTuple):
     lets: frozenset[int]  # threads that let the next kernel begin
 
 
-def standstills(made: Streams) -> tuple[bool, bool]:
+def deadlocks(made: Streams) -> tuple[bool, bool]:
     """Whether some run comes to a point where nobody can go on and somebody has not ended, and whether some run comes to a
     trap. That a kernel begins early is possible, and never promised."""
-    play = _Play(made)
+    steps = _Steps(made)
     first = _State((0,) * len(made.threads), (0,) * len(PLACES), frozenset(), frozenset())
     waiting, seen, stuck, trapped = [first], {first}, False, False
     while waiting:
         state = waiting.pop()
-        must = [*play.steps(state), *play.beginnings(state, early=False)]
-        trapped |= any(play.traps(state, t) for t in range(len(made.threads)))
-        stuck |= not must and not play.all_ended(state)
-        for following in (*must, *play.beginnings(state, early=True)):
+        must = [*steps.steps(state), *steps.beginnings(state, early=False)]
+        trapped |= any(steps.traps(state, t) for t in range(len(made.threads)))
+        stuck |= not must and not steps.all_ended(state)
+        for following in (*must, *steps.beginnings(state, early=True)):
             if following not in seen:
                 seen.add(following)
                 waiting.append(following)
     return stuck, trapped
 
 
-class _Play:
+class _Steps:
     def __init__(self, made: Streams) -> None:
         self.made = made
         self.kernel_of = {t: k for k, kernel in enumerate(made.kernels) for t in kernel.threads}

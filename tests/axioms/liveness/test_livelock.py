@@ -12,7 +12,7 @@ from liveness_oracle import Oracle
 
 from axioms.cat.model import Model
 from axioms.liveness import interleave
-from axioms.liveness import search as endless
+from axioms.liveness import search as liveness
 from axioms.liveness.interleave import Interleavings
 from axioms.liveness.progress import FAIR, NAMES, Progress, progress_named
 from axioms.liveness.search import LivenessQuestion, find
@@ -29,7 +29,7 @@ MODELS = ("ptx-6.0", "ptx-7.5", "ptx-9.0")
 def by_formula(program: Program, model: Model, progress: Progress = FAIR, resident: int | None = None) -> Stall | None:
     """What the formula finds alone."""
     asked = LivenessQuestion(program, model, WAITS, progress, resident, None, None)
-    return endless._given_up(asked, rounds=False) or endless._given_up(asked, rounds=True)
+    return liveness._given_up(asked, rounds=False) or liveness._given_up(asked, rounds=True)
 
 
 def program_of(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from agreement import STEPS, either
 from campaigns import share
-from generated_streams import litmus, program, standstills
+from generated_streams import deadlocks, litmus, program
 
 import ptxmm
-from axioms.liveness import search as endless
-from axioms.oracle import liveness as standstill
+from axioms.liveness import search as liveness
+from axioms.oracle import liveness as liveness_oracle
 from ptxmm.api import model_named
 from ptxmm.judging import WAITS
 from ptxmm.pipeline import build
@@ -28,12 +28,12 @@ def compare(seed: int, kinds: Sequence[str], steps: int = STEPS) -> bool | None:
     made = program(seed)
     test = ptxmm.parse(litmus(made, f"streams{seed}"))
     asked, model = build(test), model_named("ptx-9.0")
-    expected = either(lambda: [standstill.find(asked, model, kinds=kinds, steps=steps)])
+    expected = either(lambda: [liveness_oracle.find(asked, model, kinds=kinds, steps=steps)])
     if expected is None:
         return None
-    found = endless.find(asked, model, kinds=kinds)
-    assert isinstance(found, endless.Stall) == (expected != [None]), f"seed {seed}: {found}, {expected}"
-    stuck, trapped = standstills(made)
+    found = liveness.find(asked, model, kinds=kinds)
+    assert isinstance(found, liveness.Stall) == (expected != [None]), f"seed {seed}: {found}, {expected}"
+    stuck, trapped = deadlocks(made)
     if trapped if kinds == TRAP else stuck and not trapped:
         assert found is not None, f"seed {seed}: a run comes to it"
     return found is not None
@@ -110,7 +110,7 @@ def test_who_waits_for_a_kernel_that_does_not_end(engine: str, kernels: str, thr
 def test_a_trap_in_a_kernel_counts_where_it_can_begin(engine: str, first: str, second: str, traps: bool) -> None:
     text = f"PTX traps\n{{ x = 0; {K} {NEXT} }}\nP0@cta 0 {{ {first} }}\nP1@cta 1 {{ {second} }}\nexists (true)\n"
     asked, model = build(ptxmm.parse(text)), model_named("ptx-9.0")
-    find = endless.find if engine == "solve" else standstill.find
+    find = liveness.find if engine == "solve" else liveness_oracle.find
     assert (find(asked, model, kinds=TRAP) is not None) == traps
 
 
@@ -121,7 +121,7 @@ def test_an_early_beginning_is_no_promise() -> None:
         f"PTX early\n{{ x = 0; {K} {NEXT} }}\nP0@cta 0 {{ {first} }}\nP1@cta 1 {{ {SET.format('x')} }}\nexists (true)\n"
     )
     asked, model = build(ptxmm.parse(text)), model_named("ptx-9.0")
-    for find in (endless.find, standstill.find):
+    for find in (liveness.find, liveness_oracle.find):
         assert find(asked, model, kinds=BLOCKED) is not None
     assert ptxmm.check(ptxmm.parse(text)).verdict == "ok"  # it may end
 
@@ -130,8 +130,8 @@ def test_a_livelock_keeps_the_next_kernel_from_beginning() -> None:
     again = "A: atom.relaxed.gpu.exch.b32 %r0, [x], 1; setp.ne.u32 %p0, %r0, 2; @%p0 bra A;"
     threads = f"P0@cta 0 {{ {again} }} P1@cta 1 {{ st.relaxed.gpu.u32 [x], 2; }}"
     text = f"PTX again\n{{ x = 0; {K} {NEXT} }}\n{threads}\nexists (true)\n"
-    found = endless.find(build(ptxmm.parse(text)), model_named("ptx-9.0"), kinds=WAITS)
-    assert isinstance(found, endless.Stall)
+    found = liveness.find(build(ptxmm.parse(text)), model_named("ptx-9.0"), kinds=WAITS)
+    assert isinstance(found, liveness.Stall)
     assert [(w.kind, w.thread, w.unended) for w in found.waits] == [("livelock", 0, ()), ("launch", 1, ("k1",))]
 
 

@@ -11,7 +11,7 @@ from agreement import brute_force
 from axioms.engine import decide
 from axioms.events.encounters import meeting_at
 from axioms.liveness import blocking
-from axioms.liveness import search as endless
+from axioms.liveness import search as liveness
 from litmus.formats import read
 from ptxmm.api import model_named
 from ptxmm.pipeline import build
@@ -55,7 +55,7 @@ def answers(seed: int) -> tuple[object, object]:
     decision = decide(program, model)
     if decision.undefined is not None:
         return "undefined", None
-    waits = isinstance(endless.find(program, model, kinds=WAITS), endless.Stall)
+    waits = isinstance(liveness.find(program, model, kinds=WAITS), liveness.Stall)
     return decision.states, waits
 
 

@@ -108,7 +108,7 @@ def test_where_nothing_holds_nothing_is_found_from_above() -> None:
     assert search.exhausted
 
 
-def _endless(check: Check, above: list[dict[int, int]], alone: set[int], seen: list[Vector]) -> Check:
+def _nonterminating(check: Check, above: list[dict[int, int]], alone: set[int], seen: list[Vector]) -> Check:
     """Judges likewise, but no execution ends in what is nowhere weaker than one of `above`, unless one of the sites `alone`,
     where barriers are met otherwise, has another option than there."""
 
@@ -119,7 +119,7 @@ def _endless(check: Check, above: list[dict[int, int]], alone: set[int], seen: l
             all(o >= least.get(s, 0) if s not in alone else o == least.get(s, 0) for s, o in enumerate(vector))
             for least in above
         )
-        return judged if ends else judged._replace(holds=False, endless=True)
+        return judged if ends else judged._replace(holds=False, nonterminating=True)
 
     return judge
 
@@ -140,7 +140,7 @@ def test_what_ends_in_no_execution_rules_out_what_is_stronger_and_nothing_else()
 
         seen: list[Vector] = []
         needed, above = [some() for _ in range(draw.randrange(1, 3))], [some() for _ in range(draw.randrange(1, 3))]
-        check = _endless(_needing(needed, []), above, alone, seen)
+        check = _nonterminating(_needing(needed, []), above, alone, seen)
         every = list(product(*(range(len(site.options)) for site in sites)))
         good = [v for v in every if check(v, None).holds]
         least = {v for v in good if not any(w != v and all(a <= b for a, b in zip(w, v, strict=True)) for w in good)}
@@ -156,7 +156,7 @@ def test_where_no_execution_ends_nothing_stronger_is_asked_of() -> None:
     """A thousand places, and the text as it is waits for an arrival that nothing makes: what orders alone is no repair."""
     seen: list[Vector] = []
     sites = [_site(n, 3, "there") for n in range(1000)]
-    check = _endless(_needing([{3: 1}], []), [{}], set(), seen)
+    check = _nonterminating(_needing([{3: 1}], []), [{}], set(), seen)
     search = Search(sites, check, base=check((0,) * 1000, None))
     assert not list(search.solutions())
     assert search.exhausted and len(seen) == 1

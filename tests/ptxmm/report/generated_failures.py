@@ -150,11 +150,11 @@ def _deadlock(d: Draw) -> Failure:
     return _litmus("deadlock", text, "terminates", "no_deadlock")
 
 
-def _endless(d: Draw) -> Failure:
+def _nonterminating(d: Draw) -> Failure:
     ends = f"ld.relaxed.gpu.u32 %r5, [{d.flag}]; setp.eq.u32 %q, %r5, 1; @%q bra E; {_SPIN.format(d.data)} E: mov.u32 %r1, 0;"
     threads = [ends, f"st.relaxed.gpu.u32 [{d.flag}], 1;"]
     check = d.random.choice([("exists true\nterminates", ()), ("exists true", ("--check", "terminates"))])
-    return _litmus("endless", d.test(threads, check[0]), "terminates", options=check[1])
+    return _litmus("nonterminating", d.test(threads, check[0]), "terminates", options=check[1])
 
 
 def _livelock(d: Draw) -> Failure:
@@ -273,8 +273,8 @@ def _kernel(d: Draw) -> Failure:
 
 #: Every way; `spoilt` and `kernel` are many.
 WAYS: tuple[Callable[[Draw], Failure], ...] = (
-    _condition, _expectation, _race, _race_by_option, _hang, _deadlock, _endless, _livelock, _undefined, _bounded, _cut, _late,
-    _syntax, _head, _spoilt, _model, _crash, _kernel, _spoilt, _kernel,
+    _condition, _expectation, _race, _race_by_option, _hang, _deadlock, _nonterminating, _livelock, _undefined, _bounded, _cut,
+    _late, _syntax, _head, _spoilt, _model, _crash, _kernel, _spoilt, _kernel,
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 decides: who wrote it, what products it may be computed of, and who wrote the bytes that these read, with the swizzles of both.
 
     a final value    was written last by a store, or by a copy out of shared memory
-    what was stored  is computed of loads and products, by the code of the function alone (`axioms.dynamic.depends.origins`)
+    what was stored  is computed of loads and products, by the code of the function alone (`axioms.dynamic.depends.provenance`)
     loads, products  of the thread that stored, or its warpgroup, read bytes of shared memory, each of which somebody wrote last
 
 The launch is run once more for that; its order is no matter, since the run stands for all. Of the code it is told what a value
@@ -17,7 +17,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from axioms.dynamic.depends import origins
+from axioms.dynamic.depends import provenance
 from axioms.dynamic.findings import Stopped, step
 from ptxcore.isa.form import Use
 from ptxcore.isa.warpgroup_product import THREADS, pattern, spans
@@ -33,7 +33,7 @@ from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers, truth
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.result import Result, Spot
-from ptxmm.words import origins as told
+from ptxmm.words import provenance as told
 
 _WINDOWS, _OFFSET = 1 << GLOBAL_BITS, (1 << WINDOW_BITS) - 1
 _GLOBAL = (1 << GLOBAL_BITS) - 1
@@ -195,7 +195,7 @@ def _pieces(copy: Told) -> Iterator[tuple[int, int, int]]:
         yield from ((p.source, p.shared, p.size) for p in copy.pieces if p.source is not None)
 
 
-def tell_origins(runs: Runs, result: Result, places: Places, state: FinalValues) -> None:
+def tell_provenance(runs: Runs, result: Result, places: Places, state: FinalValues) -> None:
     """Tells of the first element of each check that does not hold where its value comes from; nothing where the launch is no
     such, or where that takes too long."""
     test = runs.test
@@ -292,9 +292,9 @@ def _reads(seen: Lineage, program: ExecutableModule) -> Iterator[MatrixRead]:
         code = next(c for c in program.functions.values() if any(o is op for o in c.ops))
         cta, place = divmod(writer.thread, seen.size)
         first = cta * seen.size + place // THREADS * THREADS
-        for origin in sorted(origins(code, op), key=lambda origin: numbers[id(origin)]):
-            number = numbers[id(origin)]
-            if origin.use.form.mnemonic == _MULTIPLIES:
+        for source in sorted(provenance(code, op), key=lambda source: numbers[id(source)]):
+            number = numbers[id(source)]
+            if source.use.form.mnemonic == _MULTIPLIES:
                 yield from (read for read in seen.reads_of.get(first, ()) if read.op == number)
             waiting += seen.loads.get((writer.thread, number), ())
 
@@ -309,4 +309,4 @@ def _thread(seen: Lineage, places: Places, writer: ByteWriter) -> str:
     return places.thread(0, seen.indices[cta], (thread % bx, thread // bx % by, thread // (bx * by)))
 
 
-__all__ = ["tell_origins"]
+__all__ = ["tell_provenance"]

@@ -10,8 +10,8 @@ from schedules import Runs
 from test_waiting_agrees import kernel
 
 import ptxmm
-from axioms.liveness import search as endless
-from axioms.oracle import liveness as standstill
+from axioms.liveness import search as liveness
+from axioms.oracle import liveness as liveness_oracle
 from ptxmm.api import model_named
 from ptxmm.kernels.question import KernelQuestion
 
@@ -21,11 +21,11 @@ DEADLOCK, BLOCKED, TRAP = ("barrier", "mbarrier"), ("barrier", "mbarrier", "loop
 def compare(question: KernelQuestion, kinds: Sequence[str], steps: int = STEPS) -> bool | None:
     """Whether there is something to find, of which both engines say the same; None where brute force is not up to it."""
     program = question.built.program
-    expected = either(lambda: [standstill.find(program, question.model, kinds=kinds, steps=steps)])
+    expected = either(lambda: [liveness_oracle.find(program, question.model, kinds=kinds, steps=steps)])
     if expected is None:
         return None
-    found = endless.find(program, question.model, kinds=kinds)
-    stalled = isinstance(found, endless.Stall)
+    found = liveness.find(program, question.model, kinds=kinds)
+    stalled = isinstance(found, liveness.Stall)
     assert stalled == (expected != [None]), (kinds, found, expected)
     return stalled
 

@@ -332,20 +332,37 @@ def _passes() -> str:
     return "\n".join(["| Pass | It | Where, and why it is sound |", "|---|---|---|", *rows]) + "\n"
 
 
-def _rooms(folder: str, *, files: bool = False) -> str:
-    """The rooms of a folder, or its files, from the lowest, with what their heads say."""
+def _head(path: str) -> str:
+    """What a file says that it is for: the first paragraph of its docstring."""
     import ast
 
+    head = (ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or "").split("\n\n")[0]
+    return " ".join(head.split())
+
+
+def _rooms(folder: str) -> str:
+    """The rooms of a folder, from the lowest, with what their heads say."""
     from test_rooms import ORDERS
 
     rows = []
     for room in ORDERS[folder].split():
         base = folder.replace(".", "/") + "/" + room
         path = base + ("/__init__.py" if (ROOT / base).is_dir() else ".py")
-        head = (ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or "").split("\n\n")[0]
         shown = base if (ROOT / base).is_dir() else path
-        rows.append(f"| [{Path(shown).name if files else shown}](../{shown}) | {' '.join(head.split())} |")
-    return "\n".join([f"| {'File' if files else 'Room'} | What it is for |", "|---|---|", *rows]) + "\n"
+        rows.append(f"| [{shown}](../{shown}) | {_head(path)} |")
+    return "\n".join(["| Room | What it is for |", "|---|---|", *rows]) + "\n"
+
+
+def _files_of_runs() -> str:
+    """The files of `axioms/dynamic`, from the lowest, by what they are for, with what their heads say."""
+    from test_rooms import RUNS
+
+    rows = []
+    for title, files in RUNS.items():
+        rows.append(f"| **{title}** | |")
+        paths = (f"axioms/dynamic/{file}.py" for file in files.split())
+        rows += [f"| [{Path(path).name}](../{path}) | {_head(path)} |" for path in paths]
+    return "\n".join(["| File | What it is for |", "|---|---|", *rows]) + "\n"
 
 
 def _gate() -> str:
@@ -432,7 +449,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "clauses-of-tcgen": lambda: _clauses("tcgen05"),
     "hardware": _hardware,
     "rooms": lambda: _rooms("axioms"),
-    "files-of-runs": lambda: _rooms("axioms.dynamic", files=True),
+    "files-of-runs": _files_of_runs,
     "rooms-of-the-machine": lambda: _rooms("ptxcore.machine"),
 }
 

@@ -13,6 +13,24 @@ import parsed
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+#: The files of `axioms.dynamic` in their order, by what they are for.
+RUNS = {
+    "What every run needs": "findings clocks shadow open_values sums accesses",
+    "Values and code of threads": "linear needed idle live joins recording depends owners",
+    "Threads that wait": "waiting",
+    "Asynchronous operations": """
+        agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters agent_accesses
+        maps copies tensor_accesses tensors
+    """,
+    "One run for all executions": "determinate rows log together",
+    "One run, with something open": """
+        lookbacks confluent emulated updates_in_sections sections claims ticket_accesses slots errands imagined tickets
+        persistent
+    """,
+    "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",
+    "Runs that show what is wrong": "exact replay",
+    "CTAs that can change places": "alike numbered",
+}
 #: What stands in each folder, from what everybody may import to what imports everything.
 ORDERS = {
     "": "ptxcore litmus axioms ptxmm",
@@ -24,20 +42,7 @@ ORDERS = {
         names nodes syntax tokens expressions reader values library operators expand compiled marks evaluate orders
         algebra compile specialise primitives residual statements asking model shapes
     """,
-    "axioms.dynamic": """
-        findings clocks shadow open_values sums accesses choices linear
-        needed idle live waiting joins recording depends
-        agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters agent_accesses
-        maps copies tensor_accesses tensors determinate
-        rows log together
-        owners
-        lookbacks confluent
-        emulated
-        updates_in_sections sections
-        claims ticket_accesses slots errands imagined tickets persistent
-        plan cycles symmetry noted excluded gathered noting open_operations exploring
-        exact replay alike numbered
-    """,
+    "axioms.dynamic": " ".join(RUNS.values()),
     "ptxcore": "records clock places diagnostics sources fixes collection syntax values findings isa check machine advice",
     "ptxcore.machine": "ir loops lower run vector explore",
     "ptxcore.values": """

@@ -1,5 +1,7 @@
 """Tensor Memory in a launch that is followed: which accesses `tcgen05` orders, and what is allocated (PTX ISA 9.0, section
-9.7.16). What orders them beside base causality order has planes of its own in what threads know: `axioms.dynamic.tensor_order`.
+9.7.16).
+
+What orders accesses beside base causality order has planes of its own in what threads know: `axioms.dynamic.tensor_order`.
 """
 
 from __future__ import annotations

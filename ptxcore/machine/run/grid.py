@@ -469,7 +469,7 @@ class GridLaunch:
         return error
 
     def _op_at(self, thread: RunningThread) -> Op | None:
-        """The instruction at which a thread waits, or at which it looks for what others write."""
+        """The instruction at which a thread waits, or at which it polls what others write."""
         if thread.pc < 0:
             return None
         code, at = self.compiled.begins[thread.pc]
@@ -484,10 +484,10 @@ class GridLaunch:
             return f"{thread.waiting() if callable(thread.waiting) else thread.waiting}{place}"
         if op is None or not polls(op):
             return f"loops{place}"
-        return f"looks again and again at '{op.name}'{self._looked_at(thread, op)}{place}"
+        return f"spins at '{op.name}'{self._polled_at(thread, op)}{place}"
 
-    def _looked_at(self, thread: RunningThread, op: Op) -> str:
-        """Where a thread looks, in words."""
+    def _polled_at(self, thread: RunningThread, op: Op) -> str:
+        """Where a thread polls, in words."""
         source = op.sources[0] if op.sources else None
         address = None if source is None else thread.value(source)
         if source is None or not isinstance(address, int):

@@ -73,7 +73,7 @@ WRONG = [
     Wrong(SPIN, "deadlock", "loops (line 14); so do 2 more", 3),
     Wrong(SPIN, "deadlock", "loops (line 14)", 3, seed=3),
     Wrong(SPIN.replace("ld", "ld.acquire.gpu", 1), "deadlock",
-          "looks again and again at 'ld.acquire.gpu.global.u32' of address 0x100000000 (offset 0 of 'o')"),
+          "spins at 'ld.acquire.gpu.global.u32' of address 0x100000000 (offset 0 of 'o')"),
 ]  # fmt: skip
 
 

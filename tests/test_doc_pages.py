@@ -52,7 +52,7 @@ def test_searching_again_gives_the_test_that_needs_the_axiom(axiom: str) -> None
 
 def test_every_axiom_has_a_test_that_needs_it() -> None:
     found = [doc_pages.recorded(axiom) for axiom in doc_pages.axioms()]
-    assert len(found) == 9 and all((ROOT / LIBRARY / f"{needed.test}.litmus").is_file() for needed in found)
+    assert len(found) >= 9 and all((ROOT / LIBRARY / f"{needed.test}.litmus").is_file() for needed in found)
 
 
 def test_there_is_a_page_for_every_mistake_of_the_museum() -> None:

@@ -102,3 +102,15 @@ def test_the_glossary_has_the_words_of_reports_and_pictures() -> None:
     assert (
         len(asked) > 35 and sorted(word for word in asked if word not in marked and word.strip("~") not in marked) == []
     )
+
+
+def test_the_glossary_has_the_words_that_the_page_of_whole_launches_defines() -> None:
+    page, glossary = (
+        (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("whole-launches", "glossary")
+    )
+    terms = {
+        term for row in re.findall(r"^\| ([^|]+) \|", glossary, re.MULTILINE) for term in re.split(r", | \(|\)", row)
+    }
+    defined = set(re.findall(r"\b[Aa]n?\s+\*([a-z-]+)\*", page))
+    assert {"look-back", "errand", "round"} <= defined and len(defined) > 10
+    assert defined - terms == set()

@@ -85,6 +85,7 @@ class Paths:
         for h, row in jumps.items():
             into = self.reach[h]
             for t, literal in row.items():
+                tick()
                 if into[t] != literal:
                     clauses.append([-literal, into[t]])
                 for t2, other in self._reached(next_heads[t]).items():

@@ -10,9 +10,10 @@ from typing import Any
 from axioms.dynamic.findings import ByteRace, Misuse, Party
 from axioms.witness.races import UNDEFINED
 from axioms.witness.result import Site, Undefined
-from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.faults import KernelError, ThreadName
 from ptxcore.machine.run.special import Triple
 from ptxcore.syntax.printer import print_statement
+from ptxcore.syntax.tree import Instruction
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs, all_beside
@@ -23,6 +24,8 @@ from ptxmm.words import whole as told
 
 #: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
+#: What a thread does that waits at an instruction, by its opcode; else it looks again and again.
+_WAITING = {"bar": "barrier", "barrier": "barrier", "mbarrier": "mbarrier"}
 #: Errors of a run that leave a launch without a meaning, by what they are about: an address or a mask, which a thread may have
 #: from somebody who has not come yet, and else.
 ADDRESSED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
@@ -83,7 +86,17 @@ class Findings:
         for checked in self.result.checks:
             if checked.holds is False:
                 checked.hangs = always
+                checked.waits = [self._wait(*who) for who in error.blocked]
                 checked.spots += [self._spot(error, "threads do not terminate (deadlock) here" if waits else first)]
+
+    def _wait(self, who: ThreadName, instruction: Instruction) -> dict[str, Any]:
+        """Who waits where, for programs."""
+        return {
+            "kind": _WAITING.get(instruction.opcode, "loop"),
+            "thread": self.places.thread(self.number, who.cta, who.thread),
+            "line": instruction.span.line,
+            "instruction": print_statement(instruction),
+        }
 
     def _spot(self, error: KernelError, what: str) -> tuple[Spot, str]:
         line = error.instruction.span.line if error.instruction is not None else 0

@@ -14,6 +14,7 @@ from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import AnyStatement, Instruction, Name
 from ptxmm.repair import costs
 from ptxmm.repair.counts import copied, value_of
+from ptxmm.repair.objects import ObjectPlace
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
 
 _ADDRESS = re.compile(r"\[\s*([^\]\s]+)\s*\]")
@@ -34,9 +35,15 @@ class Arrival(NamedTuple):
     price: int
     register: str = ""
 
+    def by_name(self, name: str) -> Arrival:
+        """The same with the name of the object in the place of a register that holds where it is."""
+        return Arrival(_ADDRESS.sub(f"[{name}]", self.statement), self.price) if self.register else self
+
 
 class InsertedArrival(NamedTuple):
-    """An arrival with the edit that puts it in: whose statement, at which line, in words, and for who writes the source."""
+    """An arrival with the edit that puts it in: whose statement, at which line, in words, and for who writes the source.
+    `about` names its barrier; `far`: others are nearer, and it is tried only where that barrier is waited for; `apart`: so many
+    statements from the one that it is like."""
 
     arrival: Arrival
     edit: TextEdit
@@ -46,6 +53,9 @@ class InsertedArrival(NamedTuple):
     loops: int
     said: str = ""
     wanted: Wanted | None = None
+    about: str = ""
+    far: bool = False
+    apart: int = 0
 
 
 def arrivals(statements: Iterable[AnyStatement], body: Sequence[AnyStatement]) -> list[Arrival]:
@@ -100,6 +110,18 @@ def _of_barrier(statement: Instruction, body: Sequence[AnyStatement]) -> Iterato
         yield Arrival(f"{name} {which}", costs.CTA_BARRIER)
 
 
+def to_the_peer(statement: Instruction, place: ObjectPlace) -> Arrival | None:
+    """An arrival at an object of another CTA of the cluster as one at that of the peer: the CTA whose number differs in the
+    last bit."""
+    if statement.opcode != "mbarrier" or "arrive" not in statement.modifiers or not place.remote:
+        return None
+    if len(statement.operands) != 2:
+        return None
+    peer = "mov.u32 peer, %cluster_ctarank; xor.b32 peer, peer, 1; mapa.shared::cluster.u32 peer"
+    told = f"{{ .reg .b32 peer; {peer}, {place.name}, peer; {statement.name} _, [peer]; }}"
+    return Arrival(told, costs.CTA_BARRIER, "" if place.variable else place.base)
+
+
 def _bare(statement: Instruction) -> str:
     """A statement without its guard and its end."""
     return " ".join(_GUARD.sub("", statement.text.strip()).rstrip("; \t\n").split())
@@ -124,9 +146,10 @@ def last_of_stretch(statement: AnyStatement) -> bool:
 def arrival_sites(spots: Sequence[InsertedArrival], left_out: list[str]) -> Iterator[EditSite]:
     """A site for each place where an arrival may be put in, once or several times; `left_out` takes in words that there are too
     many."""
-    if len(spots) > MOST:
-        left_out.append(f"{len(spots) - MOST} more places of an arrival")
-    for spot in spots[:MOST]:
+    near = [spot for spot in spots if not spot.far]
+    if len(near) > MOST:
+        left_out.append(f"{len(near) - MOST} more places of an arrival")
+    for spot in (*near[:MOST], *(spot._replace(far=True) for spot in (*near[MOST:], *(s for s in spots if s.far)))):
         options = [Option((), 0, (0,)), *(_times(spot, times) for times in range(1, MOST_ARRIVALS + 1))]
         yield EditSite(spot.who, spot.line, tuple(options), tuple(frozenset(range(k + 1)) for k in range(len(options))))
 
@@ -141,5 +164,5 @@ def _times(spot: InsertedArrival, times: int) -> Option:
     said = f"{spot.said}{often}" if spot.said else ""
     return Option(
         (edit,), price, (times,), spot.words + often, said, alters=True, wanted=wanted, spot=(spot.who, spot.line),
-        arrives=times,
+        arrives=times, about=spot.about, far=spot.far, apart=spot.apart,
     )  # fmt: skip

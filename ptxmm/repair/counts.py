@@ -11,6 +11,7 @@ from ptxcore.syntax.spans import operand_span
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name, Operand
 from ptxmm.repair import costs
 from ptxmm.repair.building import Lines, Place, head_of
+from ptxmm.repair.objects import object_of
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
 from ptxmm.repair.source_words import SourceWords
 
@@ -37,6 +38,7 @@ def count_sites(
         return
     line, column, end = operand_span(statement, at)
     start, stop = lines.offset(line, column), lines.offset(line, end)
+    about = _about(statement, body)
     options = [Option((), 0, (0,))]
     for other in _others(statement, number, body, threads):
         words = f"{lines.text[start:stop]} of {statement.name} becomes {other}"
@@ -45,10 +47,17 @@ def count_sites(
         wanted = Wanted("number", statement.span.line, 0, str(number), str(other))
         said = source.of_line(statement.span.line, f"{number} becomes {other}") if source is not None else ""
         edit = TextEdit(start, stop, str(other))
-        options.append(Option((edit,), costs.NUMBER + costs.EDIT, (other,), words, said, alters=True, wanted=wanted))
+        price = costs.NUMBER + costs.EDIT
+        options.append(Option((edit,), price, (other,), words, said, alters=True, wanted=wanted, about=about))
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
         yield EditSite(place.who, statement.span.line, tuple(options), below)
+
+
+def _about(statement: Instruction, body: Sequence[AnyStatement]) -> str:
+    """What it is that a statement of a body is about."""
+    at = next((k for k, s in enumerate(body) if s is statement), 0)
+    return object_of(statement, at, body)
 
 
 def _told_bytes(
@@ -63,6 +72,7 @@ def _told_bytes(
         return  # bytes are told of in shared memory alone
     line, _, end = operand_span(statement, 1)
     at = lines.offset(line, end)
+    about = _about(statement, body)
     named = "mbarrier.arrive.expect_tx" + statement.name.removeprefix("mbarrier.arrive")
     options = [Option((), 0, (0,))]
     for size in _sizes(body):
@@ -71,7 +81,8 @@ def _told_bytes(
         line = statement.span.line
         said = source.of_line(line, words) if source is not None else ""
         wanted = Wanted("bytes", line, 0, statement.name, named)
-        options.append(Option(edits, costs.NUMBER + costs.EDIT, (size,), words, said, alters=True, wanted=wanted))
+        cost = costs.NUMBER + costs.EDIT
+        options.append(Option(edits, cost, (size,), words, said, alters=True, wanted=wanted, about=about))
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
         yield EditSite(place.who, statement.span.line, tuple(options), below)

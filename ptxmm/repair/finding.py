@@ -13,6 +13,7 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxcore.records import dataclass
 from ptxmm.repair.building import REPAIR
+from ptxmm.repair.guided import led_to
 from ptxmm.repair.judgement import Judgement, Solution, Weakening
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.search import Search
@@ -157,8 +158,10 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     answer = Answer(mode=mode, subject=subject, base=base, most=most, asked=1)
     if base.holds is None or base.holds == (mode == REPAIR):
         return answer
-    sites, once = subject.sites(mode), pace.computed
-    how = subject.how
+    once, how = pace.computed, subject.how
+    if mode == REPAIR and _by_clues(answer, pace, once, every=every, told=told):
+        return answer
+    sites = subject.sites(mode)
     if base.nonterminating and mode == REPAIR:  # what is missing may well be an arrival: time is kept for that
         subject.how = how.hurried(_BEFORE_ARRIVALS)
     try:
@@ -195,6 +198,19 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     return answer
 
 
+def _by_clues(answer: Answer, pace: Pace, once: float, *, every: bool, told: Callable[[str], None]) -> bool:
+    """Whether something that holds was found by what is seen to go wrong; then also what is cheaper was searched."""
+
+    def asked() -> None:
+        answer.asked += 1
+        told(f"{answer.asked} texts checked")
+
+    known = led_to(answer.subject, answer.base, pace, max(_SOON, _TIMES * once), asked)
+    if known is not None:
+        _among_sites(answer, known.sites, pace, once, every=every, told=told, known=known.vector)
+    return known is not None
+
+
 def _each_call(
     answer: Answer, sites: list[EditSite], pace: Pace, once: float, *, every: bool, told: Callable[[str], None]
 ) -> tuple[Answer, bool]:
@@ -221,10 +237,11 @@ def _both(first: Answer, again: Answer) -> Answer:
 
 
 def _among_sites(
-    answer: Answer, sites: list[EditSite], pace: Pace, once: float, *, every: bool, told: Callable[[str], None]
-) -> bool:
-    """Searches solutions among the changes of these sites, into the answer. Gives whether in some text threads do not
-    terminate, or no execution ends."""
+    answer: Answer, sites: list[EditSite], pace: Pace, once: float, *, every: bool, told: Callable[[str], None],
+    known: Vector | None = None,
+) -> bool:  # fmt: skip
+    """Searches solutions among the changes of these sites, into the answer; `known` is a vector that holds. Gives whether in
+    some text threads do not terminate, or no execution ends."""
     subject, mode, base, most = answer.subject, answer.mode, answer.base, answer.most
     limit = most if mode == REPAIR else None
     patience = max(_SOON if mode == REPAIR else _SOON_WEAKER, _TIMES * once)
@@ -240,13 +257,15 @@ def _among_sites(
 
     every_site = sites
 
-    alone = searching([s for s in sites if not any(o.meets for o in s.options)])
+    alone = searching(sites if known else [s for s in sites if not any(o.meets for o in s.options)])
     try:
-        if mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
+        if known is not None:
+            alone.best = alone.least_of(known)
+        elif mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
             alone.look_from_above()
-        known = _among(alone.best, alone.sites, sites) if alone.best else None
+        best = _among(alone.best, alone.sites, sites) if alone.best else None
         if not base.nonterminating:  # else what is stronger does not end either, and takes long to try
-            sites = met(subject, sites, known, every=every, patience=pace.wait(patience))
+            sites = met(subject, sites, best, every=every, patience=pace.wait(patience))
     except OutOfTime:
         answer.stopped = "out of time"
         answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
@@ -302,7 +321,7 @@ def _among(solution: Solution, few: Sequence[EditSite], sites: Sequence[EditSite
         site = few[number]
         return places[site.where, site.line, id(site.options[option])]
 
-    chosen = dict(place(number, option) for number, option in enumerate(solution.vector))
+    chosen = dict(place(number, option) for number, option in enumerate(solution.vector) if option)
     needs = tuple(
         step._replace(site=number, option=option)
         for step in solution.needs

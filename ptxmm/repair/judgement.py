@@ -11,7 +11,8 @@ class Judgement(NamedTuple):
     race; `waits`: in some execution threads do not terminate, or wait where they must not; `nonterminating`: none ends; where
     nothing is known to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided`
     those of which nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch
-    this is, where it is not of the one given; what holds there but is not decided in a larger one is `unsure`."""
+    this is, where it is not of the one given; what holds there but is not decided in a larger one is `unsure`. `clues`: the
+    lines at which threads wait that do not terminate, or else of what is wrong."""
 
     holds: bool | None
     wrong: bool = False
@@ -23,6 +24,7 @@ class Judgement(NamedTuple):
     nonterminating: bool = False
     launch: str = ""
     unsure: str = ""
+    clues: frozenset[int] = frozenset()
 
 
 class Weakening(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from math import prod
 
 from ptxcore.places import SCOPES
@@ -12,15 +12,25 @@ from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instru
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.plain_names import plain
 from ptxmm.repair import costs
-from ptxmm.repair.arrivals import InsertedArrival, arrival_sites, arrivals, last_of_stretch, written_before
+from ptxmm.repair.arrivals import (
+    Arrival,
+    InsertedArrival,
+    arrival_sites,
+    arrivals,
+    last_of_stretch,
+    to_the_peer,
+    written_before,
+)
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.copies import together
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.layout import Layout
+from ptxmm.repair.objects import object_of, place_of
 from ptxmm.repair.order import alters, gaps, is_init, loops_around, matters, start_of
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited
 from ptxmm.repair.source_words import SourceWords
+from ptxmm.repair.waits import missing_waits, places_of_waits, price_of_wait
 
 _TWO = (frozenset({0}), frozenset({0, 1}))
 #: Barriers that may be put in: the statement, its cost, the scope whose threads meet, and the kind that it is of.
@@ -41,7 +51,7 @@ def sites(
 ) -> list[EditSite]:  # fmt: skip
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
     the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are, as far as `left_out` does not name
-    them. Copies of a place of the source are one site; `apart`: those of one call of a function."""
+    them, and waits for an mbarrier. Copies of a place of the source are one site; `apart`: those of one call of a function."""
     text = launches[0].text
     lines = Lines(text)
     source = SourceWords(text)
@@ -53,6 +63,7 @@ def sites(
         found += _of_body(body, lines, _place(name, launches), mode, source, threads, called=name not in entries)
         if with_arrivals:
             missing += _arrivals(body, lines, plain(name), source)
+            found += _missing_waits(body, lines, plain(name), source)
     found += arrival_sites(missing, [] if left_out is None else left_out)
     if ".loc" in text:
         found = together(read_module(text)[0], found, apart)
@@ -76,6 +87,14 @@ def bodies(text: str, entries: Collection[str]) -> Iterator[tuple[str, list[AnyS
             depth += 1
         elif depth:
             body.append(statement)
+
+
+def objects_at(text: str, entries: Collection[str], lines: Collection[int]) -> frozenset[str]:
+    """The names of what the statements at these lines wait or arrive at, in these kernels and in functions."""
+    found = (
+        object_of(s, k, body) for _, body in bodies(text, entries) for k, s in enumerate(body) if s.span.line in lines
+    )
+    return frozenset(filter(None, found))
 
 
 def _place(name: str, launches: Sequence[Launch]) -> Place:
@@ -165,23 +184,67 @@ def _alone(body: Sequence[AnyStatement], last: Instruction | None) -> Iterator[t
 def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: SourceWords) -> Iterator[InsertedArrival]:
     """Each arrival that may be missing, at each place where it matters: where its barrier is known there."""
     layout = Layout(lines, table=False)
-    every = [(k, arrival) for k, s in enumerate(body) for arrival in arrivals([s], body)]
+    every = [(k, arrival, object_of(s, k, body)) for k, s in enumerate(body) for arrival in _missing(s, k, body)]
     for i, statement in enumerate(body):
         somewhere = matters(statement) or getattr(statement, "opcode", "") in _ENDS
         if not (start_of(statement)[0] and somewhere and last_of_stretch(statement)):
             continue
-        known = [(abs(k - i), a) for k, a in every if written_before(a.register, body, i)]
-        near = dict.fromkeys(a for _, a in sorted(known, key=lambda pair: pair[0]))
+        known = [(abs(k - i), a, about) for k, a, about in every if written_before(a.register, body, i)]
+        near: dict[Arrival, tuple[str, int]] = {}
+        for apart, arrival, about in sorted(known, key=lambda found: found[0]):
+            near.setdefault(arrival, (about, apart))
         start = start_of(statement)
         behind = next((s.span.line for s in body[i:] if isinstance(s, Instruction)), 0)
         before = next((s.span.line for s in reversed(body[:i]) if isinstance(s, Instruction) and matters(s)), 0)
-        for arrival in islice(near, _NEAREST):
+        for number, (arrival, (about, apart)) in enumerate(near.items()):
             offset, new = layout.put(start, arrival.statement)
             words = f"{arrival.statement} is put in before this"
             wanted = Wanted("put", behind, before, "", arrival.statement)
             said = source.of_new(start[0], arrival.statement)
             loops = loops_around(body, i)
-            yield InsertedArrival(arrival, TextEdit(offset, offset, new), who, start[0], words, loops, said, wanted)
+            edit, far = TextEdit(offset, offset, new), number >= _NEAREST
+            yield InsertedArrival(arrival, edit, who, start[0], words, loops, said, wanted, about, far, apart)
+
+
+def _missing(statement: AnyStatement, at: int, body: Sequence[AnyStatement]) -> Iterator[Arrival]:
+    """The arrivals that may be missing at what a statement of a body is about; of another CTA, at that of the peer."""
+    if not isinstance(statement, Instruction):
+        return
+    place = place_of(statement, at, body)
+    if place is None or not (place.remote or place.variable):
+        yield from arrivals([statement], body)
+    elif not place.remote:  # by its name it is the same in every place
+        yield from (arrival.by_name(place.name) for arrival in arrivals([statement], body))
+    elif (told := to_the_peer(statement, place)) is not None:
+        yield told
+
+
+def _missing_waits(
+    body: Sequence[AnyStatement], lines: Lines, who: str, source: SourceWords
+) -> Iterator[EditSite]:  # fmt: skip
+    """A site for each place where a wait for an mbarrier may be missing, with all that may be waited for there."""
+    waits, layout = missing_waits(body), Layout(lines, table=False)
+    for i in places_of_waits(body) if waits else ():
+        start = start_of(body[i])
+        behind = next((s.span.line for s in body[i:] if isinstance(s, Instruction)), 0)
+        before = next((s.span.line for s in reversed(body[:i]) if isinstance(s, Instruction) and matters(s)), 0)
+        cost = price_of_wait(loops_around(body, i))
+        options = [Option((), 0, (0,))]
+        for wait in waits:
+            if wait.known_at(body, i):
+                offset, new = layout.put(start, wait.statement)
+                wanted = Wanted("put", behind, before, "", wait.statement)
+                words, said = f"{wait.words} is put in before this", source.of_new(start[0], wait.statement)
+                edit = (TextEdit(offset, offset, new),)
+                options.append(
+                    Option(
+                        edit, cost, (len(options),), words, said, meets=True, alters=True, sure=True, wanted=wanted,
+                        about=wait.about,
+                    )
+                )  # fmt: skip
+        if len(options) > 1:
+            below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
+            yield EditSite(who, start[0], tuple(options), below)
 
 
 def _waits(statement: Instruction, lines: Lines, place: Place, source: SourceWords) -> Iterator[EditSite]:

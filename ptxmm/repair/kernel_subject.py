@@ -78,6 +78,12 @@ class KernelSubject:
         self.left_out = []
         return sites(self.test.launches, mode, arrivals, self.left_out, apart)
 
+    def objects(self, lines: frozenset[int]) -> frozenset[str]:
+        """The names of the barriers and mbarriers that the statements at these lines of the module are about."""
+        from ptxmm.repair.kernel_sites import objects_at
+
+        return objects_at(self.text, {launch.entry for launch in self.test.launches}, lines)
+
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime."""
         judged = self._judged(self.test, text, patience)

@@ -54,9 +54,10 @@ class Layout:
         first, whole = self._lines.start(line), self._lines.of(line)
         column = start - first
         if not self._table:
+            ended = statement if statement.endswith("}") else f"{statement};"
             if not text[first:start].strip():
-                return first, f"{self._indent(line, text[first:start])}{statement};\n"
-            return start, f"{statement}; "
+                return first, f"{self._indent(line, text[first:start])}{ended}\n"
+            return start, f"{ended} "
         return first, self._row(whole, column, statement)
 
     def _indent(self, line: int, own: str) -> str:

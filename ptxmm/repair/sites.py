@@ -40,8 +40,9 @@ class Option:
     compared by, `words` tell it, `source_words` in the language that the text was compiled from. `meets`: threads wait
     there for others; `alters`: it changes how other barriers are met, so that a stronger text may allow what a weaker
     one does not; `arrives`: it is so many more arrivals; `sure`: all whom it is for come by, equally often; `wanted` says what
-    becomes of the statement; `spot` who and which line, where that is not the site's. The first option of a site is
-    no change, or where things are weakened the weakest."""
+    becomes of the statement; `spot` who and which line, where that is not the site's; `about` names what threads wait or
+    arrive at there; `far`: it is only tried where that is known to be waited for, `apart`: so many statements from one that
+    is about the same. The first option of a site is no change, or where things are weakened the weakest."""
 
     edits: tuple[TextEdit, ...]
     cost: int
@@ -54,6 +55,9 @@ class Option:
     wanted: Wanted | None = None
     spot: tuple[str, int] | None = None
     arrives: int = 0
+    about: str = ""
+    far: bool = False
+    apart: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,10 @@ class Subject(Protocol):
         itself, else all of them together."""
         ...
 
+    def objects(self, lines: frozenset[int]) -> frozenset[str]:
+        """The names of what the statements at these lines of the text wait or arrive at."""
+        ...
+
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text. Raises OutOfTime."""
         ...
@@ -192,6 +196,10 @@ class LitmusSubject:
         ):  # each kind is one site, which has one way for all of its threads
             self.beyond = ("more than one barrier of a kind in the same threads",)
         return found
+
+    def objects(self, lines: frozenset[int]) -> frozenset[str]:
+        """Nothing that a litmus test lacks is looked for by its name."""
+        return frozenset()
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text, and some execution still ends. Raises OutOfTime."""
@@ -349,6 +357,17 @@ def _at_barriers(undefined: Undefined, how: Callable[[Iterable[bool]], bool]) ->
     return how(site.instruction.startswith(_MEETING) for site in undefined.culprits)
 
 
+def _clues(result: Result) -> frozenset[int]:
+    """The lines at which threads are seen to wait; where none are, those of what is wrong."""
+    failed = [c for c in result.checks if c.holds is False]
+    waiting = {wait["line"] for c in failed for wait in c.waits if "line" in wait}
+    if waiting:
+        return frozenset(waiting)
+    culprits = result.undefined.culprits if result.undefined is not None else ()
+    raced = (event.line for race in result.races for event in race.events)
+    return frozenset((*(site.line for site in culprits if site.line), *raced))
+
+
 def of_result(result: Result, asked: bool = True) -> Judgement:
     """What a result says of a changed text."""
     checks = [c for c in result.checks if asked or c.kind in ("race_free", "no_deadlock", "terminates", "no_trap")]
@@ -358,14 +377,24 @@ def of_result(result: Result, asked: bool = True) -> Judgement:
         waits = any(c.holds is False and c.kind in ("terminates", "no_deadlock") for c in checks)
         undecided = tuple(dict.fromkeys(c.text for c in checks if c.holds is None))
         nonterminating = any(c.holds is False and c.hangs for c in checks)
-        return Judgement(False, wrong, failed, waits=waits, undecided=undecided, nonterminating=nonterminating)
+        clues = _clues(result)
+        return Judgement(
+            False, wrong, failed, waits=waits, undecided=undecided, nonterminating=nonterminating, clues=clues
+        )
     if result.verdict == "undefined":
         reason = result.error or "undefined"
         wrong = _in_an_execution(result.undefined)
         met = result.undefined is not None and bool(result.undefined.culprits) and _at_barriers(result.undefined, all)
         nonterminating = result.undefined is not None and result.undefined.nonterminating
+        waits = met and not wrong
         return Judgement(
-            False, wrong, ("undefined",), reason=reason, waits=met and not wrong, nonterminating=nonterminating
+            False,
+            wrong,
+            ("undefined",),
+            reason=reason,
+            waits=waits,
+            nonterminating=nonterminating,
+            clues=_clues(result),
         )
     if result.stopped or result.verdict in ("undecided", "error") or any(c.holds is None for c in checks):
         cut = REASONS[Coverage.ALL_CUT] in (result.error, *(c.message for c in checks if c.holds is None))

@@ -55,7 +55,8 @@ class KernelError(Exception):
     """An error of a running kernel. `kind` is short and fixed (`out-of-bounds`, `deadlock` ...); `instruction` and `source`
     (file and line of `.loc`) are None where no single instruction is to blame; `values` are the registers that the
     instruction reads, as text; `printed` is what the kernel printed before. `certain`: it is no matter of how long somebody
-    waited; False for a deadlock in which threads still look."""
+    waited; False for a deadlock in which threads still look. `blocked`: of a deadlock who waits at which instruction, one of
+    those who do so alike."""
 
     def __init__(
         self,
@@ -72,6 +73,7 @@ class KernelError(Exception):
         self.values = tuple(values)
         self.printed = ""
         self.certain = True
+        self.blocked: Sequence[tuple[ThreadName, Instruction]] = ()
         super().__init__(self.render())
 
     def render(self) -> str:

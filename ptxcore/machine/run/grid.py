@@ -461,11 +461,11 @@ class GridLaunch:
             f"{threads[0].name} {text}{f'; so do {len(threads) - 1} more' if len(threads) > 1 else ''}"
             for text, threads in list(alike.items())[:_MOST_TOLD]
         ]
-        if len(alike) > _MOST_TOLD:
-            told.append("and others")
+        told += ["and others"] * (len(alike) > _MOST_TOLD)
         message = "deadlock: no thread can go on\n    " + "\n    ".join(told)
         error = self._located(blocked[0], fault("deadlock", message), self._op_at(blocked[0]))
         error.certain = not any(cta.sleeping or cta.ready for cta in resident)
+        error.blocked = [(some[0].name, op.instruction) for some in alike.values() if (op := self._op_at(some[0]))]
         return error
 
     def _op_at(self, thread: RunningThread) -> Op | None:

@@ -12,7 +12,7 @@ from ptxmm.repair.arrivals import arrivals
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.subject_of import subject_of
-from ptxmm.repair.subjects import How
+from ptxmm.repair.subjects import How, Subject
 
 HEAD = """.version 8.0
 .target sm_90
@@ -76,12 +76,16 @@ terminates = true
 
 
 def answer(folder: Path, code: str, claims: str = "", **numbers: int) -> Answer:
-    text = HEAD + code
+    return answered(written(folder, HEAD + code, claims, **numbers), "repair", every=False, most=None)
+
+
+def written(folder: Path, text: str, claims: str = "", **numbers: int) -> Subject:
+    """The kernel of a text with these numbers, and a test of it with these claims, as what is repaired."""
     for name, number in numbers.items():
         text = text.replace(name, str(number))
     (folder / "k.ptx").write_text(text, encoding="utf-8")
     (folder / "k.toml").write_text(TEST + claims, encoding="utf-8")
-    return answered(subject_of(str(folder / "k.toml"), How()), "repair", every=False, most=None)
+    return subject_of(str(folder / "k.toml"), How())
 
 
 @pytest.mark.long

@@ -1,0 +1,174 @@
+"""A first repair, by what is seen to go wrong: where threads are seen waiting, what feeds exactly that object is tried first.
+
+Each text that fails says where: at the lines at which threads wait, or at those of what races. What is put in, or counted, at
+the object of such a line is tried; where the threads then wait for something else, what feeds that is tried besides. Nothing
+is concluded from what fails here, and what holds is only the first that the search knows: it goes on for what is cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
+
+from ptxcore.clock import OutOfTime
+from ptxcore.records import NamedTuple
+from ptxmm.repair.building import REPAIR, Lines
+from ptxmm.repair.judgement import Judgement
+from ptxmm.repair.pace import Pace
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector
+from ptxmm.repair.subjects import Subject, judging
+
+#: So many times its patience a text may take, and the share of the time for all of them.
+_PATIENT, _SHARE = 4, 0.5
+#: So many edits are put together at most.
+_DEEPEST = 4
+#: What is tried where nobody got further is so much later; by how much else: what is about objects of which no line says
+#: anything, and a wait so many lines away from what is wrong.
+_ASIDE, _OTHER, _FAR = 1000, 5, 30
+
+#: And another number of threads at a barrier of the CTA: what is lacking there is a warp.
+_RARELY = 20
+
+#: Which objects lines of the text are about: what is waited for there, or what tells that a copy is complete.
+Objects = Callable[[frozenset[int]], frozenset[str]]
+
+
+class _Seen(NamedTuple):
+    """What a text with some edits was seen to do: at which lines of the text without them, and at which objects; where threads
+    wait at what was put in, the line of it is that of its site, negative."""
+
+    vector: Vector
+    waits: bool
+    lines: frozenset[int]
+    about: frozenset[str]
+
+
+def guided(
+    text: str, sites: Sequence[EditSite], judge: Callable[[Vector], Judgement], base: Judgement, objects: Objects
+) -> Vector | None:
+    """A vector that holds; None where what the lines say leads to none. Raises OutOfTime."""
+    lines = Lines(text)
+    first = _Seen((0,) * len(sites), base.waits, base.clues, objects(base.clues))
+    waiting: list[tuple[tuple[int, ...], int, _Seen, int, int]] = []
+    seen, number = {first.vector}, 0
+
+    def follow(after: _Seen, behind: int) -> None:
+        """What may be tried next; `behind` is how much later that is."""
+        nonlocal number
+        edits = sum(map(bool, after.vector))
+        for rank, s, o in _tries(sites, after):
+            if not after.vector[s]:
+                number += 1
+                heappush(waiting, ((rank[0] + behind, -edits, *rank[1:]), number, after, s, o))
+
+    follow(first, 0)
+    while waiting:
+        (rank, *_), _, before, s, o = heappop(waiting)
+        vector = (*before.vector[:s], o, *before.vector[s + 1 :])
+        if vector in seen:
+            continue
+        seen.add(vector)
+        judged = judge(vector)
+        if judged.holds:
+            return vector
+        if _goes_on(judged, sum(map(bool, vector))):
+            became = _told(vector, judged, sites, lines, objects)
+            stuck = before.waits and became.lines == before.lines
+            follow(became, rank + _ASIDE * stuck)
+    return None
+
+
+class LedTo(NamedTuple):
+    """A vector over sites that holds."""
+
+    sites: list[EditSite]
+    vector: Vector
+
+
+def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked: Callable[[], None]) -> LedTo | None:
+    """What holds, by what is seen to go wrong with the text of a subject as it is; with the sites that are near, and its own.
+    `asked` is called before each text, of which each has some times the patience."""
+    if not base.clues or not (base.waits or subject.objects(base.clues)):
+        return None
+    how, left_out = subject.how, subject.left_out
+    sites = subject.sites(REPAIR, True)
+
+    def judge(vector: Vector) -> Judgement:
+        asked()
+        with pace.measured():
+            return judging(subject, sites, vector, pace.wait(patience * _PATIENT))
+
+    subject.how = how.hurried(_SHARE)
+    try:
+        vector = guided(subject.text, sites, judge, base, subject.objects)
+    except OutOfTime:
+        vector = None
+    finally:
+        subject.how = how
+    if vector is None:
+        subject.left_out = left_out
+        return None
+    kept = [s for s, site in enumerate(sites) if vector[s] or not site.options[-1].far]
+    return LedTo([sites[s] for s in kept], tuple(vector[s] for s in kept))
+
+
+def _goes_on(judged: Judgement, edits: int) -> bool:
+    """Whether more edits may mend what a text with some lacks: threads wait, and nothing else is wrong."""
+    return judged.waits and not judged.wrong and bool(judged.clues) and not judged.reason and edits < _DEEPEST
+
+
+def _told(vector: Vector, judged: Judgement, sites: Sequence[EditSite], lines: Lines, objects: Objects) -> _Seen:
+    """What a text was seen to do, by the lines of the text without its edits."""
+    edits = sorted(
+        ((edit, s) for s, o in enumerate(vector) for edit in sites[s].options[o].edits), key=lambda pair: pair[0].start
+    )
+    there, put = set[int](), set[str]()
+    for line in judged.clues:
+        by = _place(line, [edit for edit, _ in edits], lines)
+        if by < 0:
+            s = edits[-by - 1][1]
+            put.add(sites[s].options[vector[s]].about)
+            by = -s - 1
+        there.add(by)
+    return _Seen(vector, judged.waits, frozenset(there), objects(frozenset(there)) | put)
+
+
+def _place(line: int, edits: Sequence[TextEdit], lines: Lines) -> int:
+    """The line of the text that is a line of the changed one; where an edit put it in, that one's number from -1 down."""
+    more = 0
+    for number, edit in enumerate(edits):
+        at, grown = lines.line(edit.start), edit.new.count("\n") - lines.text.count("\n", edit.start, edit.end)
+        if line - more < at:
+            break
+        if line - more < at + grown:
+            return -number - 1
+        more += grown
+    return line - more
+
+
+def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """The options that may mend what is wrong, the likeliest first: where threads wait, those that feed what they wait for;
+    else waits and numbers, at first those of what the lines of the fault are about, and near to them. One number is another
+    at most: what a second one mends is mostly what the first one broke."""
+    counted = any(_number(sites[s].options[o]) for s, o in enumerate(seen.vector))
+    for s, site in enumerate(sites):
+        for o, option in enumerate(site.options):
+            if not option.about or (counted and _number(option)):
+                continue
+            if option.about in seen.about if seen.waits else not option.arrives:
+                yield _rank(site, option, seen), s, o
+
+
+def _number(option: Option) -> bool:
+    """Whether an option counts otherwise, and puts nothing in."""
+    return bool(option.about) and not option.arrives and not option.meets
+
+
+def _rank(site: EditSite, option: Option, seen: _Seen) -> tuple[int, ...]:
+    later = _RARELY * (option.about.startswith("barrier") and not option.arrives)
+    if seen.waits:
+        return option.cost + later, option.apart, site.line
+    apart = min((abs(line - site.line) for line in seen.lines), default=0)
+    if option.meets:
+        later += min(apart, _FAR) // 2
+    return option.cost + later + _OTHER * (bool(seen.about) and option.about not in seen.about), apart, site.line

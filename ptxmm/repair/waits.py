@@ -1,0 +1,101 @@
+"""Waits for an mbarrier that may be missing: a loop of `mbarrier.try_wait` that is put in before an access.
+
+A wait takes executions away, and orders what comes behind it. It changes no object. But where the phase that it waits for is
+none that may be waited for, the text with it has no meaning, and one without it may have one: so it counts as what alters
+how others meet, and nothing is concluded from a text with it for a text without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ptxcore.records import NamedTuple
+from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name
+from ptxmm.repair import costs
+from ptxmm.repair.arrivals import written_before
+from ptxmm.repair.objects import place_of
+from ptxmm.repair.order import matters, start_of
+
+#: A wait for an object that nothing else in the kernel waits for.
+_NAME = "mbarrier.try_wait.parity.shared.b64"
+_PLAIN = ("ld", "st", "atom", "red")
+#: So many objects are waited for at most, the first in the text.
+_MOST = 6
+
+
+class MissingWait(NamedTuple):
+    """A loop that waits for the object `about` until the phase of a parity is over; `registers` have to be written before."""
+
+    name: str
+    address: str
+    parity: str
+    about: str
+    registers: tuple[str, ...]
+
+    @property
+    def statement(self) -> str:
+        """The loop, in a block of its own."""
+        wait = f"{self.name} waited, [{self.address}], {self.parity}"
+        return f"{{ .reg .pred waited; again: {wait}; @!waited bra again; }}"
+
+    @property
+    def words(self) -> str:
+        """What is waited for."""
+        return f"a loop of {self.name} [{self.address}], {self.parity}"
+
+    def known_at(self, body: Sequence[AnyStatement], i: int) -> bool:
+        """Whether what it is about is known before a statement."""
+        return all(written_before(register, body, i) for register in self.registers)
+
+
+def missing_waits(body: Sequence[AnyStatement]) -> list[MissingWait]:
+    """The waits that may be missing: for each mbarrier that the statements are about, for both parities, and for those that
+    others wait for in registers; as it is waited for elsewhere."""
+    objects: dict[str, tuple[str, ...]] = {}
+    parities: dict[str, dict[str, None]] = {}
+    names: dict[str, dict[str, None]] = {}
+    for at, statement in enumerate(body):
+        if not isinstance(statement, Instruction):
+            continue
+        place = place_of(statement, at, body)
+        if place is None or place.remote:
+            continue
+        objects.setdefault(place.name, () if place.variable else (place.base,))
+        words = set(statement.modifiers)
+        if {"try_wait", "test_wait"} & words and "parity" in words:
+            parities.setdefault(place.name, {}).update(dict.fromkeys(_parity(statement)))
+            names.setdefault(place.name, {})[statement.name.replace("test_wait", "try_wait")] = None
+    found = []
+    for about, registers in list(objects.items())[:_MOST]:
+        for name in names.get(about, {_NAME: None}):
+            for parity in dict.fromkeys(("0", "1", *(p for p in parities.get(about, ()) if p.startswith("%")))):
+                needed = (*registers, parity) if parity.startswith("%") else registers
+                found.append(MissingWait(name, about, parity, about, needed))
+    return found
+
+
+def _parity(statement: Instruction) -> Iterator[str]:
+    """The parity that a statement waits for, as it is written."""
+    operand = statement.operands[-1]
+    if isinstance(operand, Immediate):
+        yield str(operand.value)
+    elif isinstance(operand, Name):
+        yield operand.name
+
+
+def places_of_waits(body: Sequence[AnyStatement]) -> Iterator[int]:
+    """The statements before which a wait may be missing: accesses that follow on none, up to what marks, jumps or meets."""
+    fresh = True
+    for i, statement in enumerate(body):
+        if not matters(statement):
+            continue
+        access = isinstance(statement, Instruction) and statement.opcode in (*_PLAIN, "cp")
+        arrives = isinstance(statement, Instruction) and bool({"arrive", "expect_tx"} & set(statement.modifiers))
+        if start_of(statement)[0] and (access or arrives) and fresh:
+            yield i
+        fresh = not (access and isinstance(statement, Instruction) and statement.opcode in _PLAIN)
+
+
+def price_of_wait(loops: int) -> int:
+    """What a wait costs that so many loops are around."""
+    return costs.MBARRIER_WAIT + costs.EDIT + loops * costs.IN_A_LOOP

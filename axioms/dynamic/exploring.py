@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence, Set
 
+from axioms.dynamic.findings import step
 from axioms.dynamic.noted import Again, OpenBytes, OpenOperation
 from axioms.dynamic.plan import Bytes, Name, Round, Script, StrongBytes
 from axioms.dynamic.symmetry import CtaNames, Symmetry
@@ -19,6 +20,9 @@ from ptxcore.records import NamedTuple
 MOST = 400
 #: How often more is known of some bytes, and all begins again.
 _MOST_AGAIN = 200
+#: Other ways that are drawn of those that a run shows, where nothing rests on all of them: of 256 additions to one word there
+#: are 32,640 pairs, and a script for each would take minutes.
+_DRAWN = 512
 
 
 class TooMany(Exception):
@@ -80,22 +84,46 @@ def wander(run: Callable[[Script], Sequence[Sequence[OpenOperation]]], most: int
     """Runs that begin otherwise than those before them, drawn at random from what these show; they stand for nothing, but one
     of them may show something wrong. `run` ends it by raising, `most` runs do."""
     draw = random.Random(0)
-    waiting: tuple[list[Script], list[Script]] = ([Script()], [])  # and those in which a read finds what is older
+    waiting, older = _Waiting(draw), _Waiting(draw)  # of the latter in each a read finds what is older
+    waiting.add(None, Script())
     met = set()
+    known = StrongBytes()
     for turn in range(most):
         # By turns: a missing acquire shows where one read finds something older, a wrong order in the other runs.
-        pool = waiting[turn % 2] or waiting[1 - turn % 2]
-        if not pool:
+        pools = (older, waiting) if turn % 2 else (waiting, older)
+        pool = next((pool for pool in pools if pool.scripts), None)
+        if pool is None:
             return
-        at = draw.randrange(len(pool))
-        pool[at], pool[-1] = pool[-1], pool[at]
         done = Done(tuple(tuple(of) for of in run(pool.pop())))
-        for other in _others(done, StrongBytes()):
+        for way in _drawn(draw, list(_ways(done, known))):
+            other, where = _begun(done, known, way), way.event.spot.name
             latest = Script(other.orders, {}, other.takers, other.awaits)  # reads find what is there
-            for fresh, older in ((latest, False), (other, bool(other.sources))):
+            for fresh, into in ((latest, waiting), (other, older if other.sources else waiting)):
                 if fresh.key() not in met:
                     met.add(fresh.key())
-                    waiting[older].append(fresh)
+                    into.add(where, fresh)
+
+
+class _Waiting:
+    """Scripts of runs that are to be made, by the bytes at which they differ from one that was: all bytes come as often, so
+    that the order of two stores is not lost among those of many additions."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw = draw
+        self.scripts: dict[Bytes | None, list[Script]] = {}
+
+    def add(self, where: Bytes | None, script: Script) -> None:
+        self.scripts.setdefault(where, []).append(script)
+
+    def pop(self) -> Script:
+        where = self.draw.choice(list(self.scripts))
+        pool = self.scripts[where]
+        at = self.draw.randrange(len(pool))
+        pool[at], pool[-1] = pool[-1], pool[at]
+        script = pool.pop()
+        if not pool:
+            del self.scripts[where]
+        return script
 
 
 def _shown(done: Done) -> Script:
@@ -121,28 +149,63 @@ def _script(events: Sequence[OpenOperation], telling: Callable[[OpenOperation], 
     return Script(orders, sources, takers)
 
 
-def _others(done: Done, known: StrongBytes) -> Iterator[Script]:
-    """How runs begin that a run shows to be different."""
-
-    def tells(event: OpenOperation) -> bool:
-        return event.position in known.takers[event.spot.name, event.round].telling
-
-    for launch, events in enumerate(done.events):
-        earlier = [event for of in done.events[:launch] for event in of]
-        for event in events:
-            if event.kind == "taker":
-                ways = _other_takers(event, events, tells)
-            elif event.kind == "read":
-                ways = _other_sources(event, events)
-            else:
-                ways = _earlier(event, events)
-            for kept, change in ways:
-                yield _changed(_script([*earlier, *kept], tells), event, _renumbered(change, event.spot, kept))
-
-
 #: What becomes of an operation: it comes at a place in the order, finds what a write left, comes only behind that, or somebody
 #: takes its position.
 _Change = tuple[str, int, Name]
+
+
+class _Way(NamedTuple):
+    """How a run could have been different: `event`, of launch `launch`, in another way, without what comes behind `others`."""
+
+    launch: int
+    event: OpenOperation
+    others: tuple[OpenOperation, ...]
+    change: _Change
+
+
+def _drawn(draw: random.Random, ways: list[_Way]) -> list[_Way]:
+    """Some of many ways, of all bytes."""
+    if len(ways) <= _DRAWN:
+        return ways
+    spots: dict[Bytes, list[_Way]] = {}
+    for way in ways:
+        spots.setdefault(way.event.spot.name, []).append(way)
+    share = max(1, _DRAWN // len(spots))
+    return [way for of in spots.values() for way in (of if len(of) <= share else draw.sample(of, share))]
+
+
+def _others(done: Done, known: StrongBytes) -> Iterator[Script]:
+    """How runs begin that a run shows to be different."""
+    for way in _ways(done, known):
+        yield _begun(done, known, way)
+
+
+def _begun(done: Done, known: StrongBytes, way: _Way) -> Script:
+    """How a run begins that goes such a way."""
+    step()
+    earlier = [event for of in done.events[: way.launch] for event in of]
+    kept = _without(done.events[way.launch], *way.others)
+    script = _script([*earlier, *kept], lambda event: _tells(known, event))
+    return _changed(script, way.event, _renumbered(way.change, way.event.spot, kept))
+
+
+def _tells(known: StrongBytes, event: OpenOperation) -> bool:
+    return event.position in known.takers[event.spot.name, event.round].telling
+
+
+def _ways(done: Done, known: StrongBytes) -> Iterator[_Way]:
+    """How a run could have been different."""
+    for launch, events in enumerate(done.events):
+        for event in events:
+            step()
+            if event.kind == "taker":
+                ways = _other_takers(event, events, known)
+            elif event.kind == "read":
+                ways = _other_sources(event)
+            else:
+                ways = _earlier(event)
+            for others, change in ways:
+                yield _Way(launch, event, others, change)
 
 
 def _renumbered(change: _Change, spot: OpenBytes, kept: Sequence[OpenOperation]) -> _Change:
@@ -172,7 +235,7 @@ def _changed(script: Script, event: OpenOperation, change: _Change) -> Script:
     return Script(script.orders, script.sources, {**script.takers, taken: {**before, number: name}})
 
 
-def _earlier(event: OpenOperation, events: Sequence[OpenOperation]) -> Iterator[tuple[list[OpenOperation], _Change]]:
+def _earlier(event: OpenOperation) -> Iterator[tuple[tuple[OpenOperation, ...], _Change]]:
     """An atomic operation that wrote: before each other write that it need not come behind; or, where it compares, with what
     an earlier write left."""
     spot = event.spot
@@ -183,18 +246,16 @@ def _earlier(event: OpenOperation, events: Sequence[OpenOperation]) -> Iterator[
             continue
         if event.write is not None and not event.write(other.found)[1]:
             continue  # there it would not write: below
-        yield _without(events, other, event), ("order", number, event.name)
+        yield (other, event), ("order", number, event.name)
     if event.write is None:
         return
     for number in range(max(event.floor, -1), position - 1):
         value = spot.after(number)
         if not event.write(value)[1] and not event.again(value):
-            yield _without(events, event), ("source", number, event.name)
+            yield (event,), ("source", number, event.name)
 
 
-def _other_sources(
-    event: OpenOperation, events: Sequence[OpenOperation]
-) -> Iterator[tuple[list[OpenOperation], _Change]]:
+def _other_sources(event: OpenOperation) -> Iterator[tuple[tuple[OpenOperation, ...], _Change]]:
     """A read: each write that it could have found."""
     spot = event.spot
     for number in range(event.floor, len(spot.order)):
@@ -202,27 +263,27 @@ def _other_sources(
             continue
         if event.again(spot.after(number)):
             if number > event.source:  # where nothing comes after that, it is blocked without end
-                yield _without(events, event), ("await", number, event.name)
+                yield (event,), ("await", number, event.name)
             continue
         if event.write is None or not event.write(spot.after(number))[1]:
             if number != event.source:
-                yield _without(events, event), ("source", number, event.name)
+                yield (event,), ("source", number, event.name)
             continue
         follows = spot.order[number + 1] if number + 1 < len(spot.order) else None
         if follows is None or not event.before & follows.bit:
-            yield _without(events, event, *([follows] if follows else [])), ("order", number + 1, event.name)
+            yield (event, *([follows] if follows else [])), ("order", number + 1, event.name)
 
 
 def _other_takers(
-    event: OpenOperation, events: Sequence[OpenOperation], tells: Callable[[OpenOperation], bool]
-) -> Iterator[tuple[list[OpenOperation], _Change]]:
+    event: OpenOperation, events: Sequence[OpenOperation], known: StrongBytes
+) -> Iterator[tuple[tuple[OpenOperation, ...], _Change]]:
     """Somebody took a position that tells: each other one."""
-    if not tells(event):
+    if not _tells(known, event):
         return
     for other in events:
         same = other.kind == "taker" and (other.spot, other.round) == (event.spot, event.round) and other is not event
-        if same and not (tells(other) and other.position < event.position):
-            yield _without(events, event, other), ("taker", event.position, other.name)
+        if same and not (_tells(known, other) and other.position < event.position):
+            yield (event, other), ("taker", event.position, other.name)
 
 
 def _without(events: Sequence[OpenOperation], *others: OpenOperation) -> list[OpenOperation]:

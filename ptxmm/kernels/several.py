@@ -52,10 +52,12 @@ class FinalStates(NamedTuple):
 
 class FailedExecution(NamedTuple):
     """The final values of an execution that are not as a check wants them; None where it does not terminate. `steps`: its
-    open operations in their order."""
+    open operations in their order; `error`: where threads wait, in the launch of number `launch`."""
 
     state: FinalValues | None
     steps: tuple[Name, ...] = ()
+    error: KernelError | None = None
+    launch: int = 0
 
 
 class OpenIn(NamedTuple):
@@ -176,7 +178,7 @@ def one_run(
             raise
     except KernelError as error:
         if error.kind == "deadlock" and all(w.free for w in watchers):
-            raise TestFails(FailedExecution(None, steps())) from None
+            raise TestFails(FailedExecution(None, steps(), error, len(watchers) - 1)) from None
         if error.kind in FAULTS:
             raise TestFails(FaultOf(error, len(watchers) - 1, watchers[-1], steps())) from None
     return [w.events for w in watchers]
@@ -229,7 +231,7 @@ def run_several(
                 return []
             # Where none of its own has to wait, the launch deadlocks.
             if error.kind == "deadlock" and all(w.free for w in watchers):
-                raise _Broken(None) from None
+                raise _Broken(None, error) from None
             raise
         unknown = next((w.unknown for w in watchers if w.unknown is not None), None)
         if unknown is not None:
@@ -246,7 +248,7 @@ def run_several(
         if circles:
             return circles[0]
     except _Broken as failed:
-        return FailedExecution(failed.state)
+        return FailedExecution(failed.state, (), failed.error, at[0])
     except Stopped as stopped:
         return OpenIn(at[0], _open(stopped.why))
     except KernelError as error:
@@ -282,9 +284,9 @@ class TestFails(Exception):
 
 
 class _Broken(Exception):
-    def __init__(self, state: FinalValues | None) -> None:
+    def __init__(self, state: FinalValues | None, error: KernelError | None = None) -> None:
         super().__init__(state)
-        self.state = state
+        self.state, self.error = state, error
 
 
 def _open(why: ByteRace | Misuse | Open) -> Open:

@@ -319,8 +319,7 @@ def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: 
     if isinstance(several, OpenIn):
         return several
     if isinstance(several, FailedExecution):
-        tell_failed(test, result, several.state)
-        return None if result.verdict == "no" else (0, Open("error"))
+        return None if _tell_wrong(runs, result, places, several) else (0, Open("error"))
     if several.beyond and not all_hold(test, several.states):
         return 0, Open("fence")
     tell_all(test, result, several)
@@ -359,6 +358,8 @@ def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong) -> boo
     """Tells what a run shows that is wrong; whether the test fails by it."""
     if isinstance(wrong, FailedExecution):
         tell_failed(runs.test, result, wrong.state)
+        if wrong.error is not None:
+            Findings(runs, places, wrong.launch, [], result).waiting(wrong.error)
     else:
         findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
         if isinstance(wrong, FaultOf):

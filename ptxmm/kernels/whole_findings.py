@@ -81,11 +81,18 @@ class Findings:
 
     def deadlock(self, error: KernelError, *, always: bool) -> None:
         """Threads do not terminate; `always`: in every execution."""
-        first, *waits = (line.strip() for line in error.message.splitlines())
-        self._fails(_ENDING, f"{first}; {'; '.join(waits)}", told.with_a_deadlock)
+        self._fails(_ENDING, "", told.with_a_deadlock)
         for checked in self.result.checks:
             if checked.holds is False:
                 checked.hangs = always
+        self.waiting(error)
+
+    def waiting(self, error: KernelError) -> None:
+        """Where threads wait, of checks that fail since these do not terminate."""
+        first, *waits = (line.strip() for line in error.message.splitlines())
+        for checked in self.result.checks:
+            if checked.holds is False:
+                checked.message = f"{first}; {'; '.join(waits)}"
                 checked.waits = [self._wait(*who) for who in error.blocked]
                 checked.spots += [self._spot(error, "threads do not terminate (deadlock) here" if waits else first)]
 

@@ -215,11 +215,6 @@ def chosen(runs: int, outcomes: int, accesses: int) -> str:
     )
 
 
-def not_terminating(text: str) -> str:
-    """Why a test does not terminate."""
-    return f"{text}: in a run of all threads each one that has not ended waits for what none of them does"
-
-
 def not_looked_at(text: str) -> str:
     """What is not known of a check beside one that fails."""
     return f"{text}: not decided, since another check fails"

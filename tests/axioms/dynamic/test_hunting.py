@@ -73,3 +73,44 @@ def test_a_value_that_is_out_of_date_shows_at_once(fence: str, found: bool) -> N
     wrong = hunt(Runs(test, watched=True), lambda state: state["out[0]"] != 7, _AT_ONCE, ("",))
     assert isinstance(wrong, FailedExecution) is found
     assert ptxmm.check(test).verdict == ("no" if found else "ok")
+
+
+_TICKET = (
+    "atom.relaxed.gpu.add.u32 %r3, [%rd1], 1; setp.eq.u32 %p2, %r3, 0; @%p2 bra END; "
+    "LOOP: ld.acquire.gpu.u32 %r4, [%rd2]; setp.eq.u32 %p2, %r4, 0; @%p2 bra LOOP;"
+)
+
+
+def test_where_it_waits_is_told_of_a_later_run() -> None:
+    """The first run ends at tickets whose order is open, and says nothing of who waits."""
+    result = ptxmm.check(_test(_TICKET, _TICKET.replace("LOOP", "AGAIN"), terminates=True))
+    (check,) = result.checks
+    assert result.verdict == "no" and "looks again and again at 'ld.acquire.gpu.u32'" in check.message
+    assert [what for _, what in check.spots] == ["threads do not terminate (deadlock) here"]
+
+
+_COUNTS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y)
+{
+ .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y];
+ mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+ red.relaxed.gpu.add.u32 [%rd1], 1;
+ setp.ne.u32 %p1, %r1, 0; @%p1 bra END;
+ st.relaxed.gpu.u32 [%rd2], %r2;
+END:
+ ret;
+}
+"""
+
+
+def test_many_operations_that_commute_hide_no_order_of_two_others() -> None:
+    """Each pair of the 256 additions could come in another order; so could the two stores, which alone matters."""
+    params = {name: {"type": "u32", "elements": 1} for name in ("x", "y")}
+    checks = {"forall": "x[0] == 256 && y[0] == 1"}
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": 2, "block": 128, "params": params, "check": checks}
+    test = KernelFile.of(tree, "k.toml", {"k.ptx": _COUNTS}).test()
+    wrong = hunt(Runs(test, watched=True), lambda state: state["y[0]"] != 1, 12, ("",))
+    assert isinstance(wrong, FailedExecution) and wrong.state is not None and wrong.state["y[0]"] == 0

@@ -24,7 +24,7 @@ RUNS = {
     """,
     "One run for all executions": "determinate rows log together",
     "One run, with something open": """
-        lookbacks confluent emulated updates_in_sections sections claims ticket_accesses slots errands imagined tickets
+        lookbacks apart confluent emulated updates_in_sections sections claims ticket_accesses slots errands imagined tickets
         persistent
     """,
     "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",

@@ -7,17 +7,22 @@ known, each look-back must be confluent.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
+from axioms.dynamic.apart import Apart
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped
-from axioms.dynamic.lookbacks import Finds, LookBack, LookBackThread, NotConfluent, Ways
+from axioms.dynamic.live import Live
+from axioms.dynamic.lookbacks import Finds, LookBack, LookBackThread, NotConfluent, Ways, is_plain_fence
 from axioms.dynamic.shadow import Access
 from axioms.dynamic.waiting import Poll, Written, WrittenBytes
+from ptxcore.isa.effect_kinds import FENCE
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
-from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.lower.liveness import reads
+from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
 
@@ -31,6 +36,25 @@ def open_reads(watcher: Determinate) -> list[Op]:
     return [place.open.op for place in places if place.open is not None and place.open.op is not None]
 
 
+def may_look_back(watcher: Determinate) -> set[int]:
+    """The reads, by the identity of instructions, that may be of look-backs, where one of them ended a run."""
+    further = watcher.further if isinstance(watcher, Confluent) else set()
+    return {id(op.instruction) for op in open_reads(watcher)} | further
+
+
+def summed_reads(code: Code) -> set[int]:
+    """The strong reads, by the identity of instructions, that are likely to be of look-backs: none acquires, and what it finds
+    is not only compared. Whether they are is found out by a run."""
+    used = {slot for op in code.ops if op.use.form.mnemonic != "setp" for slot in reads(op)}
+    return {
+        id(op.instruction)
+        for op in code.ops
+        if op.use.form.mnemonic == "ld"
+        and op.use.sem not in ("weak", "acquire", "")
+        and any(target is not None and target.slot in used for target in op.targets)
+    }
+
+
 class Confluent(Determinate):
     """Watches one launch. `searched`: the instructions by which threads look back, by their identity."""
 
@@ -38,6 +62,8 @@ class Confluent(Determinate):
         super().__init__(size)
         self.searched = searched
         self.found: list[LookBack] = []
+        #: Strong reads at which ways have ended: they may be part of these.
+        self.further: set[int] = set()
         #: Ways that were gone.
         self.ways = 0
         #: The look-backs of threads that have not come behind them; and where the last read was.
@@ -45,12 +71,16 @@ class Confluent(Determinate):
         self._address = 0
         #: The memory in which they look, by its number: it is gone when all is known.
         self._segments: dict[int, Segment] = {}
+        #: Fences of threads that look back, since they read last: they come behind the look-back, or within it.
+        self._fences: dict[int, list[tuple[WatchedThread, Use]]] = {}
 
     # Where look-backs begin and end.
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
         if id(thread.instruction.instruction) not in self.searched:
             self._ends(thread.number)
+        else:
+            self._fences.pop(thread.number, None)
         self._address = address
         return super().reads(thread, address, size)
 
@@ -66,7 +96,11 @@ class Confluent(Determinate):
         self._ends(thread.number)
         super().arrives(thread, level, identity, waits, count)
 
-    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+    def other(self, thread: WatchedThread, what: Any, how: Use | None = None, address: int = 0) -> None:
+        if thread.number in self._active and how is not None and is_plain_fence(what, how):
+            self._fences.setdefault(thread.number, []).append((thread, how))
+            self.exact = False
+            return
         self._ends(thread.number)
         super().other(thread, what, how, address)
 
@@ -77,6 +111,14 @@ class Confluent(Determinate):
         else:
             self._join(threads)
         super().met(how, threads, masked)
+
+    def _place(self, thread: WatchedThread, access: Access, segment: Segment) -> WrittenBytes | None:
+        if access.kind == "W" and not access.strong:
+            places = self.places[id(segment)]
+            if places.keys().isdisjoint(range(access.first, access.first + access.size)):
+                return None
+            _forget(places, access)
+        return super()._place(thread, access, segment)
 
     def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:
         if id(thread.instruction.instruction) not in self.searched:
@@ -102,6 +144,8 @@ class Confluent(Determinate):
         of = self._active.pop(number, None)
         if of is not None:
             of.members[number].end = self.clocks.own[number]
+            for thread, how in self._fences.pop(number, ()):
+                super().other(thread, FENCE, how)
 
     def _join(self, threads: Sequence[Any]) -> None:
         """Threads of a warp execute something together: if one of them looks back, all do."""
@@ -135,12 +179,24 @@ class Confluent(Determinate):
         first = next(iter(self.found[0].members.values())).poll.thread
         live = self.live_of(first)
         for of in self.found:
-            ways = Ways(of, live, self.searched, self._finds)
             try:
-                ways.check()
+                self.ways += self._gone(of, live)
             except NotConfluent:
                 raise Stopped(Open("order", Party(next(iter(of.members)), of.asks))) from None
-            self.ways += ways.number
+
+    def _gone(self, of: LookBack, live: Live) -> int:
+        """How many ways were gone of a look-back that is confluent. Raises NotConfluent where it is not."""
+        ways = Ways(of, live, self.searched, self._finds)
+        if len(ways.threads) > 1:
+            apart = Apart(of, ways.threads)
+            with suppress(NotConfluent):
+                apart.check()
+                return apart.number
+        try:
+            ways.check()
+        finally:
+            self.further.update(*(thread.further for thread in ways.threads))
+        return ways.number
 
     def _finds(self, member: LookBackThread) -> Finds:
         """What a thread may find in its look-back."""
@@ -207,3 +263,14 @@ def _behind(write: Written, number: int, end: int, size: int) -> bool:
     cta, place = divmod(number, size)
     times = write.known.get(cta)
     return times is not None and times[place] >= end
+
+
+def _forget(places: dict[int, tuple[int, WrittenBytes]], access: Access) -> None:
+    """A weak write has overwritten bytes as a whole, which strong operations accessed by other sizes: it is ordered behind all
+    of these, and whatever comes to the bytes is ordered behind it, or races with it."""
+    end = access.first + access.size
+    inside = [byte for byte in range(access.first, end) if byte in places]
+    met = {(places[byte][0], places[byte][1].size) for byte in inside}
+    if all(access.first <= first and first + size <= end for first, size in met - {(access.first, access.size)}):
+        for byte in inside if (access.first, access.size) not in met else ():
+            del places[byte]

@@ -18,11 +18,15 @@ from itertools import product
 from math import prod
 from typing import Any, NoReturn
 
+from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import step
 from axioms.dynamic.live import Live
+from axioms.dynamic.shadow import CONSTANT
 from axioms.dynamic.waiting import Copying, Ended, Poll, plain, stopped_at
 from ptxcore.isa.data_movement import ShuffleLanes
+from ptxcore.isa.effect_kinds import FENCE, EffectKind
+from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple
 
@@ -67,18 +71,20 @@ class _Meets(BaseException):
 
 
 class _Reader:
-    """Watches a copy: reads by some instructions find what they are told; whatever others would see ends it."""
+    """Watches a copy: reads by some instructions find what they are told; whatever others would see ends it, but fences.
+    `fences`: those that it has come by since it read last."""
 
     def __init__(self, searched: frozenset[int]) -> None:
         self.searched = searched
         self.told: int | None = None
+        self.fences: tuple[int, ...] = ()
 
     def reads(self, thread: Any, address: int, size: int) -> int:
         if id(thread.instruction.instruction) not in self.searched:
             raise Ended
         if self.told is None:
             raise _Asks(thread.op, address, size)
-        value, self.told = self.told, None
+        value, self.told, self.fences = self.told, None, ()
         return value & ((1 << 8 * size) - 1)
 
     def __getattr__(self, name: str) -> Any:
@@ -102,23 +108,36 @@ class _Walker(Copying):
             raise Ended  # __syncwarp orders memory, and so is something that others see
         raise _Meets(op, arguments)
 
-    effect = modify = _ended
+    def effect(self, kind: EffectKind, how: Use, **_: Any) -> None:
+        if not is_plain_fence(kind, how):
+            raise Ended
+        watcher: Any = self.watcher
+        if watcher.fences[-1:] != (self.op,):
+            watcher.fences += (self.op,)
+
+    modify = _ended
 
 
-class _At(NamedTuple):
-    """Where a thread is: about to execute a block."""
+def is_plain_fence(kind: EffectKind, how: Use) -> bool:
+    """Whether something that a thread does is a fence between its accesses to memory, all of them."""
+    return kind is FENCE and not how.words["restrict"] and not how.words["operation"]
+
+
+class At(NamedTuple):
+    """Where a thread is: about to execute a block. `fences`: those since its last read."""
 
     key: Hashable
     block: int
     registers: list[Any]
     carry: Any
+    fences: tuple[int, ...] = ()
 
 
-class _Stop(NamedTuple):
+class Stop(NamedTuple):
     """Where a thread goes on only with others (`op`, with what it brings), or with what others see."""
 
     key: Hashable
-    at: _At
+    at: At
     op: int = -1
     brings: tuple[Any, ...] = ()
 
@@ -126,11 +145,11 @@ class _Stop(NamedTuple):
 class _Reached(NamedTuple):
     """All stops that a thread may come to from somewhere by itself, and the one that it does with the last values."""
 
-    stops: tuple[_Stop, ...]
-    last: _Stop
+    stops: tuple[Stop, ...]
+    last: Stop
 
 
-class _Thread:
+class Alone:
     """A thread on its ways."""
 
     def __init__(self, member: LookBackThread, live: Live, searched: frozenset[int], finds: Finds) -> None:
@@ -142,21 +161,28 @@ class _Thread:
         self.lane, self.warp, self.cta = self._walker.lane, self._walker.warp, self._walker.cta
         self.begins = self._at(poll.block, poll.registers, poll.thread.carry)
         self._reached: dict[Hashable, _Reached] = {}
+        #: The strong reads at which ways have ended, since they are by no instruction that is searched with.
+        self.further: set[int] = set()
 
-    def _at(self, block: int, registers: list[Any], carry: Any) -> _At:
-        return _At((block, self._live.of(block, registers), plain(carry)), block, registers, carry)
+    def _at(self, block: int, registers: list[Any], carry: Any) -> At:
+        fences = self._reader.fences
+        return At((block, self._live.of(block, registers), plain(carry), fences), block, registers, carry, fences)
 
-    def reached(self, begins: _At | _Stop) -> _Reached:
+    def _stop(self, op: Op, at: At, number: int = -1, brings: tuple[Any, ...] = ()) -> Stop:
+        place, carry = self._live.before(op, self._walker.R), plain(self._walker.carry)
+        return Stop((place, carry, self._reader.fences), at, number, brings)
+
+    def reached(self, begins: At | Stop) -> _Reached:
         """Raises NotConfluent where it never stops with the last values, or there is too much to look at."""
-        if isinstance(begins, _Stop):
+        if isinstance(begins, Stop):
             return _Reached((begins,), begins)
         if begins.key not in self._reached:
             self._reached[begins.key] = self._walk(begins)
         return self._reached[begins.key]
 
-    def _walk(self, begins: _At) -> _Reached:
-        stops: dict[Hashable, _Stop] = {}
-        lasts: dict[Hashable, _At | _Stop] = {}
+    def _walk(self, begins: At) -> _Reached:
+        stops: dict[Hashable, Stop] = {}
+        lasts: dict[Hashable, At | Stop] = {}
         seen, waiting = {begins.key}, [begins]
         while waiting:
             at = waiting.pop()
@@ -164,7 +190,7 @@ class _Thread:
             for after, is_last in self._behind(at):
                 if is_last:
                     lasts[at.key] = after
-                if isinstance(after, _Stop):
+                if isinstance(after, Stop):
                     stops[after.key] = after
                 elif after.key not in seen:
                     seen.add(after.key)
@@ -175,7 +201,7 @@ class _Thread:
             _last(lasts, key)
         return _Reached(tuple(stops.values()), _last(lasts, begins.key))
 
-    def _behind(self, at: _At) -> Iterable[tuple[_At | _Stop, bool]]:
+    def _behind(self, at: At) -> Iterable[tuple[At | Stop, bool]]:
         """What comes behind a block, and whether it does with the last value."""
         try:
             yield self.executes(at), True
@@ -186,12 +212,12 @@ class _Thread:
         for value in sorted(values):
             yield self.executes(at, value), value == last
 
-    def executes(self, at: _At, told: int | None = None, answer: Any = None) -> _At | _Stop:
+    def executes(self, at: At, told: int | None = None, answer: Any = None) -> At | Stop:
         """One block, with what a read finds there, or with what others have brought. Raises _Asks."""
         walker = self._walker
         walker.R, walker.carry, walker.op = list(at.registers), at.carry, -1
         walker.answer, walker.answered = answer, answer is not None
-        self._reader.told = told
+        self._reader.told, self._reader.fences = told, at.fences
         try:
             block = self._compiled.blocks[at.block](walker, walker.R, self._parameters)
         except _Asks:
@@ -200,13 +226,14 @@ class _Thread:
             raise
         except _Meets as meets:
             op, brings = meets.args
-            place = self._live.before(self._compiled.ops[op], walker.R)
-            return _Stop((place, plain(walker.carry)), at, op, brings)
+            return self._stop(self._compiled.ops[op], at, op, brings)
         except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
             stopped = stopped_at(self._compiled, error)
             if stopped is None or not isinstance(error, Ended):
                 raise NotConfluent from None
-            return _Stop((self._live.before(stopped, walker.R), plain(walker.carry)), at)
+            if stopped.use.form.mnemonic == "ld" and scope_of(stopped.use) not in ("", CONSTANT):
+                self.further.add(id(stopped.instruction))
+            return self._stop(stopped, at)
         if block < 0:
             raise NotConfluent
         return self._at(block, walker.R, walker.carry)
@@ -219,7 +246,7 @@ def _copied(poll: Poll) -> Any:
     return walker
 
 
-def _last(lasts: dict[Hashable, _At | _Stop], key: Hashable) -> _Stop:
+def _last(lasts: dict[Hashable, At | Stop], key: Hashable) -> Stop:
     """Where the last values lead. Raises NotConfluent where they lead round and round."""
     seen = set()
     while key not in seen:
@@ -227,14 +254,14 @@ def _last(lasts: dict[Hashable, _At | _Stop], key: Hashable) -> _Stop:
         after = lasts.get(key)
         if after is None:
             break
-        if isinstance(after, _Stop):
+        if isinstance(after, Stop):
             return after
         key = after.key
     raise NotConfluent
 
 
 #: Where each thread of a look-back is.
-_Together = tuple[_At | _Stop, ...]
+_Together = tuple[At | Stop, ...]
 
 
 class Ways:
@@ -245,19 +272,19 @@ class Ways:
     ) -> None:
         """`finds`: what a thread may find."""
         self._of = of
-        self._threads = [_Thread(member, live, searched, finds(member)) for member in of.members.values()]
+        self.threads = [Alone(member, live, searched, finds(member)) for member in of.members.values()]
         self._launch: Any = next(iter(of.members.values())).poll.thread.launch
         self.number = 0
 
     def check(self) -> None:
         """Raises NotConfluent where not all ways come to the same, or the run went none of them."""
-        begins: _Together = tuple(thread.begins for thread in self._threads)
+        begins: _Together = tuple(thread.begins for thread in self.threads)
         ends: set[Hashable] = set()
         lasts: dict[Hashable, Hashable] = {}
         seen, waiting = {_key(begins)}, [begins]
         while waiting:
             at = waiting.pop()
-            reached = [thread.reached(place) for thread, place in zip(self._threads, at, strict=True)]
+            reached = [thread.reached(place) for thread, place in zip(self.threads, at, strict=True)]
             self.number += prod(len(found.stops) for found in reached)
             if self.number > _MOST_WAYS:
                 raise NotConfluent
@@ -278,25 +305,25 @@ class Ways:
         if _key(self._replayed(begins)) not in ends:
             raise NotConfluent
 
-    def _meet(self, stops: Sequence[_Stop]) -> _Together | None:
+    def _meet(self, stops: Sequence[Stop]) -> _Together | None:
         """Threads that have come together go on; None where there are none."""
         places: dict[tuple[Any, ...], list[int]] = {}
         for i, stop in enumerate(stops):
             if stop.op >= 0:
                 how, position = self._launch.collective(stop.op)
-                thread = self._threads[i]
+                thread = self.threads[i]
                 place = thread.warp, id(thread.cta), id(how.form), how.present, stop.brings[position]
                 places.setdefault(place, []).append(i)
-        after: list[_At | _Stop] = list(stops)
+        after: list[At | Stop] = list(stops)
         for place, met in places.items():
             for i, answered in self._answers(place[-1], met, stops).items():
-                after[i] = self._threads[i].executes(stops[i].at, answer=() if answered is None else answered)
+                after[i] = self.threads[i].executes(stops[i].at, answer=() if answered is None else answered)
         return None if all(one is other for one, other in zip(after, stops, strict=True)) else tuple(after)
 
-    def _answers(self, mask: Any, met: Sequence[int], stops: Sequence[_Stop]) -> dict[int, Any]:
+    def _answers(self, mask: Any, met: Sequence[int], stops: Sequence[Stop]) -> dict[int, Any]:
         """What an instruction of a warp gives each of the threads that have met at it, none where others have to come. Raises
         NotConfluent where that cannot be told."""
-        lanes = {self._threads[i].lane: i for i in met}
+        lanes = {self.threads[i].lane: i for i in met}
         how, _ = self._launch.collective(stops[met[0]].op)
         try:
             if sum(1 << lane for lane in lanes) != mask & self._of.running:
@@ -308,12 +335,12 @@ class Ways:
             raise NotConfluent from None
         return {i: results[lane] for lane, i in lanes.items()}
 
-    def _replayed(self, begins: _Together) -> tuple[_Stop, ...]:
+    def _replayed(self, begins: _Together) -> tuple[Stop, ...]:
         """Where the run comes to, by what its threads have found. Raises NotConfluent where they do not read just that."""
         found = [iter(member.found) for member in self._of.members.values()]
         at = begins
         while True:
-            stops = tuple(map(_follow, self._threads, at, found))
+            stops = tuple(map(follow, self.threads, at, found))
             after = self._meet(stops)
             if after is None:
                 break
@@ -323,16 +350,16 @@ class Ways:
         return stops
 
 
-def _follow(thread: _Thread, begins: _At | _Stop, found: Iterator[tuple[int, int, int]]) -> _Stop:
+def follow(thread: Alone, begins: At | Stop, found: Iterator[tuple[int, int, int]]) -> Stop:
     """Where a thread comes to that finds what it found in the run."""
     at = begins
-    while isinstance(at, _At):
+    while isinstance(at, At):
         step()
         at = _once_more(thread, at, found)
     return at
 
 
-def _once_more(thread: _Thread, at: _At, found: Iterator[tuple[int, int, int]]) -> _At | _Stop:
+def _once_more(thread: Alone, at: At, found: Iterator[tuple[int, int, int]]) -> At | Stop:
     try:
         return thread.executes(at)
     except _Asks as asks:
@@ -343,8 +370,8 @@ def _once_more(thread: _Thread, at: _At, found: Iterator[tuple[int, int, int]]) 
         return thread.executes(at, of_run[2])
 
 
-def _key(together: Sequence[_At | _Stop]) -> Hashable:
-    return tuple((type(one) is _Stop, one.key) for one in together)
+def _key(together: Sequence[At | Stop]) -> Hashable:
+    return tuple((type(one) is Stop, one.key) for one in together)
 
 
 def _all_end(lasts: dict[Hashable, Hashable]) -> None:

@@ -18,6 +18,8 @@ Lanes = Mapping[int, tuple[Value, ...]]
 
 def _ballot(truths: Mapping[int, Value]) -> Value:
     """The mask of the lanes for which something holds."""
+    if all(type(truth) is int or type(truth) is bool for truth in truths.values()):
+        return sum(1 << lane for lane, truth in truths.items() if truth)
     mask: Value = 0
     for lane, truth in truths.items():
         mask = bit_or(mask, ite(truth, 1 << lane, 0, 32), 32)

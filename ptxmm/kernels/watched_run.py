@@ -7,7 +7,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from axioms.dynamic.confluent import Confluent, open_reads
+from axioms.dynamic.confluent import Confluent, may_look_back, summed_reads
 from axioms.dynamic.depends import Ran
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.emulated import Emulating, emulating
@@ -15,7 +15,7 @@ from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
 from axioms.dynamic.numbered import Numbered, interchangeable
 from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.together import Together
-from ptxcore.machine.lower.ops import ExecutableModule
+from ptxcore.machine.lower.ops import Code, ExecutableModule
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
@@ -82,7 +82,7 @@ def watched_run(
             watcher = Numbered(size, searched, numbered) if numbered else watcher
             watcher = Emulating(size, emulated) if emulated else watcher
             watcher.readings, watcher.mixes = readings, mixes and not (emulated or numbered)
-            watcher.open_values.allowed = not (searched or emulated or numbered)
+            watcher.open_values.allowed = not emulated
             watchers[number:] = [watcher]
             recording = Recording(watcher)
             watcher.sums.noted = recording.products
@@ -121,13 +121,18 @@ def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
     again = ran
     while isinstance(again.why, Open) and again.why.what == "order":
         last = again.watchers[-1]
-        more = (
-            {id(op.instruction) for op in open_reads(last)} - again.searched if isinstance(last, Determinate) else set()
-        )
+        more = may_look_back(last) - again.searched if isinstance(last, Determinate) else set()
         if not more:
             return ran
         again = run(None, searched=again.searched | more)._replace(searched=again.searched | more)
     return ran if isinstance(again.why, Open) else again
+
+
+def _looks_back(run: Callable[..., WatchedRun], code: Code) -> WatchedRun:
+    """A run, with the reads taken for look-backs that are likely to be some, if there are; else with those that must be."""
+    likely = frozenset(summed_reads(code))
+    found = run(None, searched=likely)._replace(searched=likely) if likely else None
+    return looking_back(run, run(None)) if found is None or isinstance(found.why, Open) else found
 
 
 def numbers(runs: Runs, run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
@@ -144,8 +149,7 @@ def numbers(runs: Runs, run: Callable[..., WatchedRun], ran: WatchedRun) -> Watc
         if not more or code is None or launch.cluster is not None or not interchangeable(code):
             return ran
         found |= more
-        numbered = partial(run, numbered=found)
-        again = looking_back(numbered, numbered(None))._replace(numbered=found)
+        again = _looks_back(partial(run, numbered=found), code)._replace(numbered=found)
     return ran if isinstance(again.why, Open) else again
 
 

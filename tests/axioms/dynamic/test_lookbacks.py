@@ -117,9 +117,7 @@ def test_a_read_that_the_run_does_not_do_may_race() -> None:
     assert verdict == "no" and not looking
 
 
-def _last_values_alone(
-    self: lookbacks._Thread, at: lookbacks._At
-) -> Iterator[tuple[lookbacks._At | lookbacks._Stop, bool]]:
+def _last_values_alone(self: lookbacks.Alone, at: lookbacks.At) -> Iterator[tuple[lookbacks.At | lookbacks.Stop, bool]]:
     """As `_behind`, and reads find the last value alone."""
     try:
         yield self.executes(at), True
@@ -130,7 +128,7 @@ def _last_values_alone(
 @pytest.mark.parametrize(
     ("kernel", "owner", "name", "wrong"),
     [
-        pytest.param(_OTHERWISE[:1], lookbacks._Thread, "_behind", _last_values_alone, id="reads find the last value"),
+        pytest.param(_OTHERWISE[:1], lookbacks.Alone, "_behind", _last_values_alone, id="reads find the last value"),
         pytest.param(_ELSEWHERE, Confluent, "_strongly_written", lambda *_: True, id="nobody looks for plain writes"),
     ],
 )

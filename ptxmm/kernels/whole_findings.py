@@ -24,7 +24,7 @@ from ptxmm.words import whole as told
 
 #: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
-#: What a thread does that waits at an instruction, by its opcode; else it looks again and again.
+#: What a thread does that waits at an instruction, by its opcode; else it spins.
 _WAITING = {"bar": "barrier", "barrier": "barrier", "mbarrier": "mbarrier"}
 #: Errors of a run that leave a launch without a meaning, by what they are about: an address or a mask, which a thread may have
 #: from somebody who has not come yet, and else.

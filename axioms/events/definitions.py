@@ -98,7 +98,7 @@ class Definitions:
         return iteration._replace(guard=self(iteration.guard), values=values, memory=memory)
 
     def _waiting(self, stuck: Sequence[Stuck]) -> list[Stuck]:
-        return [s._replace(guard=self(s.guard), forever=self(s.forever)) for s in stuck]
+        return [s._replace(guard=self(s.guard), repeats=self(s.repeats)) for s in stuck]
 
 
 _KNOWN = frozenset((int, str, bool, type(None)))

@@ -74,11 +74,11 @@ class CertainEnds(SharedWaits):
 
     def _passes(self, t: int, effect: Effect, arrived: dict[tuple[tuple[object, ...], int], set[int]]) -> bool:
         loops = [s for s in self.threads[t].execution.stuck if effect.index in s.reads]
-        if loops and not all(self._is_left(t, effect, s.forever) for s in loops):
+        if loops and not all(self._is_left(t, effect, s.repeats) for s in loops):
             return False
         return super()._passes(t, effect, arrived)
 
-    def _is_left(self, t: int, effect: Effect, forever: Value) -> bool:
+    def _is_left(self, t: int, effect: Effect, repeats: Value) -> bool:
         """Whether a loop is certainly left that waits by an effect, as far as that one decides."""
         if effect.kind is INPUT:
             return effect.operation == "try_wait"
@@ -88,7 +88,7 @@ class CertainEnds(SharedWaits):
         last = self._state(number[0].object) if len(number) == 1 else None
         if last is None or any(self.reached[u] <= e.index for u, e in (self._operations or {})[number[0].object]):
             return False
-        return terms.substitute(forever, {**self._first_phase, effect.result: last}) == 0
+        return terms.substitute(repeats, {**self._first_phase, effect.result: last}) == 0
 
     @cached_property
     def _first_phase(self) -> dict[Term, Value]:

@@ -97,17 +97,17 @@ def missing_from_phase(candidate: Candidate, thread: int, reads: Sequence[int]) 
     return MissingArrivals(pending, expected, transactions, tuple(others))
 
 
-def awaited(candidate: Candidate, thread: int, reads: Sequence[int], forever: Value) -> Awaited | None:
-    """What the first read of an iteration would have to return lest it goes round, where `forever` says that it does and all
+def awaited(candidate: Candidate, thread: int, reads: Sequence[int], repeats: Value) -> Awaited | None:
+    """What the first read of an iteration would have to return lest it goes round, where `repeats` says that it does and all
     else is as it is. None where that is not easily said."""
     read = next((e for e in _events(candidate, thread, reads) if e.kind is READ), None)
     if read is None or type(read.value) is not Term or read.value.op != "symbol":
         return None
-    others = terms.symbols_of(forever) - {read.value}
+    others = terms.symbols_of(repeats) - {read.value}
     if not others <= candidate.symbols.keys():
         return None
     known: dict[Term, Value] = {s: candidate.symbols[s] for s in others}
-    return _ends(terms.substitute(forever, known), read.value)
+    return _ends(terms.substitute(repeats, known), read.value)
 
 
 def _events(candidate: Candidate, thread: int, effects: Sequence[int]) -> list[Event]:

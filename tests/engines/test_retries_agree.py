@@ -34,7 +34,7 @@ HEAD = """.version 9.0
     st.u32 [%rd4], 0;
 """
 #: One iteration of a loop: it goes round where %p1 holds. What it carries is in %r5 or on the stack.
-TURNS = {
+ITERATIONS = {
     "exchange": "atom.exch.acquire.gpu.global.b32 %r4, [%rd2], {n}; setp.ne.u32 %p1, %r4, {m};",
     "swap": "atom.cas.acquire.gpu.global.b32 %r4, [%rd2], {m}, {n}; setp.ne.u32 %p1, %r4, {m};",
     "look": "ld.acquire.gpu.global.u32 %r4, [%rd2]; st.u32 [%rd4+4], %r4; ld.u32 %r4, [%rd4+4]; setp.ne.u32 %p1, %r4, {m};",
@@ -55,11 +55,15 @@ def kernel(seed: int, deeper: int = 0) -> ptxmm.Kernel:
     blocks = random_.choice([1, 2, 2])
     lines = [HEAD]
     for thread in range(blocks):
-        kind = random_.choice(list(TURNS))
+        kind = random_.choice(list(ITERATIONS))
         numbers = {"n": random_.choice([0, 1, 1]), "m": random_.choice([0, 0, 1])}
         before, behind = (random_.choice(GIVES).format(n=random_.choice([0, 1])) for _ in range(2))
         lines += [f"setp.ne.u32 %p3, %r1, {thread}; @%p3 bra N{thread}; mov.u32 %r5, 0; {before}"]
-        lines += [f"L{thread}: {TURNS[kind].format(**numbers)} @%p1 bra L{thread};", f"{behind} ret;", f"N{thread}:"]
+        lines += [
+            f"L{thread}: {ITERATIONS[kind].format(**numbers)} @%p1 bra L{thread};",
+            f"{behind} ret;",
+            f"N{thread}:",
+        ]
     text = "\n".join([*lines, "    ret;", "}", ""])
     params = {"a": {"type": "u32", "elements": 1, "init": [random_.choice([0, 1])]}}
     return ptxmm.Kernel(

@@ -28,7 +28,7 @@ _APART = 65
 WAITS, WITHOUT_OUTCOME = "deadlock", ("limit", "uninitialised")
 
 
-#: How many times as many turns of loops are looked at, where a run shows what is not found within the bounds of a test.
+#: How many times as many iterations of loops are looked at, where a run shows what is not found within the bounds of a test.
 DEEPER = (2, 4)
 
 
@@ -77,9 +77,11 @@ def stalls(test: KernelTest, found: str) -> bool | None:
 
 
 def deeper(test: KernelTest, times: int) -> KernelTest:
-    """The test with so many times the turns of each loop."""
+    """The test with so many times the iterations of each loop."""
     launches = (
-        replace(one, unroll=times * one.unroll, loops={name: times * turns for name, turns in one.loops.items()})
+        replace(
+            one, unroll=times * one.unroll, loops={name: times * iterations for name, iterations in one.loops.items()}
+        )
         for one in test.launches
     )
     return replace(test, launches=tuple(launches), bounded=True)

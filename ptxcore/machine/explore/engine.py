@@ -239,8 +239,8 @@ class Exploration(Stepping):
                     timed = timed or e.result in symbols_of(guard)
             elif e.kind.observes and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
                 reads.append(e.index)
-        forever = 0 if timed else substitute(guard, asked) if asked else guard
-        return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), forever, start)
+        repeats = 0 if timed else substitute(guard, asked) if asked else guard
+        return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), repeats, start)
 
     def _side_effects(self, start: int, guard: Value) -> tuple[Value, list[Effect]]:
         """The condition, under `guard`, that one of the effects from `start` on changed something for others; and those effects

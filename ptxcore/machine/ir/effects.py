@@ -185,9 +185,9 @@ class CutLoop(NamedTuple):
 class Stuck(NamedTuple):
     """A waiting loop that was reduced to its last iteration: under `guard` that iteration goes round instead of leaving.
 
-    Such an iteration did nothing but look. `reads` are its effects that returned something (by index; each happened where
+    Such an iteration did nothing but poll. `reads` are its effects that returned something (by index; each happened where
     its own guard holds). Who repeats the iteration sees the same again as long as those reads return the same: a thread may
-    stay here without end in an execution in which `forever` holds and each of those reads reads a write that nothing follows in
+    stay here without end in an execution in which `repeats` holds and each of those reads reads a write that nothing follows in
     coherence order. What the thread did before is an execution in full, but for what comes behind the loop.
     """
 
@@ -197,7 +197,7 @@ class Stuck(NamedTuple):
     reads: tuple[int, ...]
     #: The condition under which the next iteration goes round as well, and so without end: as `guard`, but a wait that may say
     #: no for no reason does not always do so; and no loop that looks at a clock goes on without end.
-    forever: Value
+    repeats: Value
     #: The first effect of the iteration.
     start: int
 

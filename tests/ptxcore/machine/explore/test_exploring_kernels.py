@@ -47,7 +47,7 @@ def test_a_loop_that_waits_is_its_last_turn() -> None:
     assert x.cuts == []
     (stuck,) = x.stuck
     assert stuck.label == "L" and stuck.reads == (0,)
-    assert render(stuck.guard) == render(stuck.forever) == "(eq ('t', 0) 0)"
+    assert render(stuck.guard) == render(stuck.repeats) == "(eq ('t', 0) 0)"
     assert stuck.instruction is not None and stuck.instruction.opcode == "ld"
 
 
@@ -72,15 +72,15 @@ def test_a_wait_that_gives_up_after_a_time_terminates() -> None:
     """))  # fmt: skip
     assert [e.kind for e in x.effects] == ["load", "input", "stop", "store"]
     (stuck,) = x.stuck
-    assert stuck.guard != 0 and stuck.forever == 0
+    assert stuck.guard != 0 and stuck.repeats == 0
 
 
 def test_a_try_that_may_fail_for_no_reason_does_not_fail_without_end() -> None:
     x = one(kernel("L: mbarrier.try_wait.parity.shared.b64 %p1, [b], 0; @!%p1 bra L; ret;", before=".shared .b64 b;"))
     assert [e.kind for e in x.effects] == ["mbarrier", "input"]
     (stuck,) = x.stuck
-    assert evaluate(stuck.forever, {x.effects[0].result: 0}) == 1
-    assert evaluate(stuck.forever, {x.effects[0].result: 1 << 61}) == 0
+    assert evaluate(stuck.repeats, {x.effects[0].result: 0}) == 1
+    assert evaluate(stuck.repeats, {x.effects[0].result: 1 << 61}) == 0
 
 
 def test_a_loop_with_side_effects_is_cut_at_its_bound_and_says_so() -> None:

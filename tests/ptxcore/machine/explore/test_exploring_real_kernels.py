@@ -81,8 +81,8 @@ def test_kernels_of_the_museum_are_explored_to_their_ends(path: Path) -> None:
     arguments: list[int | bytes] = [
         (i + 1) << 32 if p["type"].endswith("*") else p["value"] for i, p in enumerate(case["params"])
     ]
-    turns = max([2, *case["loop_bound_hint"].values()])
-    found = threads(module(path), case["entry"], arguments, shape, turns)
+    iterations = max([2, *case["loop_bound_hint"].values()])
+    found = threads(module(path), case["entry"], arguments, shape, iterations)
     assert all(x.finishes != 0 for x in found)
     known = [a for a in addresses(found) if type(a) is int]
     assert len(known) == len(addresses(found)), "all addresses of these kernels are known"

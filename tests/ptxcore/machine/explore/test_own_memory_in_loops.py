@@ -1,5 +1,5 @@
-"""Waiting loops that write memory of the thread's own, as code does that was not optimised: turns are left out where nobody can
-see there that they have been."""
+"""Waiting loops that write memory of the thread's own, as code that was not optimised does: iterations are left out where
+nobody can see there that they have been."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_attempts_are_counted_wherever_the_counter_is(at: str) -> None:
 def test_what_only_a_turn_that_goes_round_writes_is_seen_behind_the_loop() -> None:
     x = explored(f"st.local.u32 [%own], 5; L: {LOOK} setp.ne.u32 %p1, %r1, 0; @%p1 bra D; st.local.u32 [%own], 7; bra L;"
                  "D: ld.local.u32 %r2, [%own]; st.global.u32 [%d2], %r2; ret;")  # fmt: skip
-    assert [e.kind for e in x.effects] == ["load", "load", "store"]  # a second turn changes nothing any more
+    assert [e.kind for e in x.effects] == ["load", "load", "store"]  # a second iteration changes nothing any more
     first, second, store = x.effects
     assert [evaluate(store.value, {first.result: n, second.result: 1}) for n in (0, 1)] == [7, 5]
 
@@ -68,7 +68,7 @@ def test_what_a_turn_writes_on_one_path_only_is_seen_on_the_other() -> None:
 
 
 def test_a_turn_that_leaves_what_it_found_is_left_out_wherever_the_loop_is_tested() -> None:
-    """`taken` is read before it is written; but a turn that did not take the lock leaves it at 0."""
+    """`taken` is read before it is written; but an iteration that did not take the lock leaves it at 0."""
     x = explored("st.local.u8 [%own], 0; L: ld.local.u8 %h1, [%own]; setp.ne.u16 %p1, %h1, 0; @%p1 bra D;"
                  "atom.cas.acquire.gpu.b32 %r1, [%d1], 0, 1; setp.eq.u32 %p2, %r1, 0; selp.u16 %h2, 1, 0, %p2;"
                  "st.local.u8 [%own], %h2; bra L; D: st.global.u32 [%d2], 1; ret;")  # fmt: skip
@@ -79,7 +79,7 @@ def test_one_that_leaves_something_else_is_not() -> None:
     x = explored("st.local.u8 [%own], 0; L: ld.local.u8 %h1, [%own]; setp.gt.u16 %p1, %h1, 1; @%p1 bra D;"
                  "atom.cas.acquire.gpu.b32 %r1, [%d1], 0, 1; setp.eq.u32 %p2, %r1, 0; selp.u16 %h2, 2, 1, %p2;"
                  "st.local.u8 [%own], %h2; bra L; D: st.global.u32 [%d2], 1; ret;")  # fmt: skip
-    assert [e.kind for e in x.effects][:2] == ["atom", "atom"]  # the second turn finds the first one's 1
+    assert [e.kind for e in x.effects][:2] == ["atom", "atom"]  # the second iteration finds the first one's 1
     assert x.effects[1].guard != 0
 
 
@@ -123,18 +123,18 @@ def test_a_call_may_have_a_frame_and_write_the_callers() -> None:
 # Iterations that a bound stops, and that may be done without end.
 
 
-def forever(x: ThreadExecution, *answers: int) -> int:
+def repeats(x: ThreadExecution, *answers: int) -> int:
     """Whether the iteration that was cut goes on without end, when the operations return these numbers."""
-    (turn,) = x.repeating
+    (iteration,) = x.repeating
     results = [e.result for e in x.effects if e.result is not None]
-    return evaluate(turn.forever, dict(zip(results, answers, strict=True)))
+    return evaluate(iteration.repeats, dict(zip(results, answers, strict=True)))
 
 
 def test_a_turn_that_writes_what_it_has_read_repeats_itself() -> None:
     x = explored("L: atom.exch.b32 %r1, [%d1], 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L; ret;")
     assert len(x.cuts) == 1 and x.repeating[0].reads == (3,)
-    assert forever(x, 1, 1, 1, 1) == 1 and forever(x, 2, 1, 1, 1) == 1  # what was before does not matter,
-    assert forever(x, 1, 1, 1, 2) == 0  # nor who writes something else in the end
+    assert repeats(x, 1, 1, 1, 1) == 1 and repeats(x, 2, 1, 1, 1) == 1  # what was before does not matter,
+    assert repeats(x, 1, 1, 1, 2) == 0  # nor who writes something else in the end
 
 
 def test_a_turn_that_ends_with_other_registers_does_not_repeat_itself() -> None:
@@ -142,7 +142,7 @@ def test_a_turn_that_ends_with_other_registers_does_not_repeat_itself() -> None:
         "ld.relaxed.gpu.u32 %r1, [%d1]; L: mov.u32 %r2, %r1; ld.relaxed.gpu.u32 %r1, [%d1]; setp.{}.u32 %p1, %r1, %r2;"
     )
     x = explored(carried.format("eq") + "@%p1 bra L; ret;")
-    assert forever(x, 3, 3, 3, 3, 3) == 1
+    assert repeats(x, 3, 3, 3, 3, 3) == 1
     assert not explored(carried.format("ne") + "@%p1 bra L; ret;").repeating
 
 

@@ -60,8 +60,8 @@ def test_a_loop_that_waits_for_a_change_begins_with_what_it_read_last() -> None:
     # As libcu++ waits: while (old = load) != 0, look until it changes.
     body = """
         ld.acquire.gpu.u32 %r5, [%d1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra DONE;
-        TURN: ld.relaxed.gpu.u32 %r6, [%d1]; setp.eq.u32 %p2, %r6, %r5; @%p2 bra TURN;
-        ld.acquire.gpu.u32 %r5, [%d1]; setp.ne.u32 %p3, %r5, 0; @%p3 bra TURN;
+        AGAIN: ld.relaxed.gpu.u32 %r6, [%d1]; setp.eq.u32 %p2, %r6, %r5; @%p2 bra AGAIN;
+        ld.acquire.gpu.u32 %r5, [%d1]; setp.ne.u32 %p3, %r5, 0; @%p3 bra AGAIN;
         DONE: st.global.u32 [%d2], 1; ret;
     """
     x = one(kernel(body))
@@ -76,9 +76,9 @@ def test_a_loop_begins_with_what_it_read_last_where_its_end_jumps_back_too() -> 
     # As nvcc ends it where something else stands behind: out, or else back by a jump of its own.
     body = """
         ld.acquire.gpu.u32 %r5, [%d1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra DONE;
-        TURN: ld.relaxed.gpu.u32 %r6, [%d1]; setp.eq.u32 %p2, %r6, %r5; @%p2 bra TURN;
+        AGAIN: ld.relaxed.gpu.u32 %r6, [%d1]; setp.eq.u32 %p2, %r6, %r5; @%p2 bra AGAIN;
         ld.acquire.gpu.u32 %r5, [%d1]; setp.eq.u32 %p3, %r5, 0; @%p3 bra DONE;
-        bra.uni TURN;
+        bra.uni AGAIN;
         DONE: st.global.u32 [%d2], 1; ret;
     """
     x = one(kernel(body))
@@ -88,8 +88,8 @@ def test_a_loop_begins_with_what_it_read_last_where_its_end_jumps_back_too() -> 
 def test_a_turned_loop_that_counts_still_counts() -> None:
     body = """
         mov.u32 %r1, 0; ld.global.u32 %r5, [%d1]; setp.le.u32 %p1, %r5, %r1; @%p1 bra DONE;
-        TURN: st.global.u32 [%d2], %r1; add.u32 %r1, %r1, 1;
-        ld.global.u32 %r5, [%d1]; setp.gt.u32 %p2, %r5, %r1; @%p2 bra TURN;
+        AGAIN: st.global.u32 [%d2], %r1; add.u32 %r1, %r1, 1;
+        ld.global.u32 %r5, [%d1]; setp.gt.u32 %p2, %r5, %r1; @%p2 bra AGAIN;
         DONE: ret;
     """
     x = one(kernel(body), unroll=2)
@@ -98,11 +98,11 @@ def test_a_turned_loop_that_counts_still_counts() -> None:
 
 
 def test_turns_of_a_loop_that_does_more_than_wait_are_counted_as_they_stand() -> None:
-    # Two blocks, so that the loop's end could be taken for its beginning; the bound allows two turns of the body.
+    # Two blocks, so that the loop's end could be taken for its beginning; the bound allows two iterations of the body.
     body = """
         ld.relaxed.gpu.u32 %r5, [%d1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra DONE;
-        TURN: atom.inc.u32 %r6, [%d2], 9; setp.eq.u32 %p2, %r6, 4; @%p2 bra TURN;
-        ld.relaxed.gpu.u32 %r5, [%d1]; setp.ne.u32 %p3, %r5, 0; @%p3 bra TURN;
+        AGAIN: atom.inc.u32 %r6, [%d2], 9; setp.eq.u32 %p2, %r6, 4; @%p2 bra AGAIN;
+        ld.relaxed.gpu.u32 %r5, [%d1]; setp.ne.u32 %p3, %r5, 0; @%p3 bra AGAIN;
         DONE: ret;
     """
     x = one(kernel(body), unroll=2)

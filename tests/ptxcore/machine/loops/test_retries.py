@@ -1,5 +1,5 @@
 """Loops that try a compare-and-swap again look again: they only wait then. Only where nobody can tell, and with the same
-answers as loops that are followed turn by turn."""
+answers as loops that are followed iteration by iteration."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_what_the_loop_does_before_it_tries_may_be_copied() -> None:
         ("ld.relaxed", "ld.acquire"),  # orders more than what fails
         ("ld.relaxed.gpu", "ld.relaxed.sys"),
         ("ld.relaxed.gpu.u32 %r1, [%d1]", "ld.relaxed.gpu.u32 %r1, [%d2]"),  # something else
-        ("L: add", "L: st.global.u32 [%d2], %r1; add"),  # a turn that does more than look
+        ("L: add", "L: st.global.u32 [%d2], %r1; add"),  # an iteration that does more than look
         ("setp.ne.u32 %p1, %r3, %r1", "setp.ne.u32 %p1, %r3, %r2"),  # not for failing
         ("setp.ne.u32 %p1, %r3, %r1", "setp.eq.u32 %p1, %r3, %r1"),  # for succeeding
         ("mov.u32 %r1, %r3", "add.u32 %r1, %r3, 1"),  # with something else than what was found
@@ -98,7 +98,7 @@ def test_a_first_try_that_no_load_stands_before_goes_on_with_what_it_found() -> 
     assert kinds(body)[1] > 0
 
 
-#: As a semaphore is taken: where it is empty a turn looks again, elsewhere it goes on with what the try found.
+#: As a semaphore is taken: where it is empty an iteration polls again, elsewhere it goes on with what the try found.
 AGAIN = f"""
     {LOOK} bra L;
     M: {LOOK}
@@ -151,14 +151,14 @@ def random_kernel(seed: int) -> ptxmm.Kernel:
     random_ = random.Random(seed)
     semantics = random_.choice(["relaxed", "acquire", "release", "acq_rel"])
     look = random_.choice(["ld.global", "ld.relaxed.gpu.global", "ld.volatile.global", "ld.acquire.gpu.global"])
-    turn = f"add.u32 %r2, %r1, {random_.randint(1, 3)}; " + random_.choice(["", "ld.global.u32 %r6, [%d2]; "])
+    iteration = f"add.u32 %r2, %r1, {random_.randint(1, 3)}; " + random_.choice(["", "ld.global.u32 %r6, [%d2]; "])
     leave = f"setp.ge.u32 %p2, %r1, {random_.randint(1, 3)}; @%p2 bra DONE; "
     wait = f"setp.lt.u32 %p2, %r1, {random_.randint(1, 2)}; @%p2 bra M; "
     body = f"""
     @%p3 bra OTHER;
     st.global.u32 [%d2], 5; {look}.u32 %r1, [%d1]; bra L;
     M: {look}.u32 %r1, [%d1];
-    L: {random_.choice(["", leave, wait])}{turn}atom.{semantics}.gpu.global.cas.b32 %r3, [%d1], %r1, %r2;
+    L: {random_.choice(["", leave, wait])}{iteration}atom.{semantics}.gpu.global.cas.b32 %r3, [%d1], %r1, %r2;
     setp.ne.u32 %p1, %r3, %r1; mov.u32 %r1, %r3; @%p1 bra L;
     DONE: ret;
     OTHER: {random_.choice(["st.relaxed.gpu.global.u32 [%d1], 2; ", ""])}

@@ -1,4 +1,4 @@
-"""Loops that only wait are cut to their last turn; all others are bounded."""
+"""Loops that only wait are cut to their last iteration; all others are bounded."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_deep_graphs_do_not_recurse() -> None:
     assert len(found.loops[0]) == 1
 
 
-# Leaving turns out loses no ending: any execution of the whole loop has a shorter one with the same marks on the world.
+# Leaving iterations out loses no ending: any execution of the whole loop has a shorter one with the same marks on the world.
 
 LINES = st.sampled_from(
     """ld.relaxed.gpu.u32 %r0, [f]; ld.relaxed.gpu.u32 %r1, [x]; setp.eq.u32 %p0, %r0, 0; setp.eq.u32 %p1, %r1, 1;

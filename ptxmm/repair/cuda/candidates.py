@@ -33,6 +33,16 @@ _CALL = re.compile(
     r"(?:__threadfence\w*+|__sync(?:threads|warp)|(?>(?:\w++::)*)(?:atomic_thread_fence|fence\w*+|barrier_cluster_\w++|\w*+\(\)\.sync|\w++\.sync))"
     r"\s*+\([^;]*+;"
 )
+#: What is called, and which orders it may have, the weakest first; any other operation reads and writes.
+_CALLED = re.compile(r"(\w++)\s*+\(")
+_ANY_ORDER = ("relaxed", "acquire", "release", "acq_rel")
+_MAY_HAVE = (
+    ("fence", ("acquire", "release", "acq_rel")),
+    ("load", ("relaxed", "acquire")),
+    ("wait", ("relaxed", "acquire")),
+    ("store", ("relaxed", "release")),
+    ("clear", ("relaxed", "release")),
+)
 _ASM = re.compile(r"(?:asm|__asm__)\b[\s\w]*+\(")
 
 
@@ -51,7 +61,7 @@ Places = Sequence[tuple[int, int]]
 def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> list[SourceEdits]:
     """The candidates for a change at a statement that comes from `here`; what is put in may also stand behind the statement
     that comes `before`."""
-    makers = {"order": (_orders, _far), "gone": (_gone,), "number": (_numbers,), "bytes": ()}
+    makers = {"order": (_orders, _far), "gone": (_gone, _sequential), "number": (_numbers,), "bytes": ()}
     if wanted.kind == "put":
         forms = statements(wanted.new, wanted.order, wanted.scope, "cuda::" in code.bare)
         made = _put(code, forms, here, before)
@@ -74,8 +84,10 @@ def _orders(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterato
     yield from _assembler(code, wanted, statement)
     if wanted.family == "fence":
         yield from _named_fences(code, wanted, statement)
+        yield from _sequential(code, wanted, statement)
     yield from _functions(code, wanted, statement)
-    yield from _worded(code, wanted, statement, far=False)
+    if not (wanted.family == "fence" and wanted.order != wanted.old_order and _operations(code, statement)):
+        yield from _worded(code, wanted, statement, far=False)
     for edits in accesses(code, wanted, statement):
         yield SourceEdits(edits, ("cuda/atomic",))
 
@@ -93,6 +105,24 @@ def _named_fences(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> I
         for found in FENCE.finditer(code.bare, statement.start, statement.end):
             if found[0] != FENCES[wanted.scope]:
                 yield SourceEdits((TextEdit(found.start(), found.end(), FENCES[wanted.scope]),))
+
+
+def _sequential(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
+    """An operation that is sequentially consistent in a weaker order: `fence.sc` stands before its access. First what the
+    fence becomes, else the weakest that such an operation may have."""
+    if not wanted.old.startswith("fence.sc"):
+        return
+    for names, match in _operations(code, statement):
+        called = _CALLED.findall(code.bare[statement.start : match.start()])
+        may = next((orders for word, orders in _MAY_HAVE if called and word in called[-1]), _ANY_ORDER)
+        for order in sorted(may, key=lambda order: order != wanted.order):
+            yield SourceEdits((TextEdit(match.start(1), match.end(1), names.words[order]),))
+
+
+def _operations(code: CudaCode, statement: CudaStatement) -> list[tuple[OrderNames, re.Match[str]]]:
+    """The words for sequential consistency in a statement."""
+    found = [(n, m) for n in ORDERS for m in n.pattern.finditer(code.bare, statement.start, statement.end)]
+    return [(names, match) for names, match in found if match[1] == names.words["sc"]]
 
 
 def _far(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:

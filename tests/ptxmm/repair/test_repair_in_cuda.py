@@ -60,6 +60,28 @@ PUT = Wanted("put", 1, 0, "", "bar.sync 0")
 
 
 @pytest.mark.parametrize(
+    ("operation", "becomes", "orders"),
+    [
+        ("a.store(1, {})", "acq_rel", ["relaxed", "release"]),
+        ("a.store(1, {})", "release", ["release", "relaxed"]),
+        ("n = a.load({}) + f(n)", "", ["relaxed", "acquire"]),
+        ("a.fetch_add(n + g(1), {})", "acq_rel", ["acq_rel", "relaxed", "acquire", "release"]),
+        ("cuda::atomic_thread_fence({}, cuda::thread_scope_device)", "release", ["release", "acquire", "acq_rel"]),
+    ],
+)
+def test_what_is_sequentially_consistent_is_offered_the_orders_that_its_operation_may_have(
+    operation: str, becomes: str, orders: list[str]
+) -> None:
+    written = "cuda::memory_order_{}".format
+    source = f"void k() {{\n    {operation.format(written('seq_cst'))};\n}}\n"
+    new = f"fence.{becomes}.gpu" if becomes else ""
+    wanted = Wanted("order" if becomes else "gone", 1, 0, "fence.sc.gpu", new, "fence", becomes, "gpu", "sc", "gpu")
+    found = candidates(CudaCode(source), wanted, [(2, 5)], [])
+    lines = [edited(source, c.edits).splitlines()[1].strip() for c in found]
+    assert lines == [f"{operation.format(written(order))};" for order in orders]
+
+
+@pytest.mark.parametrize(
     ("wanted", "line", "first"),
     [
         (order("st", "release", "gpu"), 7,

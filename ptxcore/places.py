@@ -10,6 +10,21 @@ SCOPES = ("cta", "cluster", "gpu", "sys")
 LEVELS = ("warp", "cta", "cluster", "gpu")
 
 
+#: Coordinates of a CTA or of a thread.
+Coordinates = tuple[int, int, int]
+
+
+def thread_name(cta: Coordinates, thread: Coordinates) -> str:
+    """How people are told of a thread of a launch: `CTA 0 thread 3`, `CTA (1, 2) thread (0, 1)`; numbers of 0 at the end are
+    left out."""
+    return f"CTA {_numbers(cta)} thread {_numbers(thread)}"
+
+
+def _numbers(triple: Coordinates) -> str:
+    x, y, z = triple
+    return f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x)
+
+
 class Placement(NamedTuple):
     """A thread's warp, CTA, cluster and GPU, each by a number that is unique in the whole test.
 

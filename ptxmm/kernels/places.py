@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic
+from ptxcore.places import thread_name
 from ptxcore.sources import beside
 from ptxmm.kernels.launch import Dimensions
 from ptxmm.kernels.test import KernelTest
@@ -28,7 +29,7 @@ class Places:
         """The name by which people know a thread: `CTA 0 thread (1, 2)`."""
         made = self.test.launches[launch]
         kernel = f" of {made.name or made.entry}" if len(self.test.launches) > 1 else ""
-        return f"CTA {_numbers(cta)} thread {_numbers(thread)}{kernel}"
+        return f"{thread_name(cta, thread)}{kernel}"
 
     def lane(self, launch: int, cta: Dimensions, thread: Dimensions) -> str:
         """The name with the warp and the lane, where a CTA has several warps: `CTA 0 thread 33 (warp 1, lane 1)`."""
@@ -72,8 +73,3 @@ def _from_here(path: str) -> str:
     """A path as seen from here, where it lies below."""
     relative = os.path.relpath(path) if os.path.isabs(path) else ".."
     return path if relative.startswith("..") else relative
-
-
-def _numbers(triple: Dimensions) -> str:
-    x, y, z = triple
-    return f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x)

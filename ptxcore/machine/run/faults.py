@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ptxcore.isa.mbarrier import contents
+from ptxcore.places import thread_name
 from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 
@@ -17,11 +18,7 @@ class ThreadName(NamedTuple):
     thread: tuple[int, int, int]
 
     def __str__(self) -> str:
-        return f"thread {_triple(self.thread)} of CTA {_triple(self.cta)}"
-
-
-def _triple(numbers: tuple[int, int, int]) -> str:
-    return f"({numbers[0]}, {numbers[1]}, {numbers[2]})"
+        return thread_name(self.cta, self.thread)
 
 
 class Blamed(Protocol):

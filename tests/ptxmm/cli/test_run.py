@@ -205,7 +205,7 @@ def test_errors_name_thread_and_instruction(module: Path) -> None:
     with pytest.raises(KernelError) as caught:
         ptxmm.run(module, "scale", (1,), (4,), [4, 1, x])
     assert caught.value.kind == "out-of-bounds"
-    assert str(caught.value.thread) == "thread (3, 0, 0) of CTA (0, 0, 0)"
+    assert str(caught.value.thread) == "CTA 0 thread 3"
     assert caught.value.instruction is not None
     assert caught.value.instruction.opcode == "ld"
 

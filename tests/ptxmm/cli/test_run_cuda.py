@@ -66,7 +66,7 @@ def test_errors_of_the_kernel_stand_at_lines_of_the_source(source: Path, capsys:
     told = capsys.readouterr().err
     line = SOURCE.split("\n").index("    x[i] *= FACTOR;") + 1
     assert re.match(rf"scale\.cu:{line}:5: error: out of bounds: .*\(scale\.cu\.ptx:\d+: ld\.global", told), told
-    assert "\n        x[i] *= FACTOR;\n" in told and "in thread (1, 0, 0) of CTA (1, 0, 0)" in told
+    assert "\n        x[i] *= FACTOR;\n" in told and "in CTA 1 thread 1" in told
     assert run(3, "--seed", "7") == 1 and capsys.readouterr().err.endswith("in the schedule of --seed 7\n")
 
 

@@ -176,7 +176,7 @@ def test_a_seed_replays_its_schedule(seed: int) -> None:
 @pytest.mark.parametrize(
     ("body", "before", "block", "kind", "words"),
     [
-        ("ld.global.u32 %r1, [%rd0+4];", "", 1, "out-of-bounds", ["4 bytes at offset 4 of 'out'", "thread (0, 0, 0)"]),
+        ("ld.global.u32 %r1, [%rd0+4];", "", 1, "out-of-bounds", ["4 bytes at offset 4 of 'out'", "CTA 0 thread 0"]),
         ("mov.u64 %rd1, 0; ld.global.u32 %r1, [%rd1];", "", 1, "out-of-bounds", ["no memory at address 0x0"]),
         ("ld.global.u32 %r1, [%rd0+2];", "", 1, "misaligned", ["4 bytes at address"]),
         ("add.u32 %r1, %r2, 1; st.global.u32 [%rd0], %r1;", "", 1, "undefined-register", ["%r2", "add.u32"]),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn, TypeAlias
+from itertools import takewhile
+from typing import Any, NoReturn, TypeAlias
 
 from ptxmm import __version__
 
@@ -77,10 +78,40 @@ def ending(status: str, *examples: str) -> str:
 
 
 class OptionParser(argparse.ArgumentParser):
-    """Says what is wrong with a command line in two lines: its list of options would take a page before that."""
+    """Says what is wrong with a command line in two lines: its list of options would take a page before that. The second one
+    names the option, the command or the value that is closest to a mistyped one."""
+
+    #: The words that were given, and the value that is closest to one that none of its choices is.
+    _told: Sequence[str] = ()
+    _close: str | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._told = list(args) if args is not None else []
+        return super().parse_known_args(args, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from ptxcore.diagnostics import nearest
+
+            self._close = nearest(str(value), map(str, action.choices))
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}\n    hint: {self.prog} --help tells what may be said\n")
+        hint = self._close or self._mistyped() or f"{self.prog} --help tells what may be said"
+        self.exit(2, f"{self.prog}: error: {message}\n    hint: {hint}\n")
+
+    def _mistyped(self) -> str | None:
+        """What the first option is most like that is none of the command's."""
+        from ptxcore.diagnostics import nearest
+        from ptxmm.cli.habits import HERE
+
+        words = [word.partition("=")[0] for word in takewhile(lambda word: word != "--", self._told)]
+        known = set(self._option_string_actions)
+        for action in self._subparsers._group_actions if self._subparsers is not None else ():
+            commands: Any = action.choices or {}
+            known.update(*(commands[word]._option_string_actions for word in words if word in commands))
+        unknown = (w for w in words if w[:1] == "-" and not w[1:2].isdigit() and w not in known and w not in HERE)
+        return next(filter(None, (nearest(word, known) for word in unknown)), None)
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:

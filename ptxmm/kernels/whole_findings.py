@@ -92,7 +92,7 @@ class Findings:
         first, *waits = (line.strip() for line in error.message.splitlines())
         for checked in self.result.checks:
             if checked.holds is False:
-                checked.message = f"{first}; {'; '.join(waits)}"
+                checked.message = told.deadlocked(first, waits)
                 checked.waits = [self._wait(*who) for who in error.blocked]
                 checked.spots += [self._spot(error, "threads do not terminate (deadlock) here" if waits else first)]
 

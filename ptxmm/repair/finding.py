@@ -171,12 +171,8 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
             stuck = stuck or waiting
     finally:
         subject.how = how
-    if (
-        mode != REPAIR
-        or answer.found
-        or answer.stopped == "interrupted"
-        or (answer.stopped and not base.nonterminating)
-    ):
+    stopped = answer.stopped == "interrupted" or (answer.stopped and not base.nonterminating)
+    if mode != REPAIR or answer.found or stopped:
         return answer  # what is put in makes nothing weaker
     left_out = subject.left_out
     with_arrivals = subject.sites(mode, True)

@@ -393,6 +393,11 @@ def with_a_race(text: str) -> str:
     return f"{text}: not decided, since the launch has a race"
 
 
+def deadlocked(first: str, waits: Sequence[str]) -> str:
+    """Where threads wait that do not terminate."""
+    return f"{first}; {'; '.join(waits)}"
+
+
 def with_a_deadlock(text: str) -> str:
     """What is not known of a check beside threads that do not terminate."""
     return f"{text}: not decided, since threads do not terminate"

@@ -25,7 +25,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     classify = shared.command(
         commands,
         "classify",
-        "tell the cycles of tests, and their names",
+        "find the cycles that tests are made of, and their names",
         "Reads litmus tests, made by ptxmm generate or not, and tells the cycle that the condition of each asks "
         "for, the name that ptxmm generate gives to that cycle, and the classic name of its shape, under which it stands.",
         "0 each test has a cycle; 1 some have none; 2 bad input or usage; 130 interrupted",

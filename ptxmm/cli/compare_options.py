@@ -39,7 +39,7 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     compare = shared.command(
         commands,
         "compare",
-        "tell models apart, over tests or by searching for one",
+        "compare models, over tests or by searching for one that tells them apart",
         "Decides tests under several models, and tells where they disagree: states that one allows and another "
         "forbids, with the axiom. With --find it searches for the smallest tests that tell the models apart. A model is a "
         "name of ptxmm models or a file.cat, less axioms (ptx-9.0/-atomicity) and with readings (behind it, or as one word: "

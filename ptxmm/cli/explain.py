@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
     explain = command(
         commands,
         "explain",
-        "tell of a mistake, a race, an axiom, a relation, a verdict, a warning; or of a test that ships",
+        "explain a mistake, a race, an axiom, a relation, a verdict, a warning; or a test that ships",
         "Tells of a topic: what it is, a small test that shows it, what mends it. Without a topic it lists all. Of a test of "
         "the library it shows the text, what is decided of it, and why.",
         "0; 2 for what is no topic and no test",

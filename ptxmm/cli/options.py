@@ -119,7 +119,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     top: argparse.ArgumentParser = OptionParser(
         prog="ptxmm",
         description="Decides what concurrent PTX code may do.",
-        epilog="ptxmm COMMAND --help tells more of a command, with examples.",
+        epilog="ptxmm COMMAND --help says more about a command, with examples.",
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"ptxmm {__version__}")

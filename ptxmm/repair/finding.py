@@ -171,11 +171,10 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
             stuck = stuck or waiting
     finally:
         subject.how = how
-    stopped = answer.stopped == "interrupted" or (answer.stopped and not base.nonterminating)
+    stopped = answer.stopped and not (base.nonterminating and answer.stopped != "interrupted")
     if mode != REPAIR or answer.found or stopped:
         return answer  # what is put in makes nothing weaker
-    left_out = subject.left_out
-    with_arrivals = subject.sites(mode, True)
+    left_out, with_arrivals = subject.left_out, subject.sites(mode, True)
     if not stuck:
         more = len(with_arrivals) > len(sites)
         subject.left_out = [*left_out, *["more arrivals at barriers: every execution that was seen terminates"] * more]

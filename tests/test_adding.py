@@ -1,4 +1,4 @@
-"""What `CONTRIBUTING.md` and `docs/adding.md` name is there: tests by their names, and what they say to be in a file. Links and
+"""What documents name is there, `docs/adding.md` before all: tests by their names, and what is said to be in a file. Links and
 the names of files are looked at by `tests/test_docs.py`."""
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
+from doc_blocks import DOCUMENTS, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "adding.md")
-_TEST = re.compile(r"`(test_\w+)`")
+ADDING = ROOT / "docs" / "adding.md"
+#: The name of a test, of two words at least: `test_wait` is an instruction's, `test_hash` a column's.
+_TEST = re.compile(r"`(test_[a-z]+_\w+)`")
 #: Names, and the file in which they are said to be: "`A` and `B` in [file](path)".
 _NAMES = re.compile(r"((?:`\w+`(?:, | and | or | )?)+)(?:in|of) \[[^\]]+\]\(([^)#\s]+\.py)\)")
 #: A step of a table: its number, and what is held by which test.
@@ -30,27 +30,27 @@ def is_in(name: str, file: Path) -> bool:
     return re.search(rf"\b{name}\b", file.read_text(encoding="utf-8")) is not None
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_tests_that_a_page_names_are_there(page: Path) -> None:
+def test_the_tests_that_documents_name_are_there() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     defined = set(re.findall(r"^def (test_\w+)\(", source, re.MULTILINE))
-    assert [name for name in _TEST.findall(page.read_text(encoding="utf-8")) if name not in defined] == []
+    named = [(page.name, name) for page in DOCUMENTS for name in _TEST.findall(page.read_text(encoding="utf-8"))]
+    assert len(named) > 10 and [(page, name) for page, name in named if name not in defined] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_names_that_a_page_puts_in_a_file_are_there(page: Path) -> None:
-    assert [(name, file.name) for name, file in claims(page) if not is_in(name, file)] == []
+def test_the_names_that_documents_put_in_a_file_are_there() -> None:
+    found = [(page.name, name, file) for page in DOCUMENTS for name, file in claims(page)]
+    assert [(page, name, file.name) for page, name, file in found if not is_in(name, file)] == []
 
 
 def test_names_are_found_in_pages_and_one_that_is_gone_is_seen() -> None:
-    found = [*claims(PAGES[1])]
+    found = [*claims(ADDING)]
     assert len(found) > 20 and ("HOMES", ROOT / "axioms" / "events" / "kinds.py") in found
     assert {"AXIOMS", "SECTIONS"} <= {name for name, file in found if file.name == "why.py"}
     assert not is_in("HOME", ROOT / "axioms" / "events" / "kinds.py")
 
 
 def test_the_steps_of_each_table_are_numbered_and_say_what_holds_them() -> None:
-    steps = _STEP.findall(PAGES[1].read_text(encoding="utf-8"))
+    steps = _STEP.findall(ADDING.read_text(encoding="utf-8"))
     numbers = [int(number) for number, _ in steps]
     assert numbers[0] == 1 and all(b in (1, a + 1) for a, b in pairwise(numbers))
     assert len(numbers) > 40 and all(held.strip() for _, held in steps)

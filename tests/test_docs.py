@@ -128,6 +128,14 @@ def test_every_option_is_documented() -> None:
     assert [o for o in [*commands, *sorted(options)] if f"`{o}" not in text] == []
 
 
+def test_the_readme_names_every_command() -> None:
+    from ptxmm.cli.options import parser
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = next(a.choices for a in parser()._actions if isinstance(a.choices, dict))
+    assert [c for c in commands if f"`ptxmm {c}" not in text] == ["completion"]
+
+
 def test_every_axiom_of_the_models_is_documented() -> None:
     from ptxmm.api import model_named, models
 

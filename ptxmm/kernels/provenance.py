@@ -1,12 +1,13 @@
-"""Where a final value comes from that is against a check, of a launch that multiplies matrices by warpgroups and that one run
-decides: who wrote it, what products it may be computed of, and who wrote the bytes that these read, with the swizzles of both.
+"""Where a final value comes from that is against a check, of a launch that one run decides or shows to be wrong: who wrote it.
+Of one that multiplies matrices by warpgroups also what products it may be computed of, and who wrote the bytes that these read,
+with the swizzles of both.
 
     a final value    was written last by a store, or by a copy out of shared memory
     what was stored  is computed of loads and products, by the code of the function alone (`axioms.dynamic.depends.provenance`)
     loads, products  of the thread that stored, or its warpgroup, read bytes of shared memory, each of which somebody wrote last
 
-The launch is run once more for that; its order is no matter, since the run stands for all. Of the code it is told what a value
-may come from; who wrote which bytes is that of the run.
+The launch is run once more for that. Where one run stands for all executions its order is no matter; else it tells only of a
+value that is the same in it. Of the code it is told what a value may come from; who wrote which bytes is that of the run.
 """
 
 from __future__ import annotations
@@ -147,7 +148,8 @@ class Lineage:
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> None:
         self.reads(thread, address, size)
-        self.writes(thread, address, size, None)
+        if write(thread.load(how, address))[1]:  # a compare-and-swap that fails writes nothing
+            self.writes(thread, address, size, None)
 
     def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> EncodedTensorMap | None:
         return decoded(thread.map) if isinstance(copy, WatchedBox) else None
@@ -199,19 +201,18 @@ def tell_provenance(runs: Runs, result: Result, places: Places, state: FinalValu
     """Tells of the first element of each check that does not hold where its value comes from; nothing where the launch is no
     such, or where that takes too long."""
     test = runs.test
-    if len(test.launches) > 1 or not _multiplies(runs):
+    if len(test.launches) > 1 or _uses(runs, _TENSORS):
         return
     for checked, check in zip(result.checks, test.checks, strict=True):
         if checked.holds is False and check.kind in ("forall", "never") and not checked.spots:
             wanted = _wanted(test, check, state)
-            if wanted is not None and (seen := _watched(runs, wanted)) is not None:
+            if wanted is not None and (seen := _watched(runs, wanted, state[wanted.label])) is not None:
                 checked.spots = list(_told(seen, places, runs.devices[test.launches[0].loaded].program))
 
 
-def _multiplies(runs: Runs) -> bool:
+def _uses(runs: Runs, mnemonic: str) -> bool:
     (device,) = runs.devices.values()
-    names = {op.use.form.mnemonic for code in device.program.functions.values() for op in code.ops}
-    return _MULTIPLIES in names and _TENSORS not in names
+    return any(op.use.form.mnemonic == mnemonic for code in device.program.functions.values() for op in code.ops)
 
 
 def _wanted(test: KernelTest, check: Check, state: FinalValues) -> SoughtElement | None:
@@ -232,17 +233,18 @@ def _wanted(test: KernelTest, check: Check, state: FinalValues) -> SoughtElement
     return None
 
 
-def _watched(runs: Runs, wanted: SoughtElement) -> Lineage | None:
+def _watched(runs: Runs, wanted: SoughtElement, value: object) -> Lineage | None:
+    """A run in which an element comes to this value; None where it does not, or where nothing writes it."""
     seen = Lineage(prod(runs.test.launches[0].block), wanted)
 
     def watch(launch: Launch, program: ExecutableModule) -> Watchers:
         return Watchers(None, lambda: seen)
 
     try:
-        runs.run(None, watch=watch, progress=step, placed=seen.names.update)
+        state = runs.run(None, watch=watch, progress=step, placed=seen.names.update)
     except (KernelError, Stopped):
         return None
-    return seen if seen.last is not None else None
+    return seen if seen.last is not None and state[wanted.label] == value else None
 
 
 def _told(seen: Lineage, places: Places, program: ExecutableModule) -> Iterator[tuple[Spot, str]]:

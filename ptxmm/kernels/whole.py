@@ -91,6 +91,8 @@ _SHARE = 0.5
 _HUNTING = 10.0
 #: Where more runs than these are needed for all executions, something wrong is looked for before they are made.
 _FEW = 32
+#: Seconds for who wrote a value that is against a check, where a run shows it that does not stand for all.
+_PROVENANCE = 5.0
 #: Runs that look for something wrong before any are made that prove something: one of them has a read find what is older.
 _AT_ONCE = 3
 #: Readings of the manual that runs know; under others the formula decides.
@@ -360,6 +362,9 @@ def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong) -> boo
         tell_failed(runs.test, result, wrong.state)
         if wrong.error is not None:
             Findings(runs, places, wrong.launch, [], result).waiting(wrong.error)
+        elif wrong.state is not None:
+            with limited(_PROVENANCE):
+                tell_provenance(runs, result, places, wrong.state)
     else:
         findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
         if isinstance(wrong, FaultOf):

@@ -71,13 +71,39 @@ def test_a_value_is_followed_through_shared_memory_and_a_bulk_store() -> None:
     assert products[-1] == (store, "and of 6 more")
 
 
-def test_nothing_is_told_of_launches_without_products() -> None:
-    text = """.version 8.6
+def _small(body: str, block: int = 64) -> KernelTest:
+    text = f""".version 8.6
 .target sm_90
 .address_size 64
 .visible .entry k(.param .u64 y)
-{ .reg .b32 %r; .reg .b64 %y; ld.param.u64 %y, [y]; mov.u32 %r, 1; st.relaxed.gpu.global.u32 [%y], %r; ret; }
+{{
+ .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %y; ld.param.u64 %y, [y]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+{body}
+ ret;
+}}
 """
-    tree = {"ptx": "k.ptx", "grid": 1, "block": 64, "params": {"y": {"type": "u32", "elements": 1}},
-            "check": {"forall": "y[0] == 2"}}  # fmt: skip
-    assert told(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()) == []
+    tree = {"ptx": "k.ptx", "grid": 2, "block": block, "params": {"y": {"type": "u32", "elements": 2}},
+            "check": {"forall": "y[0] == 7 && y[1] == 0"}}  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+@pytest.mark.parametrize("store", ["red.relaxed.gpu.global.add.u32 [%y], 1;", "st.relaxed.gpu.global.u32 [%y], 1;"])
+def test_a_plain_launch_says_who_wrote_a_value(store: str) -> None:
+    assert told(_small(store)) == [(store, "y[0] was written last here, by CTA 1 thread 63")]
+
+
+def test_a_compare_and_swap_that_fails_wrote_nothing() -> None:
+    """One of all threads writes, whichever it is; the run shows the first one."""
+    swap = "atom.relaxed.gpu.global.cas.b32 %r3, [%y], 0, 1;"
+    assert told(_small(swap)) == [(swap, "y[0] was written last here, by CTA 0 thread 0")]
+
+
+def test_nothing_is_told_of_what_nothing_wrote() -> None:
+    assert told(_small("st.relaxed.gpu.global.u32 [%y+4], 0;")) == []
+
+
+def test_nothing_is_told_of_a_value_that_another_order_left() -> None:
+    """The last of the stores in the run leaves 7; in another execution it is the first one."""
+    body = "xor.b32 %r3, %r2, 6; setp.eq.u32 %p, %r1, 0; @%p st.relaxed.gpu.global.u32 [%y], %r3;"
+    result = by_runs(_small(body))[1]
+    assert result.verdict == "no" and result.checks[0].spots == []

@@ -151,10 +151,17 @@ class Together:
             self._tell(self._conflict(found, how, accesses, region))
 
     def _adds(self, accesses: WatchedAccesses) -> None:
-        """Sums of floating-point numbers, in the order of the threads."""
-        each = np.broadcast_arrays(accesses.places, accesses.operands[0], accesses.read)
+        """Sums of floating-point numbers, in the order of the threads. An operand that is a number is no array."""
+        op, number = accesses.op, accesses.op.sources[1]
+        if accesses.operands:
+            addend = accesses.operands[0]
+        elif number is not None and number.kind == "constant":
+            addend = np.uint64(number.value)
+        else:
+            raise Irregular(op.name)
+        each = np.broadcast_arrays(accesses.places, addend, accesses.read)
         for place, addend, found in zip(*(values.tolist() for values in each), strict=True):
-            self.sums.add((id(accesses.area), place), accesses.op, found, addend)
+            self.sums.add((id(accesses.area), place), op, found, addend)
 
     def _tell(self, why: ByteRace | Open) -> None:
         """A conflict: if it is no race, one that comes later is one all the same, since this run is an execution. Raises

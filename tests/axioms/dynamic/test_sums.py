@@ -135,6 +135,19 @@ COPIED = """ shl.b32 %r6, %r1, 4; mov.u32 %r5, s; add.u32 %r6, %r6, %r5;
  REDUCE [%rd2], [%r6], 16; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"""
 
 
+@pytest.mark.parametrize("space", ["global", "shared"])
+def test_a_number_may_stand_in_the_instruction(space: str) -> None:
+    """`atomicAdd(&sum, 1.f)`: the same number of all threads is no register."""
+    body = {
+        "global": " ADD.global [%rd2], 0f3F800000;",
+        "shared": OVER_SHARED.replace(" V;", " 0f3F800000;") + " ld.shared.u32 %r5, [s]; st.global.u32 [%rd2], %r5;",
+    }[space]
+    body = body if space == "global" else body.replace("st.global", "@%p1 st.global")
+    test = launch(body, 1, 64, [0] * 64, f'forall = "m[0] == {bits_of(64.0, "f32")}"\n' + ALL)
+    open_, result = by_runs(test)
+    assert not open_ and result.verdict == "ok"
+
+
 def generated(seed: int, bodies: tuple[str, ...] = (PLAIN, PLAIN, DECIDES, STORES)) -> KernelTest:
     draw = Random(seed)
     type_ = draw.choice(TYPES)

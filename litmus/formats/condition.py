@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     r"|P?(\d{1,9}+)\s*+:\s*+%?([A-Za-z_$][\w$]*+)"  # 2, 3: a thread's register
     r"|([A-Za-z_$][\w$]*+)(?>(?:\s*+(\.\w++)?\s*+\[\s*+(\w++)\s*+\])?)"  # 4, 5, 6: a word, a type, an element
     r"|\[\s*+([A-Za-z_$][\w$]*+)\s*+\]"  # 7: a location in brackets
-    r"|(-?\d\w*+)"  # 8: a number
+    r"|(-?\d\w*+(?:\.\d\w*+)?)"  # 8: a number, or one with a point, to be refused
     r"|(\S))",  # 9: anything else
     re.ASCII,
 )

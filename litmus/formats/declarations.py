@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 
 from litmus.formats.ctypes import C_TYPES, QUALIFIERS
 from litmus.formats.source import LitmusSource
@@ -20,7 +22,8 @@ _TYPES = ", ".join(TYPE_WIDTHS)
 _SIMPLE = re.compile(
     r"\s*+(?:P?(\d{1,9}+)\s*+:\s*+%?)?([A-Za-z_$][\w$]*+)\s*+=\s*+(-?[1-9]\d{0,17}+|0)\s*+\Z", re.ASCII
 )
-_TOKEN = re.compile(r"\s*+(%?[A-Za-z_$][\w$]*+|\.[A-Za-z][\w:]*+|-?\d\w*+|\S)", re.ASCII)
+_TOKEN = re.compile(r"\s*+(%?[A-Za-z_$][\w$]*+|\.[A-Za-z][\w:]*+|-?\d\w*+(?:\.\d\w*+)?|\S)", re.ASCII)
+_FLOATING = re.compile(r"-?\d{1,20}+\.\d{1,20}+(?:[eE]\d{1,3}+)?", re.ASCII)
 #: What a location or a register may be called.
 NAME = re.compile(r"[A-Za-z_$][\w$]*+", re.ASCII)
 #: The types that a register may be declared with.
@@ -52,9 +55,19 @@ def fits(value: int, width: int) -> bool:
 
 def value_hint(word: str) -> str:
     """What would be right where `word` stands and a value is wanted."""
+    if _FLOATING.fullmatch(word):
+        return f"numbers are bits: {word} is {_bits(word, '>f')} as .f32, {_bits(word, '>d')} as .f64"
     if word[:1] == "0" and word.isdigit():
         return "write decimal numbers without leading zeros"
     return "values are decimal, hexadecimal (0x1f), or negative"
+
+
+def _bits(word: str, form: str) -> str:
+    """The bits of a floating-point number in a form of `struct`; those of an infinity, where it is too large."""
+    try:
+        return "0x" + struct.pack(form, float(word)).hex()
+    except OverflowError:
+        return "0x" + struct.pack(form, math.copysign(math.inf, float(word))).hex()
 
 
 class Declarations:

@@ -18,15 +18,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxcore.isa import operand
 from ptxcore.isa.operand import FormOperand
 from ptxcore.isa.types import WIDTHS
 from ptxcore.records import NamedTuple
-
-if TYPE_CHECKING:
-    pass
 
 
 def words(text: str) -> frozenset[str]:

@@ -57,7 +57,7 @@ ORDERS = {
         mismatch symbols values context kinds rules places operands labels initialisers declarations
         functions constants calls instructions header debugging module
     """,
-    "ptxcore.advice": "graph values accesses edits waits scopes orders proxies fences barriers advising",
+    "ptxcore.advice": "names graph values accesses edits waits scopes orders proxies fences barriers advising",
     "litmus.formats": """
         short source placement ctypes program declarations condition parts nvlitmus implied header gpu_ptx
         checks host dialects reader questions printer files

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ptxcore.advice.accesses import ACCESSES, AdvisedFunction, order_of
 from ptxcore.advice.barriers import divergent_barriers
 from ptxcore.advice.fences import needless_sc
+from ptxcore.advice.names import told_apart
 from ptxcore.advice.orders import unordered_signals, unordered_waits, weak_beside_strong
 from ptxcore.advice.proxies import missing_proxy_fences
 from ptxcore.advice.scopes import narrow_accesses, narrow_fences
@@ -14,7 +15,7 @@ from ptxcore.advice.waits import waits
 from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.isa.targets import target, version
-from ptxcore.syntax.tree import Close, Directive, Immediate, Instruction, Label, Module, Name, OpenBrace
+from ptxcore.syntax.tree import AnyStatement, Close, Directive, Immediate, Instruction, Label, Module, Name, OpenBrace
 from ptxcore.syntax.tree import Function as Head
 
 #: `fence`, and orders of accesses, exist from here on.
@@ -71,20 +72,19 @@ def _has_orders(module: Module) -> bool:
 
 def _bodies(module: Module) -> Iterator[tuple[list[Instruction | Label], bool]]:
     """The labels and instructions of each function, and whether it is a kernel."""
-    body: list[Instruction | Label] = []
+    body: list[AnyStatement] = []
     depth, kernel = 0, False
     for statement in module.statements:
-        if isinstance(statement, Instruction | Label):
-            body.append(statement)
-        elif isinstance(statement, OpenBrace):
-            depth += 1
-        elif isinstance(statement, Close):
-            depth -= 1
-            if depth == 0:
-                yield body, kernel
-                body = []
-        elif isinstance(statement, Head):
+        if isinstance(statement, Head):
             depth, body, kernel = 0, [], statement.kind == "entry"
+            continue
+        depth += isinstance(statement, OpenBrace)
+        depth -= isinstance(statement, Close)
+        if isinstance(statement, Close) and depth == 0:
+            yield told_apart(body), kernel
+            body = []
+        elif depth and not (isinstance(statement, OpenBrace) and depth == 1):
+            body.append(statement)
 
 
 def _is_telling(body: list[Instruction | Label]) -> bool:
@@ -94,7 +94,7 @@ def _is_telling(body: list[Instruction | Label]) -> bool:
         tick()
         if isinstance(statement, Label):
             places[statement.name] = i
-        elif statement.opcode in _TELLING or (statement.opcode in ACCESSES and order_of(statement) != "weak"):
+        elif _tells(statement):
             return True
         else:
             loads = loads or statement.opcode == "ld"
@@ -102,3 +102,10 @@ def _is_telling(body: list[Instruction | Label]) -> bool:
                 statement.opcode == "bra" and any(isinstance(o, Name) and o.name in places for o in statement.operands)
             )
     return loads and back
+
+
+def _tells(statement: Instruction) -> bool:
+    """Whether an instruction synchronises, or does something asynchronously."""
+    if statement.opcode in _TELLING or "async" in statement.modifiers:
+        return True
+    return statement.opcode in ACCESSES and order_of(statement) != "weak"

@@ -19,7 +19,7 @@ ProxyBase = tuple[str, str] | None
 class _Rule(NamedTuple):
     """What a fence must stand between, and what is said where none does. `writes` gives what an instruction writes,
     `reads` what it accesses in the other way, as bases in a tuple (None: unknown, which is any). `fence` is what mends it,
-    empty where that is no single instruction."""
+    empty where that is no single instruction. `elsewhere`: from which instructions on another CTA may have written so."""
 
     code: str
     writes: Callable[[AdvisedFunction, int], tuple[ProxyBase] | None]
@@ -28,6 +28,7 @@ class _Rule(NamedTuple):
     message: str
     hint: str
     fence: str
+    elsewhere: Callable[[AdvisedFunction, int], tuple[int, ...]] = lambda function, i: ()
 
 
 def missing_proxy_fences(function: AdvisedFunction) -> Iterator[Diagnostic]:
@@ -45,7 +46,11 @@ def _missing(function: AdvisedFunction, rule: _Rule) -> Iterator[Diagnostic]:
     if not writes or not reads:
         return
     groups = {base: bit for bit, base in enumerate(dict.fromkeys(base for (base,) in writes.values()))}
-    arriving = _flow(function, {i: 1 << groups[base] for i, (base,) in writes.items()}, rule.fences)
+    gained: dict[int, int] = {}
+    for i, (base,) in writes.items():
+        for at in (i, *rule.elsewhere(function, i)):
+            gained[at] = gained.get(at, 0) | 1 << groups[base]
+    arriving = _flow(function, gained, rule.fences)
     told: set[ProxyBase] = set()
     for i, wanted in reads.items():
         bare, fenced = arriving.get(i, (0, 0))  # nothing comes to what control does not
@@ -97,7 +102,7 @@ def _flow(
 
 
 def _base(function: AdvisedFunction, operand: Operand) -> ProxyBase:
-    return function.registers.base(operand)
+    return function.registers.base(operand, narrowed=True)
 
 
 # Generic writes, async reads.
@@ -185,6 +190,31 @@ def _written_later(function: AdvisedFunction, i: int) -> tuple[ProxyBase] | None
     return (base,) if base is not None else None
 
 
+def _met_before(function: AdvisedFunction, i: int) -> tuple[int, ...]:
+    """The waits at the barrier of the cluster that come last before a write to other CTAs: from there on one of them may have
+    written here, on whichever path this CTA is."""
+    modifiers = function.instructions[i].modifiers
+    if function.instructions[i].opcode == "cp" and "multicast::cluster" not in modifiers:
+        return ()
+    graph, found = function.graph, set[int]()
+    waiting = [(graph.block_of[i], i)]
+    seen = set[int]()
+    while waiting:
+        b, end = waiting.pop()
+        tick()
+        met = [j for j in graph.blocks[b] if j < end and _meets_cluster(function.instructions[j])]
+        if met:
+            found.add(met[-1])
+            continue
+        seen.add(b)
+        waiting += [(a, len(function.instructions)) for a in graph.before[b] if a not in seen]
+    return tuple(sorted(found))
+
+
+def _meets_cluster(instruction: Instruction) -> bool:
+    return instruction.opcode == "barrier" and {"cluster", "wait"} <= {*instruction.modifiers}
+
+
 def _shared_read(function: AdvisedFunction, i: int) -> tuple[ProxyBase, ...]:
     access = function.accesses.get(i)
     return (access.base,) if access is not None and access.reads and access.base is not None else ()
@@ -217,6 +247,6 @@ _RULES = (
         "'{reader}' reads what '{writer}' on line {line} writes asynchronously, here or in another CTA, with no wait for an "
         "mbarrier object on any path between",
         "mbarrier.try_wait in a loop, on the object that the operation completes, before the read; barriers do not wait for it",
-        "",
+        "", _met_before,
     ),
 )  # fmt: skip

@@ -133,9 +133,9 @@ class RegisterWriters:
                 return NamedAddress("register", name, offset, space)
         return None
 
-    def base(self, operand: Operand) -> tuple[str, str] | None:
+    def base(self, operand: Operand, *, narrowed: bool = False) -> tuple[str, str] | None:
         """The variable or parameter that an address lies in or points into, however it is computed: kind and name. None where
-        there are several, or none."""
+        there are several, or none. `narrowed`: also through conversions between addresses of 32 and of 64 bits."""
         certain: set[tuple[str, str]] = set()
         others: set[tuple[str, str]] = set()
         start = operand.base if isinstance(operand, Address) else operand
@@ -155,7 +155,7 @@ class RegisterWriters:
                 if parameter:
                     (certain if converted else others).add(("parameter", parameter))
                 converted = converted or writer.opcode == "cvta"
-                for at in _COPIES.get(writer.opcode, ()):
+                for at in (1,) if narrowed and writer.opcode == "cvt" else _COPIES.get(writer.opcode, ()):
                     if at < len(writer.operands):
                         waiting += [(n, converted) for n in names_in(writer.operands[at])]
         found = certain or others

@@ -52,6 +52,16 @@ STORED_LATER = (
     "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r2], %r4, [%r5];\n"
 )
 AWAITED = "W: mbarrier.try_wait.parity.shared.b64 %p1, [object], 0; @!%p1 bra W;\n"
+#: One CTA of a cluster writes to the other, which reads on a path of its own.
+ON_ANOTHER_PATH = (
+    "barrier.cluster.arrive; barrier.cluster.wait; @%p2 bra READ;\n" + STORED_LATER + "bra END;\nEND: ret;\nREAD:\n"
+)
+#: The address goes through blocks that name a register of theirs alike, by 64 bits and back.
+NARROWED = """mov.u32 %r1, mine; mov.u32 %r6, object;
+{ .reg .b64 %tmp; cvt.u64.u32 %tmp, %r1; cvta.shared.u64 %rd3, %tmp; } mapa.u64 %rd4, %rd3, 1;
+{ .reg .b64 %tmp; cvta.to.shared.u64 %tmp, %rd4; cvt.u32.u64 %r2, %tmp; } { .reg .b64 %tmp; cvt.u64.u32 %tmp, %r6; }
+st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r2], %r4, [%r5];
+"""
 BULK = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [mine], [%rd1], 16, [object];"
 
 
@@ -148,6 +158,10 @@ BULK = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [mine]
         (STORED_LATER + "ld.shared.u32 %r3, [object];", []),  # something else
         ("ld.shared.u32 %r3, [mine];\n" + STORED_LATER, []),
         (BULK + "\nbar.sync 0; ld.shared.u32 %r3, [mine];", [("unawaited-write", 2)]),
+        (ON_ANOTHER_PATH + "ld.shared.u32 %r3, [mine];", [("unawaited-write", 7)]),
+        (ON_ANOTHER_PATH + AWAITED + "ld.shared.u32 %r3, [mine];", []),
+        ("ld.shared.u32 %r3, [mine];\n" + ON_ANOTHER_PATH, []),  # before they meet nobody has written
+        (NARROWED + "ld.shared.u32 %r3, [mine];", [("unawaited-write", 5)]),
         (STORE + "\nld.shared.u32 %r3, [mine];", []),  # it is read there
         # Scopes
         ("ld.relaxed.cta.global.u32 %r1, [flag];", [("cta-scope-global", 1)]),

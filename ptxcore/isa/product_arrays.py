@@ -20,6 +20,7 @@ from ptxcore.isa.product_shapes import (
     product,
     selected,
 )
+from ptxcore.values.kept_arrays import KeptOfArrays
 from ptxcore.values.products import all_settled, any_subnormal, is_float, numbers, saturated, summed
 
 
@@ -70,8 +71,10 @@ def raw(part: MatrixPart, columns: Sequence[Any]) -> Any:
     import numpy as np
 
     registers = columns[part.first : part.first + part.registers]
-    held = np.stack(registers, 2) if part.registers > 1 else np.ascontiguousarray(registers[0])[:, :, None]
-    warps = len(held)
+    warps = len(registers[0])
+    held = np.empty((*registers[0].shape, part.registers), registers[0].dtype)
+    for i, register in enumerate(registers):
+        held[:, :, i] = register
     if part.bits >= 8:
         flat = held.reshape(warps, -1).view(f"u{part.bits // 8}")
     else:
@@ -83,6 +86,22 @@ def raw(part: MatrixPart, columns: Sequence[Any]) -> Any:
     if part.bits == 8 and part.kind in HELD_BITS:
         found = found >> np.uint8(LOW.get(part.kind, 0)) & np.uint8((1 << HELD_BITS[part.kind]) - 1)
     return found.reshape(warps, part.rows, part.columns)
+
+
+#: Matrices that products had last, as doubles, by the registers that they come from: several products have one.
+_MATRICES = KeptOfArrays()
+
+
+def _matrix(part: MatrixPart, columns: Sequence[Any]) -> Any:
+    """A or B as doubles."""
+    registers = columns[part.first : part.first + part.registers]
+
+    def made() -> Any:
+        found = numbers(part.kind, raw(part, columns))
+        found.flags.writeable = False
+        return found
+
+    return _MATRICES.of(registers, made, part)
 
 
 def opens(layouts: Layouts) -> Callable[[Use, Sequence[Any]], bool]:
@@ -143,12 +162,14 @@ def _factors(
     how: Use, p: ProductShape, columns: Sequence[Any], judgement: list[Any] | None = None
 ) -> tuple[Any, Any, Any, bool]:
     """A, B and C as doubles, scaled; and, where nobody asks for judgement, whether something in them is subnormal."""
-    a, b, c = raw(p.a, columns), raw(p.b, columns), raw(p.c, columns)
     if p.sparse is not None:
-        a, good = spread(how, p, p.sparse, a, columns)
+        a, good = spread(how, p, p.sparse, raw(p.a, columns), columns)
         if judgement is not None:
             judgement.append(good)
-    left, right, addend = numbers(p.a.kind, a), numbers(p.b.kind, b), numbers(p.c.kind, c)
+        left = numbers(p.a.kind, a)
+    else:
+        left = _matrix(p.a, columns)
+    right, addend = _matrix(p.b, columns), numbers(p.c.kind, raw(p.c, columns))
     parts = ((p.a.kind, left), (p.b.kind, right), (p.c.kind, addend))
     subnormal = judgement is None and any(any_subnormal(kind, x) for kind, x in parts)
     if p.scaled is not None:

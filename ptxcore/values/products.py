@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from ptxcore.values.ieee import FORMATS, decode, encode
+from ptxcore.values.kept_arrays import KeptOfArrays
 from ptxcore.values.terms import Term, Value, extend_operations, make
 
 #: Scales of blocks: as .e4m3, without a sign.
@@ -211,15 +212,28 @@ def _grain(x: Any, most: float) -> float:
     return math.ldexp(low & -low, -exponent)
 
 
+#: The same of the factors that products had last.
+_MEASURED = KeptOfArrays()
+
+
+def _measured(x: Any) -> tuple[float, float]:
+    """The size of the largest number, and a power of two of which all are multiples: `_most` and `_grain`."""
+
+    def made() -> tuple[float, float]:
+        most = _most(x)
+        return most, _grain(x, most)
+
+    return _MEASURED.of([x], made)  # type: ignore[no-any-return]
+
+
 def _bound(a: Any, b: Any, c: Any) -> tuple[float, float]:
     """A power of two of which all products and C are multiples, 0.0 where that is none; and what no sum of their sizes is
     above, NaN or infinite where something is."""
-    of_a, of_b, of_c = _most(a), _most(b), _most(c)
+    (of_a, grain_a), (of_b, grain_b), of_c = _measured(a), _measured(b), _most(c)
     total = of_a * of_b * a.shape[-1] + of_c
     if not math.isfinite(total):
         return 0.0, total
-    grain = _grain(a, of_a)
-    grain *= _grain(b, of_b) if grain else 0.0
+    grain = grain_a and grain_a * grain_b
     return min(grain, _grain(c, of_c)) if grain else 0.0, total
 
 
@@ -230,6 +244,7 @@ def summed(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
     form = FORMATS[kind]
     held = np.dtype(f"u{form.width // 8}")
     found = a @ b + c
+    doubt: Any = None
     if kind == "f64" or mode != "rn":
         doubt = np.ones(found.shape, np.bool_)
         result = np.zeros(found.shape, held)
@@ -238,9 +253,7 @@ def summed(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
         result = found.astype(narrow).view(held)
         # Doubles hold each sum of multiples of one number, also those in between, if there are so few of it.
         grain, total = _bound(a, b, c)
-        if total <= 2.0**52 * grain:
-            doubt = np.zeros(found.shape, np.bool_)
-        else:
+        if not total <= 2.0**52 * grain:
             most = np.abs(a) @ np.abs(b) + np.abs(c)
             error = most * ((a.shape[-1] + 2) * 2.0**-53)
             doubt = (found - error).astype(narrow) != (found + error).astype(narrow)
@@ -250,10 +263,12 @@ def summed(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
                 doubt &= finite
                 if finite.all() and most.max() <= 2.0**52 * grain:
                     doubt[:] = False
-        zero = found == 0
-        if zero.any():
-            doubt |= zero & np.signbit(c)
-    if kind != "f64" and mode == "rn" and doubt.any():
+        if not found.all():
+            unsigned = (found == 0) & np.signbit(c)
+            doubt = unsigned if doubt is None else doubt | unsigned
+    if doubt is None or not doubt.any():
+        return result
+    if kind != "f64" and mode == "rn":
         _take_exact(a, b, c, result, doubt)
     for place in zip(*np.nonzero(doubt), strict=True):
         *where, row, column = place

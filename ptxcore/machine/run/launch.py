@@ -61,6 +61,8 @@ class Device:
     constants: Segment = field(default_factory=lambda: Segment(0, "constant memory"))
     #: What other machines made of its kernels, by name.
     kept: dict[str, Any] = field(default_factory=dict)
+    #: Instructions that were executed of its kernels thread by thread to see whether others are worth making, by name.
+    spent: dict[str, int] = field(default_factory=dict)
 
     def reset(self) -> None:
         """Memory as it is behind loading: the variables of the module with their first values, no other buffers."""
@@ -212,11 +214,11 @@ def load(text: str, path: str = "<module>", *, watched: bool = False, fine: bool
     """A module from its text, ready to launch; what was made of a text before is used again. `watched`: with watchers. `fine`:
     turns may end between any two accesses to memory, also where no thread waits. Raises InputError with all that is wrong."""
     try:
-        program, compiled, warnings, kept = _made(text, watched, fine)
+        program, compiled, warnings, kept, spent = _made(text, watched, fine)
     except InputError as error:
         error.path, error.text = path, text
         raise
-    device = Device(program, compiled, path, warnings, kept=kept)
+    device = Device(program, compiled, path, warnings, kept=kept, spent=spent)
     device.reset()
     return device
 
@@ -224,12 +226,12 @@ def load(text: str, path: str = "<module>", *, watched: bool = False, fine: bool
 @lru_cache(maxsize=8)  # a process has few modules, and launches them again and again
 def _made(
     text: str, watched: bool, fine: bool
-) -> tuple[ExecutableModule, Compiled, tuple[Diagnostic, ...], dict[str, Any]]:
-    """A module, compiled, what its author should know, and where other machines keep what they make of it. Raises
-    InputError."""
+) -> tuple[ExecutableModule, Compiled, tuple[Diagnostic, ...], dict[str, Any], dict[str, int]]:
+    """A module, compiled, what its author should know, and where other machines keep what they make of it, and what was spent
+    before. Raises InputError."""
     module, warnings = accepted(text)
     program = lower(module)
-    return program, compile_program(program, watched, fine), tuple(warnings), {}
+    return program, compile_program(program, watched, fine), tuple(warnings), {}, {}
 
 
 def size_of(parameter: FormalParameter) -> int:

@@ -85,6 +85,7 @@ def _without_watcher(
         except Longer:
             restore()
         else:
+            device.spent[made.entry] = device.spent.get(made.entry, 0) + made.executed
             return made
     made = prepared()
     if not _by_arrays(device, made, shape, None):
@@ -105,8 +106,9 @@ def _by_arrays(device: Device, made: GridLaunch, shape: tuple[Any, ...], watcher
 
 def patience(device: Device, entry: str, shape: tuple[Triple, Triple, Triple | None]) -> int | None:
     """How many instructions a launch executes thread by thread before it is tried by arrays: 0 where these are certain to be
-    faster if each thread executes the whole code once; None where it never is. Raises UsageError where there is no such
-    kernel."""
+    faster if each thread executes the whole code once; None where it never is. What launches before it have executed so of the
+    same kernel counts: so many of them are together never more than twice as slow as what would have been best. Raises
+    UsageError where there is no such kernel."""
     code = kernel_of(device.program, entry)
     if entry in device.kept and shape in device.kept[entry].refused:
         return None
@@ -123,5 +125,5 @@ def patience(device: Device, entry: str, shape: tuple[Triple, Triple, Triple | N
     if threads * size * weight > once + size * _EXECUTED:
         return 0
     # In the time of an instruction of all threads: what is executed of them pays for what arrays need once.
-    most = round(once / (1 - _EXECUTED / (threads * weight)) / weight)
+    most = max(0, round(once / (1 - _EXECUTED / (threads * weight)) / weight) - device.spent.get(entry, 0))
     return most if sum(s.size for s in device.memory.segments.values()) <= most * _COPIED else 0

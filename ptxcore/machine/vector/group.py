@@ -443,7 +443,11 @@ class CtaGroup(AskedGroup):
         if meet.whole is not None:
             results = meet.whole.execute(self, self.crew.lane[threads], threads, operands, self.watcher)
             for target, result in zip(targets, results, strict=False):
-                if target is not None:
+                if target is None:
+                    continue
+                if threads is self.everyone:
+                    self.registers.put_all(target.slot, extended(result, target))
+                else:
                     self.registers.put(target.slot, extended(result, target), threads)
         elif targets:
             widths = tuple(t.width if t is not None else 64 for t in targets)

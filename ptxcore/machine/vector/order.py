@@ -3,6 +3,11 @@
 Threads that go on together see what single ones, one after the other, would not see, where they access the same bytes
 and nothing orders them: a missing barrier would not show. So each cell of shared memory remembers who wrote and read it
 last and when; an access that no barrier and no instruction of the warp puts behind those of other threads is irregular.
+
+Only writes ask who read a cell, so reads are put down when the next write comes: most are followed by a barrier of all
+threads, behind which nobody needs to know of them. Until then no thread is put behind others by anything but instructions
+of warps. These put readers of a warp, whatever they read, behind each other and before the same ones, so it makes no
+difference to a writer whether the last of them stands for those before it already.
 """
 
 from __future__ import annotations
@@ -16,6 +21,8 @@ from ptxcore.machine.vector.registers import Irregular
 
 _WHEN = 32
 _WHO = (1 << _WHEN) - 1
+#: Reads that wait to be put down, counted by threads: 16 bytes each.
+_MOST_WAITING = 1 << 20
 
 
 class Order:
@@ -34,12 +41,20 @@ class Order:
         self.since = np.ones(threads, np.int64)
         self.warps = np.ones(warps, np.int64)
         self.least = 1
+        #: When anything was written last; the reads that wait: where, by whom, when, and of how many threads.
+        self.wrote = 0
+        self.waiting: list[tuple[Any, Any, int]] = []
+        self.count = 0
 
     def barrier(self, threads: Any) -> None:
         """Threads have met at a barrier, or waited for others in another way."""
+        if threads.size < len(self.since):
+            self._put_down()
         self.now += 1
         self.since[threads] = self.now
         self.least = int(self.since.min())
+        if self.least == self.now:
+            self._forget()
 
     def converge(self, threads: Any) -> None:
         """Threads have met those of their warps."""
@@ -69,17 +84,32 @@ class Order:
             self._access(at, who, kind)
 
     def _access(self, at: Any, who: Any, kind: str) -> None:
-        last = self.writers[at]
-        found = self._unordered(last, who)
-        if found is not None and (kind != "atomic" or ((last & _WHO)[found] != self.atomic).any()):
-            raise Irregular("shared memory that nothing orders")
+        if self.wrote >= self.least:
+            last = self.writers[at]
+            found = self._unordered(last, who)
+            if found is not None and (kind != "atomic" or ((last & _WHO)[found] != self.atomic).any()):
+                raise Irregular("shared memory that nothing orders")
         stamp = self.now << _WHEN
         if kind == "read":
-            self._read(at, who, stamp)
+            self.waiting.append((at, who, stamp))
+            self.count += who.size
+            if self.count > _MOST_WAITING:
+                self._put_down()
             return
+        self._put_down()
+        self.wrote = self.now
         if self._unordered(self.readers[at], who) is not None:
             raise Irregular("shared memory that nothing orders")
         self.writers[at] = stamp | (self.atomic if kind == "atomic" else who)
+
+    def _put_down(self) -> None:
+        for at, who, stamp in self.waiting:
+            self._read(at, who, stamp)
+        self._forget()
+
+    def _forget(self) -> None:
+        self.waiting.clear()
+        self.count = 0
 
     def _read(self, at: Any, who: Any, stamp: int) -> None:
         before = self.readers[at]

@@ -105,6 +105,12 @@ class LaneRegisters:
         #: Arrays that no other register has, which may be written in place: by slot.
         self.own: dict[int, Any] = {}
 
+    def put_all(self, slot: int, value: Any) -> None:
+        """Writes the register of all threads with an array that nobody else has, and that nobody writes from now on."""
+        if type(value) is np.ndarray and value.flags.owndata:
+            value.flags.writeable = False
+        self.values[slot] = value
+
     def put(self, slot: int, value: Any, places: Any) -> None:
         """Writes the register of some threads."""
         old = self.values[slot]

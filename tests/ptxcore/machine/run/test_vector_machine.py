@@ -246,6 +246,20 @@ def test_numbers_decide_which_machine_begins() -> None:
     assert patience(machine, "k", ((1, 1, 1), (128, 1, 1), None)) == 0
 
 
+def test_launches_again_and_again_come_to_arrays() -> None:
+    text = PLACE + "st.global.u32 [%rd1], %r0; // launched more than once"
+    shape = (1, 1, 1), (128, 1, 1)
+    left = patience(kernel(text), "k", (*shape, None))
+    machine = kernel(text)
+    out = machine.memory.allocate(4 * 128, "out")
+    assert left is not None
+    for _ in range(left + 1):
+        if not patience(machine, "k", (*shape, None)):
+            break
+        launch(machine, "k", *shape, [out])
+    assert patience(kernel(text), "k", (*shape, None)) == 0
+
+
 ROUNDS = """
     atom.global.add.u32 %r4, [%rd0], 1;
     mov.u32 %r5, 0;

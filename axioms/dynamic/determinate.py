@@ -213,10 +213,10 @@ class Determinate(LaunchState):
             self.performing = outer
 
     def copied(self, copy: Told | WatchedProduct, kind: str, address: int, size: int) -> None:
-        how = copy.agent.party.op.use
-        commutes = done(how) if kind == "A" else ""
-        if commutes and is_sum(how) and isinstance(copy, Told):
-            self.sums.combined(copy, address)
+        how = copy.reduction if kind == "A" and isinstance(copy, Told) else None
+        commutes = "" if how is None else done(how)
+        if how is not None and is_sum(how) and isinstance(copy, Told):
+            self.sums.combined(copy, how.type, address)
         self.agent_accesses.accesses(copy.agent, kind, copy.thread.segment(address), size, commutes)
 
     def tensors(self, thread: WatchedThread, how: Use) -> Tensors:

@@ -61,18 +61,18 @@ class Sums:
         self.add((id(segment), first), thread.instruction, segment.read(first, size), value)
         return None
 
-    def add(self, place: tuple[int, int], op: Op, found: Any, addend: Any) -> None:
-        """One more addition to a place (a segment of memory and a byte of it), where `found` stands. Raises Stopped as
-        `hangs`."""
-        if not self.exact(place, op.use.type, found, addend):
+    def add(self, place: tuple[int, int], op: Op, found: Any, addend: Any, type_: str = "") -> None:
+        """One more addition to a place (a segment of memory and a byte of it), where `found` stands; `type_` where the
+        instruction does not say that of the elements. Raises Stopped as `hangs`."""
+        if not self.exact(place, type_ or op.use.type, found, addend):
             self._hanging[place] += 1
             self.hangs(op)
 
-    def combined(self, copy: Told, address: int) -> None:
-        """A reducing copy is about to add to an element. Raises Stopped as `hangs`."""
+    def combined(self, copy: Told, type_: str, address: int) -> None:
+        """A reducing copy is about to add to an element of a type. Raises Stopped as `hangs`."""
         segment, first = copy.thread.segment(address)
         op: Op = copy.agent.party.op
-        self.add((id(segment), first), op, segment.read(first, copy.element), copy.addend(address))
+        self.add((id(segment), first), op, segment.read(first, copy.element), copy.addend(address), type_)
 
     def exact(self, place: tuple[int, int], type_: str, found: Any, addend: Any) -> bool:
         """One more addition to a place; whether those so far come to the same in any order."""

@@ -181,6 +181,11 @@ class Told(Copy):
         else:
             yield from (("W", self.to + i, 1) for i in range(size) if self.selected >> i % 16 & 1)
 
+    @property
+    def reduction(self) -> Use | None:
+        """What it does to an element, with its type, which a tensor map may tell; None where it combines none."""
+        return None if self.combine is None else self.combine.args[0]  # type: ignore[attr-defined]
+
     def addend(self, address: int) -> int:
         """What it combines with the element at an address, of one piece that it has read."""
         assert self.data is not None
@@ -221,6 +226,12 @@ class WatchedBox(Told, Boxed):
             return
         for first, size in written:
             yield from (("A", at, self.element) for at in range(first, first + size, self.element))
+
+    def addend(self, address: int) -> int:
+        part = next(p for p in self.parts or () if p.to <= address < p.to + p.size)
+        assert part.data is not None
+        at = address - part.to
+        return int.from_bytes(part.data[at : at + self.element], "little")
 
 
 def _merged(places: Iterable[tuple[Any, int]]) -> Iterator[tuple[int, int]]:

@@ -24,8 +24,8 @@ RUNS = {
     """,
     "One run for all executions": "determinate rows log together",
     "One run, with something open": """
-        lookbacks apart confluent emulated updates_in_sections sections claims ticket_accesses slots errands imagined tickets
-        persistent
+        lookbacks apart confluent emulated updates_in_sections sections claims ticket_accesses slots publications
+        errand_threads errands imagined tickets persistent
     """,
     "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",
     "Runs that show what is wrong": "exact replay",
@@ -46,7 +46,7 @@ ORDERS = {
     "ptxcore": "records clock places diagnostics sources fixes collection syntax values findings isa check machine advice",
     "ptxcore.machine": "ir loops lower run vector explore",
     "ptxcore.values": """
-        terms bits ieee packed spread elementary floats fast products matrix_descriptors tensor_map
+        terms bits ieee packed spread elementary floats fast kept_arrays products matrix_descriptors tensor_map
         tensor_boxes tensor_cells
     """,
     "ptxcore.syntax": """

@@ -4,12 +4,15 @@
     atomicCAS(&seen[v], 0, x) == 0          the first one finds what stood there
     atomicExch(&once, 1) == 0
 
-Whatever the order is, each claim has one winner. What the results are otherwise is taken for open.
+Whatever the order is, each claim has one winner. What the results are otherwise is taken for open, but for what whoever wins
+may put there later, for all others to wait for (`axioms.dynamic.publications`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
+from enum import IntEnum
 
 from axioms.dynamic.findings import Party
 from ptxcore.machine.run.memory import Segment
@@ -21,15 +24,31 @@ from ptxcore.values.terms import Term, Value, bit_and, bit_or, evaluate, mask, s
 CLAIMING = ("or", "exch", "cas")
 
 
+class Heard(IntEnum):
+    """What a thread has of a publication: it has found it, by a relaxed operation; it comes behind it."""
+
+    NOTHING = 0
+    FOUND = 1
+    KNOWN = 2
+
+
 @dataclass(eq=False)
 class ClaimedBytes:
-    """Bytes that some operation claims, in a launch, with what stood there first; `claims` has all of them."""
+    """Bytes that some operation claims, in a launch, with what stood there first; `claims` has all of them. `agent`: stands
+    in clocks for the CTA of whoever wins, `published`: what the winner puts there in the end; `ends`: the number of the access
+    that sets them back; `is_shared`: they lie in shared memory."""
 
     segment: Segment
     first: int
     size: int
     start: int
     claims: list[ClaimOperation] = field(default_factory=list)
+    agent: int = -1
+    published: int | None = None
+    ends: float = math.inf
+    is_shared: bool = False
+    #: The threads that have claimed them.
+    by: set[int] = field(default_factory=set)
 
     @property
     def is_sound(self) -> bool:
@@ -49,13 +68,14 @@ class ClaimedBytes:
     def has_one_outcome(self) -> bool:
         """Whether the same stands there in the end, whoever wins."""
         ops = {claim.op for claim in self.claims}
-        return ops == {"or"} or (len(ops) == 1 and len({claim.put for claim in self.claims}) == 1)
+        alike = len(ops) == 1 and len({claim.put for claim in self.claims}) == 1
+        return ops == {"or"} or alike or self.published is not None
 
 
 @dataclass(eq=False)
 class ClaimOperation:
     """One operation: what it puts there, what it must find for that (None: anything), and its result: a symbol, and `number`
-    in the run."""
+    in the run; `at`: the number of its access."""
 
     place: ClaimedBytes
     op: str
@@ -64,6 +84,7 @@ class ClaimOperation:
     symbol: Term
     number: int
     party: Party
+    at: float = 0
 
     @property
     def key(self) -> tuple[int, int]:
@@ -75,17 +96,29 @@ class ClaimOperation:
         """Whether it won in the run."""
         return self.number == self.place.start if self.op != "or" else not self.number & self.put
 
-    def tells(self, term: Value, *, won: bool) -> int | None:
-        """What a truth value that is computed from the result is where the claim has won, or has not; None where it is open."""
+    def tells(self, term: Value) -> tuple[int, int, int]:
+        """What a truth value that is computed from the result is where the claim has won; where it has lost; and where it has
+        lost and found what the winner put there in the end. Raises OpenClaim where one of these is not known."""
         if isinstance(term, int):
-            return term
+            return term, term, term
         place, width = self.place, 8 * self.place.size
         if self.op == "or":
             others = bit_and(anything(width), mask(width) & ~self.put, width)
-            return _truth(substitute(term, {self.symbol: bit_or(others, 0 if won else self.put, width)}))
-        found = {place.start} if won else {claim.put for claim in place.claims}
-        values = {evaluate(term, {self.symbol: value}) for value in found}
-        return values.pop() if len(values) == 1 else None
+            ways = (substitute(term, {self.symbol: bit_or(others, bits, width)}) for bits in (0, self.put))
+            won, lost = map(_truth, ways)
+            late = lost
+        else:
+            won = evaluate(term, {self.symbol: place.start})
+            values = {evaluate(term, {self.symbol: claim.put}) for claim in place.claims}
+            lost = values.pop() if len(values) == 1 else None
+            late = lost if place.published is None else evaluate(term, {self.symbol: place.published})
+        if won is None or lost is None or late is None:
+            raise OpenClaim
+        return won, lost, late
+
+
+class OpenClaim(Exception):
+    """What a truth value is hangs on more than who wins."""
 
 
 def _joined(keys: set[int]) -> int:
@@ -111,4 +144,4 @@ def _truth(term: Value) -> int | None:
     return None if open_ else number
 
 
-__all__ = ["CLAIMING", "ClaimOperation", "ClaimedBytes"]
+__all__ = ["CLAIMING", "ClaimOperation", "ClaimedBytes", "Heard", "OpenClaim"]

@@ -5,28 +5,31 @@
 
 An *errand* is all that a thread does from such a branch to where its ways come together again. Each of the ways is gone here
 on a copy of the thread, when the launch has ended, and what it does is noted as an access of the run would be
-(docs/whole-launches.md, Errands). A way ends in `UnknownErrand` where it does anything but weak accesses and additions.
+(docs/whole-launches.md, Errands). A way ends in `UnknownErrand` where it does anything but weak accesses and additions, and
+what publications are made of.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
-from axioms.dynamic.accesses import ORDERING, commutative, scope_of
-from axioms.dynamic.claims import ClaimOperation
+from axioms.dynamic.accesses import commutative, scope_of
+from axioms.dynamic.claims import ClaimedBytes, ClaimOperation, Heard, OpenClaim
 from axioms.dynamic.clocks import Table
+from axioms.dynamic.errand_threads import ErrandThread, UnknownErrand, is_in
 from axioms.dynamic.findings import Party, step
 from axioms.dynamic.joins import Joins
 from axioms.dynamic.linear import linear
 from axioms.dynamic.live import Live
+from axioms.dynamic.publications import fence_acquires, fence_scope, is_wide, keeps, learned, released_before
 from axioms.dynamic.shadow import CONSTANT
 from axioms.dynamic.ticket_accesses import Counter, Noted, OpenBranch, Ticket, TicketAccess, Way
-from axioms.dynamic.waiting import Copying, plain, stopped_at
-from ptxcore.isa.effect_kinds import UPDATES
+from axioms.dynamic.waiting import Poll, leading, plain, stopped_at
+from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
@@ -39,13 +42,8 @@ from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, evaluate, substitute, symbol, symbols_of
 
 _WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: Blocks of one way, ways of one errand, and numbers of a ticket that are told apart, at most.
 _MOST_BLOCKS, _MOST_WAYS, _MOST_TICKETS = 256, 32, 1 << 14
-
-
-class UnknownErrand(Exception):
-    """Nothing is known of what a thread does."""
 
 
 def fork_of(
@@ -88,6 +86,7 @@ class Errands:
             try:
                 found.append(_Going(self, fork, chosen).goes())
             except _Choose:
+                step()
                 waiting += [(*chosen, True), (*chosen, False)]
             except _Impossible:
                 continue
@@ -96,6 +95,15 @@ class Errands:
         if len({way.goes_on for way in found}) != 1:
             raise UnknownErrand
         return found
+
+    def heard_by_losers(self, fork: OpenBranch, place: ClaimedBytes) -> Heard:
+        """What a thread would have of what is published in some bytes, had it lost them. It is held against all ways later."""
+        try:
+            ways = self.ways(fork)
+        except UnknownErrand:
+            return Heard.NOTHING
+        lost = [way for way in ways if any(not won and claim.place is place for claim, won in way.won.items())]
+        return min((way.heard.get(place, Heard.NOTHING) for way in lost), default=Heard.NOTHING)
 
     def join(self, fork: OpenBranch) -> tuple[Any, int]:
         """Where its ways come together: the function, and the number of an instruction."""
@@ -125,8 +133,11 @@ class _Going:
 
     def __init__(self, errands: Errands, fork: OpenBranch, chosen: tuple[bool, ...]) -> None:
         self.errands, self.fork, self.chosen = errands, fork, chosen
-        self.way, self._taken = Way(), 0
+        self.way, self._taken, self.known = Way(), 0, fork.known
         self._at: Varying | None = None
+        self._late: dict[ClaimOperation, bool] = {}
+        self._poll: Poll | None = None
+        self._heads: list[tuple[int, str]] = []
         self._wrote: list[tuple[Segment, int, int]] = []
 
     def goes(self) -> Way:
@@ -135,7 +146,7 @@ class _Going:
         if fork.thread.frames:
             raise UnknownErrand
         thread: Any = copy.copy(fork.thread)
-        thread.__class__ = _Copy
+        thread.__class__ = ErrandThread
         thread.watcher, thread.R, thread.frames = self, list(fork.registers), []
         compiled, parameters = thread.launch.compiled, thread.launch.read_parameters
         code, join = self.errands.join(fork)
@@ -150,7 +161,7 @@ class _Going:
                 return self.way
             try:
                 block = compiled.blocks[block](thread, thread.R, parameters)
-            except (UnknownErrand, _Impossible):
+            except (UnknownErrand, _Impossible, OutOfTime):
                 raise
             except Exception as error:
                 block = self._recovered(thread, stopped_at(compiled, error), error)
@@ -166,7 +177,7 @@ class _Going:
                 return int(compiled.compiler.again(compiled, op))
             if emulate(thread, op, error):
                 return int(compiled.compiler.behind(compiled, op))
-        except (UnknownErrand, _Impossible):
+        except (UnknownErrand, _Impossible, OutOfTime):
             raise
         except Exception:  # whatever goes wrong goes wrong there, and not here
             raise UnknownErrand from None
@@ -176,25 +187,16 @@ class _Going:
 
     def decides(self, thread: Any, value: Varying, op: Op) -> int:
         """A branch: the way goes as it was told, if it can."""
-        taken, self._taken = self._taken, self._taken + 1
         symbols = symbols_of(value.term)
         if len(symbols) != 1:
             raise UnknownErrand
         (one,) = symbols
         claim = self.errands.known.claims.get(one)
-        goes = self._of_claim(claim, value) if claim is not None else None
-        if goes is None:
-            if taken >= len(self.chosen):
-                raise _Choose
-            goes = self.chosen[taken]
-            if claim is not None:
-                self.way.won[claim] = self._won(claim, value, goes)
-            else:
-                self._of_ticket(one, value, goes)
-        elif taken < len(self.chosen) and self.chosen[taken] is not goes:
-            raise _Impossible
-        elif taken >= len(self.chosen):
-            self.chosen = (*self.chosen, goes)
+        if claim is not None:
+            goes = self._by_claim(claim, value)
+        else:
+            goes = self._choose()
+            self._of_ticket(one, value, goes)
         if one not in self.errands.known.fresh and bool(value.number) is not goes:
             self.way.as_run = False  # of other tickets the run has no number
         if not self.way.forks:
@@ -202,18 +204,30 @@ class _Going:
         self.way.forks += 1
         return int(goes)
 
-    def _of_claim(self, claim: ClaimOperation, value: Varying) -> bool | None:
-        """Where a claim leads a branch, if that is known: it has been won before, or it is of no matter."""
-        ends = {won: claim.tells(value.term, won=won) for won in (True, False)}
-        if None in ends.values():
-            raise UnknownErrand
-        if claim in self.way.won:
-            return bool(ends[self.way.won[claim]])
-        return bool(ends[True]) if ends[True] == ends[False] else None
+    def _choose(self) -> bool:
+        """What the way was told to do where it may do either."""
+        taken, self._taken = self._taken, self._taken + 1
+        if taken >= len(self.chosen):
+            raise _Choose
+        return self.chosen[taken]
 
-    @staticmethod
-    def _won(claim: ClaimOperation, value: Varying, goes: bool) -> bool:
-        return claim.tells(value.term, won=True) == int(goes)
+    def _by_claim(self, claim: ClaimOperation, value: Varying) -> bool:
+        """Where a claim leads a branch: it wins, or loses, and may find then what the winner has published already."""
+        try:
+            won, lost, late = claim.tells(value.term)
+        except OpenClaim:
+            raise UnknownErrand from None
+        if won == lost == late:
+            return bool(won)
+        if claim not in self.way.won:
+            self.way.won[claim] = self._choose()
+        if self.way.won[claim]:
+            return bool(won)
+        if lost != late and claim not in self._late:
+            self._late[claim] = self._choose()
+            if self._late[claim]:
+                self._hears(claim.place, learned(claim.party.op.use, claim.place))
+        return bool(late if self._late.get(claim) else lost)
 
     def _of_ticket(self, one: Term, value: Varying, goes: bool) -> None:
         """A ticket leads a branch one way: it is one of those numbers that do."""
@@ -266,7 +280,9 @@ class _Going:
 
     def reads(self, thread: Any, address: int, size: int) -> Any:
         noted = self._note(thread, "R", address, size)
-        if noted.strong not in ("", CONSTANT) or self._at is not None:
+        if noted.strong not in ("", CONSTANT):
+            return self._finds(thread, noted, self._claimed(noted))
+        if self._at is not None:
             raise UnknownErrand
         segment, first = noted.segment, noted.first
         if any(of is segment and first < end and begin < first + size for of, begin, end in self._wrote):
@@ -278,29 +294,31 @@ class _Going:
 
     def writes(self, thread: Any, address: int, size: int, value: Any) -> None:
         noted = self._note(thread, "W", address, size)
-        if noted.strong:
-            raise UnknownErrand
         noted.value = value if type(value) is int else None
+        if noted.strong:
+            self._publishes(thread, noted, self._claimed(noted))
+            return
         self._wrote.append((noted.segment, noted.first, noted.first + size))
 
     def updates(self, thread: Any, how: Use, address: int, size: int, write: Write) -> Any:
         operand = write(0)[0]
-        if (
-            how.op != "add"
-            or not commutative(how)
-            or how.words["vec"]
-            or type(operand) is not int
-            or how.sem in ORDERING
-        ):
-            raise UnknownErrand
         noted = self._note(thread, "A", address, size)
-        if not noted.strong or noted.placed is not None:
+        if how.words["vec"] or type(operand) is not int or not noted.strong or noted.placed is not None:
+            raise UnknownErrand
+        unused = results_unused(thread.launch.program.functions.values(), thread.instruction)
+        place = self._claimed(noted)
+        if place is not None:
+            if not unused and keeps(write, place):
+                return self._finds(thread, noted, place)
+            noted.value = write(next(claim.put for claim in self.way.won if claim.place is place))[0]
+            self._publishes(thread, noted, place if unused else None)
+            return 0
+        if how.op != "add" or not commutative(how):
             raise UnknownErrand
         counter = self._counter(noted)
         noted.counter, noted.addend = counter, operand
         self.way.added.append((counter, operand))
-        functions = thread.launch.program.functions.values()
-        if results_unused(functions, thread.instruction):
+        if unused:
             return 0
         one = anything(8 * size)
         self.errands.known.fresh[one] = Ticket(one, counter, operand, counter.start)
@@ -317,17 +335,65 @@ class _Going:
             raise UnknownErrand
         return found[0]
 
+    # Publications (`axioms.dynamic.publications`).
+
+    def polls(self, thread: Any, block: int) -> None:
+        self._poll = Poll(thread, block)
+
+    def fences(self, thread: Any, how: Use) -> None:
+        """A fence: the run takes no order from it (`axioms.dynamic.tickets`) where a claim leads to it."""
+        if not any(one in self.errands.known.claims for one in symbols_of(self.fork.value.term)):
+            raise UnknownErrand
+        for place in self.way.heard:
+            if fence_acquires(how, place):
+                self._hears(place, Heard.KNOWN)
+        if how.sem != "acquire":
+            self._heads.append((len(self.way.done), fence_scope(how)))
+
+    def _claimed(self, noted: Noted) -> ClaimedBytes | None:
+        """The bytes of an access, where the thread has claimed them: it has won on this way, or lost."""
+        return next((claim.place for claim in self.way.won if noted.is_of(claim.place)), None)
+
+    def _hears(self, place: ClaimedBytes, heard: Heard) -> None:
+        if heard > self.way.heard.get(place, Heard.NOTHING):
+            self.way.heard[place] = heard
+        if heard is Heard.KNOWN:
+            self.known = {**self.known, place.agent: [1]}
+
+    def _finds(self, thread: Any, noted: Noted, place: ClaimedBytes | None) -> int:
+        """Who has lost waits for what the winner publishes: whatever else it may find, it looks again."""
+        if place is None or place.published is None or self._has_won(place) or not is_wide(noted.strong, place):
+            raise UnknownErrand
+        leads = leading(self._poll, self.errands.live, thread.op)
+        if leads(place.published) is None or any(leads(claim.put) is not None for claim in place.claims):
+            raise UnknownErrand
+        noted.about = place
+        self._hears(place, learned(thread.instruction.use, place))
+        return place.published
+
+    def _publishes(self, thread: Any, noted: Noted, place: ClaimedBytes | None) -> None:
+        """Who has won tells so."""
+        if place is None or self.way.publishes is not None or not self._has_won(place) or noted.placed is not None:
+            raise UnknownErrand
+        if noted.value != place.published or not is_wide(noted.strong, place):
+            raise UnknownErrand
+        noted.about = self.way.publishes = place
+        self.way.released = released_before(thread.instruction.use, self._heads, place, len(self.way.done) - 1)
+
+    def _has_won(self, place: ClaimedBytes) -> bool:
+        return any(won for claim, won in self.way.won.items() if claim.place is place)
+
     def _note(self, thread: Any, kind: str, address: Any, size: int) -> Noted:
         """An access that the way has."""
         if type(address) is not int:
             address._use()
-        if not _is_in("" if address >= _WINDOWS else "shared", thread, address):
+        if not is_in("" if address >= _WINDOWS else "shared", thread, address):
             raise UnknownErrand
         segment, first = thread.segment(address)
         strong, fork = scope_of(thread.instruction.use), self.fork
         if strong is None or (self._at is None and (address & (size - 1) or first + size > segment.size)):
             raise UnknownErrand
-        noted = Noted(kind, strong, segment, first, size, fork.thread.number, fork.time, fork.known)
+        noted = Noted(kind, strong, segment, first, size, fork.thread.number, fork.time, self.known)
         noted.op, noted.way = thread.instruction, self.way
         if self._at is not None:
             form = linear(self._at.term, self.range_of)
@@ -344,89 +410,6 @@ class _Going:
 
 class _Impossible(Exception):
     """No execution goes this way."""
-
-
-def _unknown(*_: Any, **__: Any) -> NoReturn:
-    raise UnknownErrand
-
-
-class _Copy(Copying):
-    """A copy of a thread in an errand: nothing is written."""
-
-    __slots__ = ()
-
-    def read(self, address: int, size: int) -> int:
-        return self.watcher.reads(self, address, size)  # type: ignore[return-value]
-
-    def write(self, address: int, size: int, value: int) -> None:
-        self.watcher.writes(self, address, size, value)
-
-    def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
-        if kind not in UPDATES:
-            raise UnknownErrand
-        return self.watcher.updates(self, how, address, how.width // 8, write)
-
-    def leave(self, entry: bool) -> int:  # type: ignore[override]
-        if not entry:
-            raise UnknownErrand
-        return DONE
-
-    barrier = collective = copy = defer = pause = clear = cancel_cluster = call = effect = ask = _unknown
-    ended = staticmethod(_unknown)
-    stop = commit = wait = after_copies = allocate = refuse = jump = finish_copies = _unknown
-
-
-def _is_in(space: str, thread: Any, address: int) -> bool:
-    """Whether an address is one of the space that an instruction names."""
-    if space == "global":
-        return address >= _WINDOWS
-    return not space or address & ~_SHARED_OFFSET == thread.shared
-
-
-def _load(space: str, size: int) -> Any:
-    def load(thread: Any, address: int) -> int:
-        return _load_any(space)(thread, address, size)  # type: ignore[no-any-return]
-
-    return load
-
-
-def _load_any(space: str) -> Any:
-    def load(thread: Any, address: int, size: int) -> int:
-        if type(address) is not int:
-            address._use()  # type: ignore[attr-defined]
-        if not _is_in(space, thread, address):
-            raise UnknownErrand
-        return thread.read(address, size)  # type: ignore[no-any-return]
-
-    return load
-
-
-def _store(space: str, size: int) -> Any:
-    def store(thread: Any, address: int, value: int) -> None:
-        _store_any(space)(thread, address, size, value)
-
-    return store
-
-
-def _store_any(space: str) -> Any:
-    def store(thread: Any, address: int, size: int, value: int) -> None:
-        if type(address) is not int:
-            address._use()  # type: ignore[attr-defined]
-        if not _is_in(space, thread, address):
-            raise UnknownErrand
-        thread.write(address, size, value)
-
-    return store
-
-
-for _space in ("", "global", "shared"):
-    _of = f"{_space}_" if _space else ""
-    for _size in (1, 2, 4, 8):
-        setattr(_Copy, f"read_{_of}{_size}", _load(_space, _size))
-        setattr(_Copy, f"write_{_of}{_size}", _store(_space, _size))
-    if _space:
-        setattr(_Copy, f"read_{_space}", _load_any(_space))
-        setattr(_Copy, f"write_{_space}", _store_any(_space))
 
 
 __all__ = ["Errands", "KnownSymbols", "UnknownErrand", "fork_of"]

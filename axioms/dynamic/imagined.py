@@ -16,6 +16,7 @@ from axioms.dynamic.claims import ClaimedBytes, ClaimOperation
 from axioms.dynamic.errands import Errands, KnownSymbols, UnknownErrand
 from axioms.dynamic.findings import Party, step
 from axioms.dynamic.live import Live
+from axioms.dynamic.publications import Granted, Unpublished, check_publications
 from axioms.dynamic.shadow import CONSTANT
 from axioms.dynamic.slots import Slots
 from axioms.dynamic.ticket_accesses import Counter, Noted, OpenBranch, Ticket, Way
@@ -31,13 +32,15 @@ _GRAIN = 2
 _Gone = tuple[OpenBranch, list[Way], list[Noted]]
 
 
-def settle_errands(slots: Slots, live: Live | None, varies: Callable[[Segment, int, int], bool]) -> Party | None:
+def settle_errands(
+    slots: Slots, live: Live | None, varies: Callable[[Segment, int, int], bool], granted: Granted
+) -> Party | None:
     """Puts what errands may do in the place of what the run has of them. None, or who does something of which nothing is
-    known. `varies`: whether bytes may hold something else in the end."""
-    of = _Imagined(slots, live, varies)
+    known. `varies`: whether bytes may hold something else in the end; `granted`: what threads have of publications."""
+    of = _Imagined(slots, live, varies, granted)
     try:
         of.settle()
-    except _Open as found:
+    except (_Open, Unpublished) as found:
         return found.party
     return None
 
@@ -51,8 +54,12 @@ class _Open(Exception):
 class _Imagined:
     """The errands of one launch."""
 
-    def __init__(self, slots: Slots, live: Live | None, varies: Callable[[Segment, int, int], bool]) -> None:
-        self.slots, self.live, self.varies = slots, live, varies
+    def __init__(
+        self, slots: Slots, live: Live | None, varies: Callable[[Segment, int, int], bool], granted: Granted
+    ) -> None:
+        self.slots, self.live, self.varies, self.granted = slots, live, varies, granted
+        #: Accesses that a winner does before it releases, by their identity, with the bytes that it has won.
+        self.released: dict[int, ClaimedBytes] = {}
         self.counters: dict[tuple[int, int], list[Counter]] = {}
         for noted in slots.noted:
             if noted.counter is not None:
@@ -74,7 +81,9 @@ class _Imagined:
         ours = {id(noted) for _, _, taken in self.gone for noted in taken}
         rest = [noted for noted in slots.noted if id(noted) not in ours]
         done = [noted for _, ways, _ in self.gone for way in ways for noted in way.done]
+        self._check_rest(rest)
         certain = self._one_each()
+        self.released = check_publications(self.gone, rest, slots.claims.values(), self.granted)
         self._check_claimed(places, rest, done)
         self._check(rest, done, certain)
         self._spread(places, done, certain)
@@ -227,28 +236,46 @@ class _Imagined:
                     for ways in of
                     for way in ways
                     for n in way.done
-                    if n.kind != "R" and n.placed is None
+                    if n.kind != "R" and n.placed is None and n.about is None
                 ]
                 certain.update(dict.fromkeys(map(id, ours), max((n.number for n in ours), default=0)))
         return certain
 
     # What others do.
 
+    def _check_rest(self, rest: list[Noted]) -> None:
+        """What the run has not held against others is of errands. Raises _Open."""
+        if any(noted.in_errand for noted in rest):
+            raise _Open(self.slots.forks[0].party)
+
     def _check_claimed(self, places: Iterable[ClaimedBytes], rest: list[Noted], done: list[Noted]) -> None:
         """Bytes that are claimed are claimed by all, or read and written before, or read behind. Raises _Open."""
         for place in places:
             mine = [n.number for n in rest if n.claim is not None and n.claim.place is place]
-            party = place.claims[0].party
             for noted in (*rest, *done):
                 if noted.segment is not place.segment or not _meet(noted, place):
                     continue
                 step()
-                if noted.claim is not None and noted.claim.place is place:
-                    continue
-                before = noted.number < mine[0] and noted.way is None
-                behind = noted.number > mine[-1] and noted.way is None and noted.kind == "R" and place.has_one_outcome
-                if noted.kind == "A" or noted.strong not in ("", CONSTANT) or not (before or behind):
-                    raise _Open(party)
+                if not self._may_access(place, noted, mine[0], mine[-1]):
+                    raise _Open(place.claims[0].party)
+                if noted.number == place.ends and not all(
+                    self.slots.ordered(one, noted) for one in done if one.about is place
+                ):
+                    raise _Open(place.claims[0].party)
+
+    @staticmethod
+    def _may_access(place: ClaimedBytes, noted: Noted, first: float, last: float) -> bool:
+        """Whether an access of claimed bytes is one of those that are looked after; the claims are the accesses from `first` to
+        `last`. One of other claims of these bytes is held against what stands between."""
+        about = noted.claim.place if noted.claim is not None else noted.about
+        if about is place or (noted.in_vain and noted.is_of(place)):
+            return True
+        if about is not None and (about.ends <= first or place.ends <= noted.number):
+            return True
+        plain = noted.kind != "A" and noted.strong in ("", CONSTANT) and noted.way is None
+        before = noted.number < first
+        behind = noted.number > last and noted.kind == "R" and place.has_one_outcome and place.published is None
+        return plain and (before or behind or noted.number >= place.ends)
 
     def _check(self, rest: list[Noted], done: list[Noted], certain: dict[int, float]) -> None:
         """Whatever way threads go, accesses that conflict are ordered, and what is read does not hang on it. Raises _Open."""
@@ -265,7 +292,7 @@ class _Imagined:
                 if noted.counter is not counter and noted.kind != "R" and _meet(noted, counter) and not before:
                     raise _Open(self.gone[0][0].party)
         for one in done:
-            if one.placed is not None:
+            if one.placed is not None or one.about is not None:
                 continue
             for other in {id(n): n for place in _grains(one) for n in by_place[place]}.values():
                 step()
@@ -283,13 +310,21 @@ class _Imagined:
         alike = one.kind == other.kind == "A" and one.counter is not None and one.counter is other.counter
         if alike and within(one.strong, one.thread, other.thread) and within(other.strong, one.thread, other.thread):
             return True
-        if CONSTANT in (one.strong, other.strong) or not self.slots.ordered(one, other):
+        behind, before = self._is_behind(other, one), self._is_behind(one, other)
+        if CONSTANT in (one.strong, other.strong) or not (behind or before or self.slots.ordered(one, other)):
             return False
         if one.kind == "R":  # it was read from the memory of the end
-            return other.way is None and other.number < one.number
+            return (other.way is None and other.number < one.number) or (before and id(other) in certain)
         if other.kind == "W":
             return True
+        if behind and id(one) in certain:
+            return True
         return other.way is None and (other.number < one.number or other.number > certain.get(id(one), math.inf))
+
+    def _is_behind(self, other: Noted, one: Noted) -> bool:
+        """Whether an access comes behind what whoever wins some bytes has published, one that it does before."""
+        place = self.released.get(id(one))
+        return place is not None and place.agent in other.known
 
     def _check_same_tickets(self, placed: list[Noted]) -> None:
         """Two threads that access memory by one ticket come one after the other. Raises _Open."""
@@ -305,7 +340,7 @@ class _Imagined:
     def _spread(self, places: Iterable[ClaimedBytes], done: list[Noted], certain: dict[int, float]) -> None:
         """What may be something else in the end."""
         for noted in done:
-            if noted.kind != "R" and noted.placed is None and id(noted) not in certain:
+            if noted.kind != "R" and noted.placed is None and noted.about is None and id(noted) not in certain:
                 self.slots.spread.append((noted.segment, noted.first, noted.first + noted.size))
         for place in places:
             if not place.has_one_outcome:
@@ -317,7 +352,7 @@ class _Imagined:
 
 def _as_run(fork: OpenBranch, ways: list[Way], noted: list[Noted]) -> tuple[Way, list[Noted]]:
     """The way that the run goes, and its accesses there. Raises _Open."""
-    since = [n for n in noted if n.number >= fork.at]
+    since = [n for n in noted if n.number >= fork.at and not n.in_vain]
     for way in ways:
         taken = since[: len(way.done)]
         if way.as_run and [(n.kind, id(n.op)) for n in taken] == [(n.kind, id(n.op)) for n in way.done]:
@@ -345,7 +380,7 @@ def _only(found: list[tuple[tuple[Counter, int], ...]], party: Party) -> tuple[t
 
 def _wrote(way: Way) -> tuple[object, ...]:
     """What a way leaves at places that hang on no ticket; equal to nothing else where that is not known."""
-    found = [n for n in way.done if n.kind != "R" and n.placed is None]
+    found = [n for n in way.done if n.kind != "R" and n.placed is None and n.about is None]
     if any(n.kind == "W" and n.value is None for n in found):
         return (id(way),)
     return tuple((id(n.segment), n.first, n.size, n.kind, n.addend if n.kind == "A" else n.value) for n in found)

@@ -24,6 +24,17 @@ class Joins:
         # Those that all ways go by follow each other: the next one has all others behind it.
         return max(_numbers(common), key=lambda number: after[number].bit_count())
 
+    def between(self, code: Code, place: int) -> frozenset[int]:
+        """The numbers of the instructions between a branch and where its ways come together."""
+        end, found = self.of(code, place), set[int]()
+        waiting = _following(code, place)
+        while waiting:
+            number = waiting.pop()
+            if number != end and number < len(code.ops) and number not in found:
+                found.add(number)
+                waiting += _following(code, number)
+        return frozenset(found)
+
 
 def _postdominators(code: Code) -> list[int]:
     """The instructions by which all ways from each one to the end go, as bits; the end is one, too."""

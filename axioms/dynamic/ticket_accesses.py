@@ -5,11 +5,11 @@ What holds of tickets is said in `axioms.dynamic.slots`, of ways in `axioms.dyna
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import field
 from typing import Any
 
-from axioms.dynamic.claims import ClaimOperation
+from axioms.dynamic.claims import ClaimedBytes, ClaimOperation, Heard
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import Party
 from ptxcore.machine.lower.ops import Op
@@ -87,6 +87,17 @@ class Noted:
     claim: ClaimOperation | None = None
     #: Of an errand: the way of it that has this access.
     way: Way | None = None
+    #: It publishes what a winner has prepared in these bytes, or looks for that: where its thread goes on with what it finds,
+    #: and whether it only looks again.
+    about: ClaimedBytes | None = None
+    leads: Callable[[int], object] | None = None
+    in_vain: bool = False
+    #: The run has not held it against others: it may be of an errand.
+    in_errand: bool = False
+
+    def is_of(self, place: ClaimedBytes) -> bool:
+        """Whether it is an access of just these bytes."""
+        return self.segment is place.segment and (self.first, self.size) == (place.first, place.size)
 
     def number_of(self, ticket: Ticket) -> tuple[int, int, int]:
         """A ticket as this access has it: where it lies here, and the least and greatest number that it may be."""
@@ -100,7 +111,8 @@ class Noted:
 class Way:
     """What a thread does in one way: its accesses, its additions with their counters, and what it goes on with. `won`: whether
     it has won claims; `limits`: the least and greatest number of tickets; `forks`: branches on the way; `first`: where
-    it goes at the first one; `as_run`: the run goes it."""
+    it goes at the first one; `as_run`: the run goes it. `publishes`: in which claimed bytes it tells that it has won, having
+    released the first `released` accesses; `heard`: what it has of what other winners publish."""
 
     done: list[Noted] = field(default_factory=list)
     added: list[tuple[Counter, int]] = field(default_factory=list)
@@ -110,6 +122,9 @@ class Way:
     first: bool = True
     goes_on: Hashable = None
     as_run: bool = True
+    publishes: ClaimedBytes | None = None
+    released: int = 0
+    heard: dict[ClaimedBytes, Heard] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

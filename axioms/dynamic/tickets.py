@@ -12,15 +12,18 @@ from __future__ import annotations
 from typing import Any
 
 from axioms.dynamic.accesses import commutative
-from axioms.dynamic.claims import CLAIMING, ClaimedBytes, ClaimOperation
+from axioms.dynamic.claims import CLAIMING, ClaimedBytes, ClaimOperation, Heard, OpenClaim
 from axioms.dynamic.determinate import Determinate
-from axioms.dynamic.errands import fork_of
+from axioms.dynamic.errands import Errands, KnownSymbols, fork_of
 from axioms.dynamic.findings import Open, Party, Stopped
 from axioms.dynamic.imagined import settle_errands
+from axioms.dynamic.joins import Joins
 from axioms.dynamic.linear import linear
-from axioms.dynamic.shadow import CONSTANT
+from axioms.dynamic.publications import Granted, fence_acquires, keeps, learned
+from axioms.dynamic.shadow import CONSTANT, Access
 from axioms.dynamic.slots import Slots
 from axioms.dynamic.ticket_accesses import Counter, Noted, Ticket, TicketAccess
+from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.liveness import results_unused
@@ -29,7 +32,7 @@ from ptxcore.machine.run.faults import UndefinedValue
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
-from ptxcore.values.terms import mask
+from ptxcore.values.terms import mask, symbols_of
 
 _WINDOWS = 1 << GLOBAL_BITS
 _OFFSET = (1 << WINDOW_BITS) - 1
@@ -55,8 +58,15 @@ class Tickets(Determinate):
         self._at: Varying | None = None
         self._used: dict[int, bool] = {}
         self._memory: dict[int, Any] = {}
-        self._claimers: set[tuple[int, int, int]] = set()
         self._claimed: dict[tuple[int, int, int], ClaimedBytes] = {}
+        self._agents = 0
+        #: What threads have found that winners published, and come behind by their next fence; what of it they have in errands.
+        self._found: dict[int, set[ClaimedBytes]] = {}
+        self.granted: Granted = {}
+        #: By the identity of a branch on a claim the instructions of its errand; and the branches that threads have come by.
+        self._joins = Joins()
+        self._within: dict[int, frozenset[int]] = {}
+        self._branched: dict[int, set[int]] = {}
 
     # Values that vary.
 
@@ -67,6 +77,7 @@ class Tickets(Determinate):
         clocks, number, slots = self.clocks, thread.number, self.slots
         if len(self._memory) != len(thread.globals):
             self._memory = dict(thread.globals)
+        self._branches(thread, value, op)
         known, time = clocks.known[number], clocks.own[number]
         slots.forks.append(fork_of(thread, value, len(slots.noted), known, time, Party(number, op), self._memory))
         return value.number
@@ -93,6 +104,11 @@ class Tickets(Determinate):
         if place is None:
             return None
         segment, first = place
+        claimed = self._claimed.get((id(segment), first, size))
+        if claimed is not None and self._scope_of(thread) not in ("", CONSTANT) and self._at is None:
+            self._note(thread, "R", segment, first, size, address)
+            self._looks_at(thread, claimed, "R")
+            return None
         found = self.carried.found(segment, first, size)
         if _is_local(address):
             return found if found is None or isinstance(found, Varying) else self._unknown(segment, first, size)
@@ -101,6 +117,7 @@ class Tickets(Determinate):
         if (found is not None or spread) and strong not in ("", CONSTANT):
             raise self.leaves(thread, "order")
         super().reads(thread, address, size)
+        self.slots.noted[-1].in_vain = bool(strong) and thread.number in self.vain
         if found is None and not spread:
             return None
         if isinstance(found, Varying) and not spread:
@@ -120,12 +137,17 @@ class Tickets(Determinate):
         if isinstance(value, UndefinedValue) and not isinstance(value, Varying):
             self.doubts(thread, "unknown")
         if not _is_local(address):
-            if (id(segment), first, size) in self._claimed:  # it is given back
-                raise self.leaves(thread, "order")
             strong = self._note(thread, "W", segment, first, size, address)
             if self._at is not None and strong:
                 raise self.leaves(thread, "order")
+            claimed = self._claimed.get((id(segment), first, size))
+            if claimed is not None and strong:
+                self._publishes(thread, claimed, value)
+                return
             super().writes(thread, address, size, value)
+            if claimed is not None:  # they are given back
+                claimed.ends = len(self.slots.noted) - 1
+                del self._claimed[id(segment), first, size]
             self._ends(segment, first, size)
         elif first + size > thread.launch.program.functions[thread.launch.entry].frame:
             return  # of a function that is left some time: what varies there is found by nobody
@@ -141,6 +163,13 @@ class Tickets(Determinate):
         if self.carried.found(segment, first, size) is not None or self.slots.reached(segment, first, size):
             raise self.leaves(thread, "order")
         self._note(thread, "A", segment, first, size, address)
+        claimed = self._claimed.get((id(segment), first, size))
+        if claimed is not None and not how.words["vec"] and keeps(write, claimed) and self._uses(thread):
+            self._looks_at(thread, claimed, "A")
+            return None
+        if claimed is not None and not self._uses(thread):
+            self._publishes(thread, claimed, write(segment.read(first, size))[0])
+            return None
         if self._claims(thread, how, address):
             return self._claim(thread, how, segment, first, size, write)
         if how.op != "add" or not commutative(how) or how.words["vec"]:
@@ -178,22 +207,110 @@ class Tickets(Determinate):
             raise self.leaves(thread, "order")
         self._ends(segment, first, size)
         self.shade(thread, "A", segment, first, size, _CLAIMS)
-        if (id(segment), first, thread.number) in self._claimers:  # it tries again: a lock
-            raise self.leaves(thread, "order")
-        self._claimers.add((id(segment), first, thread.number))
         place = self._claimed.get((id(segment), first, size))
         if place is None:
-            place = self._claimed[id(segment), first, size] = ClaimedBytes(segment, first, size, found)
+            self._agents += 1
+            shared = segment is thread.cta.shared
+            place = ClaimedBytes(segment, first, size, found, agent=-self._agents, is_shared=shared)
+            self._claimed[id(segment), first, size] = place
+        if thread.number in place.by:  # it tries again: a lock
+            raise self.leaves(thread, "order")
+        place.by.add(thread.number)
         written, writes = write(found)
         if writes:
             segment.write(first, size, written & mask(8 * size))
         cut = [operand & mask(8 * size) for operand in operands]
         expected = cut[0] if how.op == "cas" else None
         symbol = anything(8 * size)
-        claim = ClaimOperation(place, how.op or "", cut[-1], expected, symbol, found, self._party(thread))
+        at = len(self.slots.noted) - 1
+        claim = ClaimOperation(place, how.op or "", cut[-1], expected, symbol, found, self._party(thread), at)
         place.claims.append(claim)
         self.slots.noted[-1].claim = self.slots.claims[symbol] = claim
         return Varying(symbol, VARIES, 1, found, self)
+
+    # Errands that claims lead to, and publications (`axioms.dynamic.publications`).
+
+    def shade(
+        self, thread: WatchedThread, kind: str, segment: Segment, first: int, size: int, commutes: str = ""
+    ) -> Access:
+        """What a thread does in such an errand is held against all others when the launch has ended."""
+        if commutes == _CLAIMS or not self._in_errand(thread):
+            return super().shade(thread, kind, segment, first, size, commutes)
+        self.ticks()
+        self.slots.noted[-1].in_errand = True
+        strong = self._scope_of(thread)
+        return Access(thread.number, self.clocks.own[thread.number], thread.op, kind, strong, first, size, commutes)
+
+    def _branches(self, thread: WatchedThread, value: Varying, op: Op) -> None:
+        """A thread comes to where an errand may begin."""
+        claim = next((c for one in symbols_of(value.term) if (c := self.slots.claims.get(one)) is not None), None)
+        if claim is None or thread.frames:
+            return
+        if id(op) not in self._within:
+            code, place = thread.launch.compiled.compiler.place_of(op)
+            self._within[id(op)] = frozenset(id(code.ops[number]) for number in self._joins.between(code, place))
+        self._branched.setdefault(thread.number, set()).add(id(op))
+        if not claim.won and claim.number == claim.place.published:
+            try:
+                _, lost, late = claim.tells(value.term)
+            except OpenClaim:
+                return
+            if lost != late:
+                self._hears(thread, claim.place, learned(claim.party.op.use, claim.place), in_errand=True)
+
+    def _in_errand(self, thread: WatchedThread) -> bool:
+        """Whether a thread may be where only a claim has led it."""
+        one = id(thread.instruction)
+        return any(one in self._within[branch] for branch in self._branched.get(thread.number, ()))
+
+    def _looks_at(self, thread: WatchedThread, place: ClaimedBytes, kind: str) -> None:
+        """A thread looks whether a winner has published something."""
+        noted, number = self.slots.noted[-1], thread.number
+        super().shade(thread, kind, place.segment, place.first, place.size, _CLAIMS if kind == "A" else "")
+        value = place.segment.read(place.first, place.size)
+        noted.about, noted.leads = place, self._lead(thread)
+        if type(value) is int and noted.leads(value) is None:
+            noted.in_vain, self.vain[number] = True, self.polled[number].block
+        elif value == place.published:
+            self._hears(thread, place, learned(thread.instruction.use, place), in_errand=self._in_errand(thread))
+        else:
+            raise self.leaves(thread, "order")
+
+    def _publishes(self, thread: WatchedThread, place: ClaimedBytes, value: Any) -> None:
+        """Who has won claimed bytes puts something else there, once; it has what it would have, had it lost."""
+        noted, claims = self.slots.noted[-1], place.claims
+        claim = next((c for c in claims if c.won and c.party.thread == thread.number), None)
+        if claim is None or type(value) is not int or place.published is not None or claim.op != "cas":
+            raise self.leaves(thread, "order")
+        noted.about, place.published = place, value
+        self.shade(thread, "A", place.segment, place.first, place.size, _CLAIMS)
+        for fork in reversed(self.slots.forks):
+            if fork.thread.number == thread.number and claim.symbol in symbols_of(fork.value.term):
+                slots = self.slots
+                known = KnownSymbols(slots.tickets, slots.claims, {}, {}, self._varies)
+                heard = Errands(self.live_of(thread), known).heard_by_losers(fork, place)
+                self._hears(thread, place, heard, in_errand=True)
+                return
+
+    def _hears(self, thread: WatchedThread, place: ClaimedBytes, heard: Heard, *, in_errand: bool) -> None:
+        number = thread.number
+        if in_errand and heard > self.granted.get((number, place), Heard.NOTHING):
+            self.granted[number, place] = heard
+        if heard is Heard.KNOWN:
+            self.clocks.merge(number, [{place.agent: [1]}])
+        elif heard is Heard.FOUND:
+            self._found.setdefault(number, set()).add(place)
+
+    def _fence(self, thread: WatchedThread, how: Use) -> None:
+        """A fence in an errand that a claim leads to hands nothing on, and acquires nothing but publications."""
+        in_errand = self._in_errand(thread)
+        if not in_errand or how.words["restrict"] or how.words["operation"]:
+            super()._fence(thread, how)
+        self.exact = False
+        if thread.number not in self.vain:
+            for place in [place for place in self._found.get(thread.number, ()) if fence_acquires(how, place)]:
+                self._found[thread.number].discard(place)
+                self._hears(thread, place, Heard.KNOWN, in_errand=in_errand)
 
     def _takes(self, thread: WatchedThread, how: Use, counter: Counter, addend: int, address: int) -> Varying:
         """An addition whose result is used: a ticket."""
@@ -272,7 +389,10 @@ class Tickets(Determinate):
             raise Stopped(self.unknown)
         self.slots.count()
         live = None if not self.slots.forks else self.live_of(self.slots.forks[0].thread)
-        party = settle_errands(self.slots, live, self._varies) or self.slots.problem()
+        try:
+            party = settle_errands(self.slots, live, self._varies, self.granted) or self.slots.problem()
+        except OutOfTime:
+            raise Stopped(Open("time")) from None
         if party is not None:
             raise Stopped(Open("order", party))
 

@@ -12,6 +12,8 @@ from generated_errands import errand_kernel
 from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
 from axioms.dynamic import claims, errands, imagined, tickets
+from axioms.dynamic.imagined import settle_errands
+from ptxcore.clock import OutOfTime
 
 
 @pytest.mark.compares(0.15)
@@ -119,3 +121,22 @@ def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest
         assert by_tickets(test) is not None
     expected = by_formula(test, monkeypatch)
     assert expected.verdict in ("no", "undefined") or len(expected.states) > 1
+
+
+def test_a_time_limit_that_ends_an_errand_is_no_errand_that_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    came: list[str] = []
+
+    def out_of_time(*_: Any) -> Any:
+        raise OutOfTime
+
+    def settles(*given: Any) -> Any:
+        try:
+            return settle_errands(*given)
+        except OutOfTime:
+            came.append("time")
+            raise
+
+    monkeypatch.setattr(errands.Errands, "truths", out_of_time)
+    monkeypatch.setattr(tickets, "settle_errands", settles)
+    assert by_tickets(ticketed_kernel(f"{_TAKE} setp.lt.u32 %p3, %t0, 1; @%p3 bra END; {_PUT}", start=(0, 0))) is None
+    assert came == ["time"]

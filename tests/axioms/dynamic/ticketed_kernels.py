@@ -44,8 +44,9 @@ def compare_up_to_tickets(
 
 
 def ticketed_kernel(
-    body: str, grid: int = 2, block: int = 1, words: int = 16, start: tuple[int, ...] = (0, 2)
+    body: str, grid: int = 2, block: int = 1, words: int = 16, start: tuple[int, ...] = (0, 2), forall: str = ""
 ) -> KernelTest:
+    """`forall`: what is checked of the values, of all of them that they are small if it is empty."""
     text = "\n ".join([HEAD, body, "END: ret;", "}"])
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
@@ -53,7 +54,7 @@ def ticketed_kernel(
             "x": {"type": "u32", "elements": words, "init": [0]}, "c": {"type": "u32", "elements": 4, "init": list(start)},
         },
         "check": {
-            "forall": " && ".join(f"x[{i}] < 999" for i in range(words)) + " && c[0] < 999 && c[1] < 999",
+            "forall": forall or " && ".join(f"x[{i}] < 999" for i in range(words)) + " && c[0] < 999 && c[1] < 999",
             "race_free": True, "terminates": True,
         },
     }  # fmt: skip

@@ -181,7 +181,7 @@ _MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(5)
 @pytest.mark.parametrize("name", _RIGHT)
 def test_what_one_prepares_and_all_wait_for_is_decided_at_its_size(name: str) -> None:
     found = by_tickets(_wide(_RIGHT[name]))
@@ -190,7 +190,7 @@ def test_what_one_prepares_and_all_wait_for_is_decided_at_its_size(name: str) ->
     assert found.state == {"x[8]": 10, "x[263]": 10}
 
 
-@pytest.mark.part(3)
+@pytest.mark.long
 @pytest.mark.parametrize("name", _MISTAKES)
 def test_mistakes_with_it_are_found_at_its_size(name: str) -> None:
     test = _wide(_MISTAKES[name])

@@ -1,0 +1,111 @@
+"""Time that runs out, or is shared, while repairs are looked for: what is not known is not said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from repaired import MP, of_library
+
+from litmus.test import Test
+from ptxcore.clock import OutOfTime
+from ptxmm.cli.main import main
+from ptxmm.repair import pace
+from ptxmm.repair.finding import answered
+from ptxmm.repair.judgement import Judgement
+from ptxmm.repair.search import Search
+from ptxmm.repair.sites import Vector
+from ptxmm.repair.subjects import How, Larger, LitmusSubject, met, only_now
+
+
+def test_patience_is_counted_in_what_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where others compute as much on the same processor, a text waits twice as long for the same work."""
+    sites = LitmusSubject(of_library("message-passing/MP+rel+acq"), How()).sites("weaken")
+    clock, waited = [0.0], list[float | None]()
+
+    def check(vector: Vector, patience: float | None) -> Judgement:
+        clock[0] += 1
+        waited.append(patience)
+        return Judgement(not any(vector), wrong=any(vector))
+
+    monkeypatch.setattr(pace, "time", SimpleNamespace(perf_counter=lambda: 2 * clock[0]))
+    monkeypatch.setattr(pace, "_computed", lambda: clock[0])
+    search = Search(sites, check, patience=3.0)
+    nothing = (0,) * len(sites)
+    assert search.judge(nothing, search.patience).holds
+    assert search.judge((1, *nothing[1:]), search.patience).wrong
+    assert waited == [3.0, 6.0] and search.pace.computed == 2
+    monkeypatch.setattr(pace, "_computed", lambda: 1e-3 * clock[0])
+    for _ in range(100):
+        with search.pace.measured():
+            clock[0] += 1
+    assert search.pace.wait(3.0) == 24.0  # no more than that
+
+
+def test_an_interruption_prints_what_was_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The single changes and the cheapest repair come first; the second one is where somebody stops it."""
+    from ptxmm.repair.search import Search
+
+    found = Search.solutions
+
+    def stopped(self: Search) -> Iterator[object]:
+        yield next(found(self))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "solutions", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        main(["repair", str(MP), "--all"])
+    out = capsys.readouterr().out
+    assert "repair 1: 2 edits, cost 13" in out and "interrupted: there may be other repairs" in out
+
+
+def test_time_that_runs_out_is_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["repair", str(MP), "--timeout", "0.000001"]) == 3
+    assert "nobody knows" in capsys.readouterr().out
+
+
+class Clocked(LitmusSubject):
+    """Remembers what time each step had, and finds no time in the search for what follows from a solution."""
+
+    search_share = 0.5
+
+    def __init__(self, test: Test, seconds: float) -> None:
+        self.whole = seconds  # of a clock that is far from it
+        super().__init__(test, How(deadline=self.whole))
+        self.asked: list[bool] = []
+
+    def larger(self, text: str) -> Larger:
+        assert self.how.deadline is not None
+        self.asked.append(self.how.deadline == self.whole)
+        if self.how.deadline < self.whole:
+            raise OutOfTime
+        return Larger("tried")
+
+
+def test_a_share_of_the_time_is_kept_for_what_follows_from_a_solution() -> None:
+    subject = Clocked(of_library("message-passing/MP+rlx"), 1e8)
+    found = answered(subject, "repair", every=False, most=None).found
+    assert [f.larger.words for f in found] == ["tried"] and subject.asked == [False, True]
+    assert subject.how.deadline == subject.whole
+
+
+@pytest.mark.parametrize(
+    ("waits", "first", "now"),
+    [(True, False, True), (True, True, False), (True, None, None), (False, True, False), (None, True, None)],
+)
+def test_what_is_not_known_of_a_barrier_in_time_is_not_held_against_it_and_no_pass(
+    waits: bool | None, first: bool | None, now: bool | None
+) -> None:
+    """A text that holds, and of which nobody knows whether threads deadlock in it, is not known to be a repair."""
+    found = only_now(waits, lambda: first)
+    assert found == now
+    assert met(Judgement(True), found, ("no_deadlock",)).holds == (None if now is None else not now)
+
+
+def test_the_question_who_waits_is_left_after_some_time() -> None:
+    subject = LitmusSubject(of_library("barriers/MP+bar.sync-other-barrier"), How())
+    assert subject.waits(subject.text, 1e-9) is None and subject.waits(subject.text) is False

@@ -15,7 +15,7 @@ from ptxmm.repair.order import BARRIERS
 #: So many copies of an address are followed back at most.
 _STEPS = 8
 #: What gives an address as it is given one: of the same bytes, or of the same place in another CTA.
-_SAME = frozenset({"mov", "cvta", "mapa", "ld"})
+_SAME = frozenset({"mov", "cvt", "cvta", "mapa"})
 
 
 class ObjectPlace(NamedTuple):

@@ -93,7 +93,12 @@ def places_of_waits(body: Sequence[AnyStatement]) -> Iterator[int]:
         arrives = isinstance(statement, Instruction) and bool({"arrive", "expect_tx"} & set(statement.modifiers))
         if start_of(statement)[0] and (access or arrives) and fresh:
             yield i
-        fresh = not (access and isinstance(statement, Instruction) and statement.opcode in _PLAIN)
+        fresh = not (access and isinstance(statement, Instruction) and _plain(statement))
+
+
+def _plain(statement: Instruction) -> bool:
+    """Whether an access is done when what comes behind it is."""
+    return statement.opcode in _PLAIN and "async" not in statement.modifiers
 
 
 def price_of_wait(loops: int) -> int:

@@ -34,6 +34,7 @@ from ptxcore.isa.effect_kinds import COLLECTIVE
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.actions import MAPA_ALIAS
 from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.explore.whole_vectors import WHOLE_VECTORS
 from ptxcore.machine.ir.effects import FinalRegister
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.machine.lower.code import prepare
@@ -62,13 +63,12 @@ def build(test: Test, unroll: int = 4, all_registers: bool = False, options: fro
         raise
 
 
-def _special_registers(test: Test, own_aliases: bool) -> dict[str, dict[str, int]]:
-    """What threads know of their places in warps and clusters, where some thread asks. `own_aliases`: see `Addresses`."""
-    if not own_aliases and not any(_asks_for_its_place(s) for t in test.threads for s in t.statements):
+def _special_registers(test: Test, more: dict[str, int]) -> dict[str, dict[str, int]]:
+    """What threads know of their places in warps and clusters, where some thread asks; `more`: readings that they follow."""
+    if not more and not any(_asks_for_its_place(s) for t in test.threads for s in t.statements):
         return {}
     from ptxcore.machine.run.special import LANES, WARP
 
-    more = {MAPA_ALIAS: 1} if own_aliases else {}
     ranks = ranks_of(test)
     sizes = Counter(cluster for cluster, _ in ranks.values())
     lanes: Counter[tuple[int, int]] = Counter()
@@ -153,7 +153,8 @@ class _Builder:
         self.kernels = _kernels(test)
         own_aliases = "mapa-alias" in options and any(is_of(s, "mapa") for t in test.threads for s in t.statements)
         self.memory = Addresses(test, own_aliases)
-        self.special = _special_registers(test, own_aliases)
+        readings = {MAPA_ALIAS: own_aliases, WHOLE_VECTORS: "whole-vectors" in options}
+        self.special = _special_registers(test, {name: 1 for name, follows in readings.items() if follows})
         self.registers: dict[str, dict[str, FinalRegister]] = {}
         self.definitions: dict[Term, Value] = {}  # what the threads of warps compute together
         self.named = self._named_terms()

@@ -79,8 +79,19 @@ def done(how: Use) -> str:
     return f"{how.op}.{how.type}" if commutative(how) or is_sum(how) else ""
 
 
+#: Bytes of the largest vector that may be accessed as one (`ptxcore.machine.explore.whole_vectors`).
+_MOST_WHOLE = 16
+
+
 def conflict(
-    first: Party, second: Party, before: Access, access: Access, where: str, *, exact: bool
+    first: Party,
+    second: Party,
+    before: Access,
+    access: Access,
+    where: str,
+    *,
+    exact: bool,
+    readings: frozenset[str] = frozenset(),
 ) -> ByteRace | Open:
     """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far (`exact`), one of
     them is weak, and both have bytes in common; a mixed-size one where both are weak and these are no whole element of both
@@ -95,7 +106,7 @@ def conflict(
         return Open("order" if before.strong or access.strong else "unordered", second)
     if maps and same:
         return ByteRace(first, second, where, access.first, access.first + access.size - 1)
-    mine, others = _elements(second.op, access), _elements(first.op, before)
+    mine, others = _elements(second.op, access, readings), _elements(first.op, before, readings)
     if common := mine & others:
         at, size = (access.first, access.size) if same else min(common)
         return ByteRace(first, second, where, at, at + size - 1)
@@ -106,12 +117,17 @@ def conflict(
     return Open("unordered", second) if part is None else ByteRace(first, second, where, *part, "mixed-size")
 
 
-def _elements(op: Op, access: Access) -> set[tuple[int, int]]:
+def is_one(access: Access, readings: frozenset[str]) -> bool:
+    """Whether an access to a vector is one, as of a scalar, by a reading of section 8.2.4."""
+    return "whole-vectors" in readings and access.strong != "" and access.size <= _MOST_WHOLE
+
+
+def _elements(op: Op, access: Access, readings: frozenset[str]) -> set[tuple[int, int]]:
     """The elements that an access consists of, each an access of its own (section 8.2.4), by their first bytes and their size:
     of an instruction of a whole warp the piece of the thread. None where that is not known, nor whether it writes: a comparison
     that fails does not."""
     use = op.use
-    if use.form.whole is not None:
+    if use.form.whole is not None or is_one(access, readings):
         return {(access.first, access.size)}
     if use.form.mnemonic not in _BY_ELEMENTS or use.op == "cas":
         return set()

@@ -236,6 +236,8 @@ class Confluent(Determinate):
                 beside.append(w)
         if len({w.thread for w in beside}) > 1:
             raise NotConfluent
+        if base is None:
+            raise NotConfluent
         return {base, *(w.value for w in beside)}, beside[-1].value if beside else base
 
     def _strongly_written(self, segment: Segment, first: int, size: int) -> bool:

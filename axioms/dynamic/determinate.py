@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from axioms.dynamic.accesses import LEVELS, ORDERING, Commuting, conflict, done, scope_of, stored
+from axioms.dynamic.accesses import LEVELS, ORDERING, Commuting, conflict, done, is_one, scope_of, stored
 from axioms.dynamic.agent_accesses import AgentAccesses
 from axioms.dynamic.agent_order import AgentOrder
 from axioms.dynamic.agents import Agent, Agents
@@ -233,9 +233,9 @@ class Determinate(LaunchState):
     # Threads that wait for each other.
 
     def _communicate(self, thread: WatchedThread, access: Access, segment: Segment, value: Any) -> None:
-        """A strong access, or a write of bytes that strong ones access. The elements of a vector are accesses of their own, in
-        no order (section 8.2.4), of which nothing is known here."""
-        if access.strong and thread.instruction.use.words["vec"]:
+        """A strong access, or a write of bytes that strong ones access; nothing is known of a vector's elements (8.2.4)."""
+        vector = access.strong and thread.instruction.use.words["vec"]
+        if vector and not is_one(access, self.readings):
             raise self.leaves(thread, "vector")
         place = self._place(thread, access, segment)
         if place is None:
@@ -255,15 +255,14 @@ class Determinate(LaunchState):
         found = places.get(access.first)
         if found is not None and found == (access.first, found[1]) and found[1].size == access.size:
             return found[1]
-        inside = range(access.first, access.first + access.size)
-        if any(byte in places for byte in inside):
+        if not places.keys().isdisjoint(inside := range(access.first, access.first + access.size)):
             raise self.leaves(thread, "unordered")
         if not access.strong:
             return None
         first = segment.read(access.first, access.size)
-        if type(first) is not int:
+        if type(first) is not int and access.kind != "W":
             raise self.leaves(thread, "unknown")
-        place = WrittenBytes(access.size, first)
+        place = WrittenBytes(access.size, first if type(first) is int else None)
         places.update((byte, (access.first, place)) for byte in inside)
         return place
 
@@ -381,8 +380,8 @@ class Determinate(LaunchState):
         if self.agents.is_agent(before.thread):
             follows = self._tensor_order.follows(thread.number, before)
             return self._agent_order.conflict(before, access, where, thread.launch.compiled.ops, follows=follows)
-        other = Party(before.thread, thread.launch.compiled.ops[before.op])
-        return conflict(other, Party(thread.number, thread.instruction), before, access, where, exact=self.exact)
+        parties = Party(before.thread, thread.launch.compiled.ops[before.op]), Party(thread.number, thread.instruction)
+        return conflict(*parties, before, access, where, exact=self.exact, readings=self.readings)
 
     # Threads together.
 

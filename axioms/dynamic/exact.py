@@ -112,7 +112,7 @@ class Exact(OneOfSeveral):
         party = Party(thread.number, thread.instruction)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         if not before.strong and not access.strong:
-            return conflict(other, party, before, access, where, exact=True)
+            return conflict(other, party, before, access, where, exact=True, readings=self.readings)
         same = (before.first, before.size) == (access.first, access.size)
         uses = other.op.use, party.op.use
         alike = {u.form.mnemonic for u in uses} <= _SCALARS and not any(u.words["vec"] for u in uses)

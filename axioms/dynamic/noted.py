@@ -83,9 +83,14 @@ class OpenBytes:
     alike: bool = True
     function: object = None
 
+    def value_at_first(self) -> int:
+        """What stands there before any write, which is known where several runs are made."""
+        assert self.place.first is not None
+        return self.place.first
+
     def after(self, source: int) -> int:
         """What stands there behind one of the writes; -1 is before the first."""
-        return self.place.first if source < 0 else self.order[source].after
+        return self.value_at_first() if source < 0 else self.order[source].after
 
     def floor(self, thread: int, clocks: Clocks) -> int:
         """The last write that a thread cannot come before: who found it is ordered before what the thread does now."""
@@ -130,7 +135,7 @@ class Quiet:
         place, found = self.spot.place, set()
         assert self.write is not None
         mask = (1 << 8 * place.size) - 1
-        for value in {place.first, *(w.value & mask for w in place.writes if w.kind == "store")}:
+        for value in {self.spot.value_at_first(), *(w.value & mask for w in place.writes if w.kind == "store")}:
             now = value
             for _ in place.writes:
                 found.add(now)

@@ -90,6 +90,8 @@ class Noting(Determinate):
         place = self._place(thread, access, segment)
         if place is None:
             return None
+        if place.first is None:
+            raise self.leaves(thread, "unknown")
         spot = self.spots.get((id(segment), first))
         if spot is None:
             shared = address < 1 << GLOBAL_BITS

@@ -81,10 +81,10 @@ class StrongRead:
 
 
 class WrittenBytes:
-    """Some bytes that strong operations access: their first value, the writes in the order of the run, and the reads that led
-    on."""
+    """Some bytes that strong operations access: their first value (None where nothing determines it), the writes in the order
+    of the run, and the reads that led on."""
 
-    def __init__(self, size: int, first: int) -> None:
+    def __init__(self, size: int, first: int | None) -> None:
         self.size, self.first = size, first
         self.writes: list[Written] = []
         self.reads: list[StrongRead] = []
@@ -128,6 +128,8 @@ class WrittenBytes:
         if {writes[n].kind for n in beside} != {"add"} or "other" in {writes[n].kind for n in before}:
             return None
         value, last = self._base(before)
+        if value is None:
+            return None
         reset = last < 0 or all(self._follows(n, last, clocks) for n in beside)
         return self._values(value, beside) if reset else None
 
@@ -141,12 +143,15 @@ class WrittenBytes:
             and not (own >= 0 and self._waited(w, own))
         ]  # fmt: skip
 
-    def _base(self, before: list[int]) -> tuple[int, int]:
-        """The value that the writes before leave, and the last plain one of them."""
+    def _base(self, before: list[int]) -> tuple[int | None, int]:
+        """The value that the writes before leave, None where nothing determines it, and the last plain one of them."""
         value, last = self.first, -1
         for n in before:
             w = self.writes[n]
-            value, last = (value + w.value, last) if w.kind == "add" else (w.value, n)
+            if w.kind == "add":
+                value = None if value is None else value + w.value
+            else:
+                value, last = w.value, n
         return value, last
 
     def _certain(self, read: StrongRead, clocks: Clocks) -> frozenset[int] | None:
@@ -157,7 +162,7 @@ class WrittenBytes:
             return read.behind
         value, last = self._base(sorted(read.behind))
         kinds = {writes[n].kind for n in beside}
-        if "other" in {writes[n].kind for n in read.behind}:
+        if value is None or "other" in {writes[n].kind for n in read.behind}:
             return None
         if kinds == {"add"}:
             reset = last < 0 or all(self._follows(n, last, clocks) for n in beside)

@@ -22,6 +22,7 @@ OF_PROGRAMS = {
     "completion-by-issuer": "the completion of an asynchronous operation counts as made by the thread that issued it",
     "plain=relaxed": "ld and st of litmus tests that say no semantics are relaxed.sys, not weak",
     "st-async-proxy": "st.async and red.async work through the async proxy",
+    "whole-vectors": "a strong load or store of a vector of at most 16 bytes is one access, as of a scalar",
 }
 #: Options that say what a run of a whole launch takes from the manual, of instructions that no litmus test has. Without them
 #: a test that hangs on one is left undecided, or is told by what the manual asks for in so many words.
@@ -33,6 +34,8 @@ OF_LAUNCHES = {
     "pair-reads-own": "with .cta_group::2 each CTA of the pair reads its own shared memory",
     "pair-reads-by-issuer": "with .cta_group::2 the CTA that issues an operation reads the shared memory of both",
 }
+#: Of those of programs, what runs follow, too.
+OF_RUNS = frozenset(("whole-vectors",))
 OPTIONS = {**OF_MODELS, **OF_PROGRAMS, **OF_LAUNCHES}
 #: Readings of one sentence, of which nobody can follow both.
 CONTRARY = (("tcgen05-by-sync", "tcgen05-by-fence"), ("pair-reads-own", "pair-reads-by-issuer"))

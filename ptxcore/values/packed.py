@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ptxcore.values.terms import Value, concat, extract
+from ptxcore.values.terms import Value, concat, extract, sext, zext
 
 
 def split(a: Value, width: int, number: int) -> tuple[Value, ...]:
@@ -24,3 +24,12 @@ def each(operation: Callable[..., Value], width: int, number: int, *operands: Va
     """`operation(x, y ...)` on the elements of packed operands, joined again."""
     parts = [split(operand, width, number) for operand in operands]
     return join([operation(*elements) for elements in zip(*parts, strict=True)], width)
+
+
+def resize(value: Value, width: int, to: int, signed: bool) -> Value:
+    """A value of `width` bits as one of `to` bits."""
+    if width == to:
+        return value
+    if to < width:
+        return extract(value, to - 1, 0)
+    return sext(value, width, to) if signed else zext(value, to)

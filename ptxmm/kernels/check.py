@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from axioms.errors import TooLarge, UnsupportedProgram
 from axioms.liveness.search import may_fail_assertions
+from axioms.models.options import OF_RUNS
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
 from ptxcore import clock
@@ -95,17 +96,18 @@ def check(
     start = time.perf_counter()
     deadline = deadline_after(timeout)
     open_, of_run, question = "", None, None
-    by_runs = engine == "solve" and not (all_elements or options) and (not why or must_be_run(test))
+    by_runs = engine == "solve" and not (all_elements or options - OF_RUNS) and (not why or must_be_run(test))
+    of_runs = _reading(model, options & OF_RUNS)
     by_runs_later = by_runs and _is_small(test, model)
     later = deepcopy(result) if by_runs_later and timeout is not None else None
     smaller = by_runs and timeout is not None and may_be_whole(test, model) and may_be_smaller(test)
     try:
         if by_runs and may_be_whole(test, model):
             by_run = deepcopy(result)
-            open_ = decide_whole(test, by_run, deadline, model)
+            open_ = decide_whole(test, by_run, deadline, of_runs)
             result.warnings = by_run.warnings
             if hangs_on_a_reading(open_):
-                by_run, open_ = by_readings(test, deepcopy(result), deadline, model, open_)
+                by_run, open_ = by_readings(test, deepcopy(result), deadline, of_runs, open_)
             if not open_:
                 if by_run.verdict != "undecided" or _is_final(by_run, test, timeout):
                     result = by_run
@@ -121,7 +123,7 @@ def check(
             )  # fmt: skip
             if by_runs_later and len(question.program.events) >= _MANY_EVENTS:
                 sooner = deepcopy(result)
-                if _decided_by_runs(test, sooner, _sooner(deadline), model):
+                if _decided_by_runs(test, sooner, _sooner(deadline), of_runs):
                     result = sooner
                     return result
             _add_assertions(question, result)
@@ -149,7 +151,7 @@ def check(
         if question is not None:
             result.threads = question.who()
         result.seconds = time.perf_counter() - start
-    if result.error == OUT_OF_TIME and later is not None and _decided_by_runs(test, later, deadline, model):
+    if result.error == OUT_OF_TIME and later is not None and _decided_by_runs(test, later, deadline, of_runs):
         later.seconds = time.perf_counter() - start
         return later
     if result.error == OUT_OF_TIME:
@@ -168,6 +170,15 @@ def check(
     if open_ and result.verdict == "undecided":
         result.notes.append(open_)
     return result
+
+
+def _reading(model: Model, options: frozenset[str]) -> Model:
+    """A model with readings that runs follow, too."""
+    if not options:
+        return model
+    read = copy(model)
+    read.readings = model.readings | options
+    return read
 
 
 #: The part of a time limit that is left for runs where they are tried after the formula.

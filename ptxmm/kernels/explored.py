@@ -23,6 +23,7 @@ from ptxcore.machine.explore.images import SUM, TEXEL
 from ptxcore.machine.explore.instances import SHARED_BASE
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.explore.warps import Lane, explore_warp
+from ptxcore.machine.explore.whole_vectors import WHOLE_VECTORS
 from ptxcore.machine.ir.effects import Effect, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
@@ -93,6 +94,8 @@ class ExploredKernels:
         """`noops`: see `axioms.analysis.noop_updates`. Raises what `ptxmm.kernels.build.build` raises."""
         self.launches, self.noops = launches, noops or {}
         self.own_aliases, self.off = "mapa-alias" in options, passes_off(options)
+        self.readings = {MAPA_ALIAS: 1} if self.own_aliases else {}
+        self.readings |= {WHOLE_VECTORS: 1} if "whole-vectors" in options else {}
         self.memory = Memory()
         self.threads: list[ProgramThread] = []
         self.info: list[ThreadInfo] = []
@@ -170,9 +173,7 @@ class ExploredKernels:
             self.memory.shared(
                 layout, launch.entry, launch.dynamic_shared, self.ctas, rank, owner, members, own, reserved
             )
-            known = {**of_cta(shape, cta), SHARED_BASE: SHARED | rank << SHARED_BITS}
-            if self.own_aliases:
-                known[MAPA_ALIAS] = 1
+            known = {**of_cta(shape, cta), **self.readings, SHARED_BASE: SHARED | rank << SHARED_BITS}
             lanes: list[tuple[ThreadInfo, Lane]] = []
             for place in places(shape.block):
                 name = f"{_name(number if len(self.launches) > 1 else None, cta)}t{_dots(place.at)}"

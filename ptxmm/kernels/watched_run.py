@@ -49,6 +49,7 @@ class WatchedRun(NamedTuple):
     unwritten: int | None = None  # what was put into every byte of shared memory that nothing wrote
     emulated: frozenset[int] = frozenset()  # and those of emulations
     numbered: frozenset[int] = frozenset()  # and those by which CTAs take their numbers
+    ended: FinalValues | None = None  # the final values of a run that ended, whatever it leaves open
 
 
 def watched_run(
@@ -102,6 +103,7 @@ def watched_run(
     def placed(names: dict[int, str]) -> None:
         recorded[-1] = recorded[-1]._replace(buffers=names)
 
+    state = None
     try:
         state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill, unwritten=unwritten)
         for watcher in watchers:
@@ -109,7 +111,7 @@ def watched_run(
                 watcher.settle()
         return WatchedRun(watchers, state, None, recorded, searched=searched)
     except Stopped as stopped:
-        return WatchedRun(watchers, None, stopped.why, recorded, unwritten=unwritten)
+        return WatchedRun(watchers, None, stopped.why, recorded, unwritten=unwritten, ended=state)
     except KernelError as error:
         return WatchedRun(watchers, None, Open("limit" if error.kind == "limit" else "error"), recorded, error)
     except UsageError:  # who builds the launch tells what is wrong
@@ -125,14 +127,27 @@ def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
         if not more:
             return ran
         again = run(None, searched=again.searched | more)._replace(searched=again.searched | more)
-    return ran if isinstance(again.why, Open) else again
+    return _decisive(ran, again)
+
+
+def _decisive(ran: WatchedRun, again: WatchedRun) -> WatchedRun:
+    """The second one of two runs, if it decides something; else the first one, with what the second one came to."""
+    faulty = again.error is not None and again.error.kind in FAULTS
+    if not isinstance(again.why, Open) or faulty:
+        return again
+    return ran._replace(ended=again.ended) if ran.ended is None else ran
 
 
 def _looks_back(run: Callable[..., WatchedRun], code: Code) -> WatchedRun:
     """A run, with the reads taken for look-backs that are likely to be some, if there are; else with those that must be."""
     likely = frozenset(summed_reads(code))
-    found = run(None, searched=likely)._replace(searched=likely) if likely else None
-    return looking_back(run, run(None)) if found is None or isinstance(found.why, Open) else found
+    if not likely:
+        return looking_back(run, run(None))
+    found = run(None, searched=likely)._replace(searched=likely)
+    if not isinstance(found.why, Open) or found.error is not None:
+        return found
+    ran = looking_back(run, run(None))
+    return ran._replace(ended=found.ended) if ran.ended is None else ran
 
 
 def numbers(runs: Runs, run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
@@ -147,10 +162,10 @@ def numbers(runs: Runs, run: Callable[..., WatchedRun], ran: WatchedRun) -> Watc
         op = again.why.party.op
         more = {id(op.instruction)} - found if op.use.form.mnemonic == "atom" else set()
         if not more or code is None or launch.cluster is not None or not interchangeable(code):
-            return ran
+            break
         found |= more
         again = _looks_back(partial(run, numbered=found), code)._replace(numbered=found)
-    return ran if isinstance(again.why, Open) else again
+    return _decisive(ran, again)
 
 
 def emulates(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:

@@ -20,7 +20,7 @@ from axioms.dynamic.findings import ByteRace, Misuse, Open
 from axioms.dynamic.numbered import Numbered
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
-from axioms.models.options import OF_LAUNCHES
+from axioms.models.options import OF_LAUNCHES, OF_RUNS
 from ptxcore.clock import left, limited
 from ptxmm.kernels.cancelled import cancels, decide_by_choices
 from ptxmm.kernels.changing import ChangingCtas as ChangingPlaces
@@ -85,8 +85,8 @@ _HIDDEN = frozenset(("unknown",))
 _Left = tuple[int, Open] | None
 #: Threads of launches that are run many times: with more of them that takes longer than anybody waits for.
 _MOST_AGAIN = 1 << 16
-#: The part of a time limit that a run may take.
-_SHARE = 0.5
+#: The part of a time limit that a run may take; and of a launch of which no formula is made, by its threads.
+_SHARE, _SHARE_OF_LARGE, _LARGE = 0.5, 0.8, 1024
 #: Seconds that many runs may take to find something wrong where nothing is proven.
 _HUNTING = 10.0
 #: Where more runs than these are needed for all executions, something wrong is looked for before they are made.
@@ -96,7 +96,7 @@ _PROVENANCE = 5.0
 #: Runs that look for something wrong before any are made that prove something: one of them has a read find what is older.
 _AT_ONCE = 3
 #: Readings of the manual that runs know; under others the formula decides.
-READINGS = frozenset(("war-ok", *OF_LAUNCHES))
+READINGS = frozenset(("war-ok", *OF_LAUNCHES, *OF_RUNS))
 
 
 def threads_of(test: KernelTest) -> int:
@@ -146,7 +146,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     if cancels(runs):
         with limited(None if deadline is None else max(0.0, deadline - time.monotonic())):
             return decide_by_choices(runs, result, places, run, racing=racing)
-    with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
+    share = _SHARE_OF_LARGE if threads_of(test) > _LARGE else _SHARE
+    with limited(None if deadline is None else max(0.0, share * (deadline - time.monotonic()))):
         ran = numbers(runs, run, emulates(run, looking_back(run, run(None))))
         run = partial(run, searched=ran.searched, emulated=ran.emulated, numbered=ran.numbered)
         if racing:
@@ -166,6 +167,9 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         return ""
     if isinstance(ran.why, ByteRace | Misuse):
         return told.left_open("unordered", "")
+    ended = None if open_buffers(test) else ran.ended
+    if ended is not None and _tell_wrong(runs, result, places, FailedExecution(ended)):
+        return ""
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
     first = left[0] if left else (0, Open(""))

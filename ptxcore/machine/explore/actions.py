@@ -9,13 +9,14 @@ from ptxcore.diagnostics import fail
 from ptxcore.isa import effect_kinds as kinds
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.images import SymbolicImages
+from ptxcore.machine.explore.whole_vectors import is_whole
 from ptxcore.machine.ir.collective import EVERYBODY, brought, mask_position, result_widths, taken_apart
 from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, Dependencies, gather, union
 from ptxcore.machine.ir.effects import Effect, Requirement, named_spaces
 from ptxcore.machine.ir.windows import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
-from ptxcore.values.packed import join, split
+from ptxcore.values.packed import join, resize, split
 from ptxcore.values.spread import spread
-from ptxcore.values.terms import Term, Value, add, concat, conj, disj, eq, extract, ite, negate, sext, ult, zext
+from ptxcore.values.terms import Term, Value, add, concat, conj, disj, eq, extract, ite, negate, ult, zext
 
 if TYPE_CHECKING:
     from ptxcore.machine.explore.state import State
@@ -151,8 +152,11 @@ class Actions(SymbolicImages):
 
     def _load_vector(self, how: Use, address: Value, count: int) -> tuple[Value, ...]:
         self._aligned(address, count * how.width // 8)
-        targets, first = self._step.targets, len(self.effects)
-        values: list[Value] = []
+        targets, first, values = self._step.targets, len(self.effects), list[Value]()
+        if is_whole(self.special, how, [targets[i * len(targets) // count] for i in range(count)]):
+            whole = self._access(kinds.LOAD, how, address)
+            whole.width, self._elements = count * how.width, [{whole.index: 1}] * count
+            return split(self._answered(whole, whole.width), how.width, count)
         self._elements = []
         for i in range(count):
             depends: Dependencies = NO_DEPENDENCIES
@@ -179,6 +183,10 @@ class Actions(SymbolicImages):
     def _store_vector(self, how: Use, address: Value, values: tuple[Value | None, ...]) -> None:
         self._aligned(address, len(values) * how.width // 8)
         first = len(self.effects)
+        if is_whole(self.special, how, values):
+            effect = self._access(kinds.STORE, how, address)
+            effect.width, effect.value = len(values) * how.width, join([v for v in values if v is not None], how.width)
+            return
         for i, value in enumerate(values):
             if value is not None:  # `_`: nothing is written there (section 9.7.9.11)
                 effect = self._access(kinds.STORE, how, add(address, i * how.width // 8, 64))
@@ -489,12 +497,3 @@ def _group(how: Use) -> str:
 
 def _rank(address: Value) -> Value:
     return extract(address, SHARED_BITS + _RANK_BITS - 1, SHARED_BITS)
-
-
-def resize(value: Value, width: int, to: int, signed: bool) -> Value:
-    """A value of `width` bits as one of `to` bits."""
-    if width == to:
-        return value
-    if to < width:
-        return extract(value, to - 1, 0)
-    return sext(value, width, to) if signed else zext(value, to)

@@ -8,7 +8,7 @@ from typing import Any
 from ptxcore.isa.data_movement import pack
 from ptxcore.isa.effect_kinds import FREE, INPUT, MALLOC
 from ptxcore.isa.form import Use
-from ptxcore.machine.explore.actions import AnswerOf, resize
+from ptxcore.machine.explore.actions import AnswerOf
 from ptxcore.machine.explore.boxes import Boxes
 from ptxcore.machine.explore.engine import Exploration
 from ptxcore.machine.explore.state import State
@@ -27,6 +27,7 @@ from ptxcore.machine.ir.steps import InstructionStep, ThreadCode
 from ptxcore.machine.ir.windows import CONST, LOCAL
 from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Vector
+from ptxcore.values.packed import resize
 from ptxcore.values.spread import Spread, spread
 from ptxcore.values.terms import (
     Term,

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
-from ptxcore.machine.explore.actions import Actions, AnswerOf, resize
+from ptxcore.machine.explore.actions import Actions, AnswerOf
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, Dependencies, choose, gather, idle, settled, union
 from ptxcore.machine.ir.effects import FinalRegister
 from ptxcore.machine.ir.steps import CARRY, Block, InstructionStep, ResultTarget, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Name
+from ptxcore.values.packed import resize
 from ptxcore.values.terms import Value, conj, disj, implies, ite, negate
 
 #: Instructions at which others wait for a thread, besides those of its warp: whether it comes there decides how they go on.

@@ -8,6 +8,7 @@ own, or two of a warp at a time, who exchange what they have found.
 from __future__ import annotations
 
 import random
+import re
 
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -82,8 +83,8 @@ def _together(way: _Way) -> list[str]:
     ]  # fmt: skip
 
 
-def kernel(seed: int, most: int = 3) -> KernelTest:
-    """Tiles that add up 1, 2, 3 ..., `most` at most."""
+def kernel(seed: int, most: int = 3, *, vectors: bool = False) -> KernelTest:
+    """Tiles that add up 1, 2, 3 ..., `most` at most. `vectors`: their words are vectors of two elements."""
     choose = random.Random(seed)
     way = _Way(choose)
     together = choose.random() < 0.4
@@ -113,4 +114,8 @@ def kernel(seed: int, most: int = 3) -> KernelTest:
             "race_free": True, "terminates": True,
         },
     }  # fmt: skip
-    return KernelFile.of(tree, "k.toml", {"k.ptx": "\n ".join([_HEAD, *filter(None, lines)])}).test()
+    text = "\n ".join([_HEAD, *filter(None, lines)])
+    if vectors:
+        text = re.sub(r"@%t0 mov\.b64 %v1, (\{.*?\}); (.*?)\.u64 (\[.*?\]), %v1;", r"\2.v2.u32 \3, \1;", text)
+        text = re.sub(r"\.u64 %v2, (\[.*?\]); mov\.b64 (\{.*?\}), %v2;", r".v2.u32 \2, \1;", text)
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()

@@ -304,7 +304,7 @@ def test_models_that_are_alike_for_a_program_say_the_same_of_it(other: str) -> N
 def test_models_are_not_alike_where_they_differ(every: int) -> None:
     for other in ("ptx-9.0 --sc-not-acqrel", "ptx-9.0/-causality", "ptx-7.5", "ptx-9.0 --no-tearing"):
         columns = columns_for(["ptx-9.0", other])
-        differing = [c for c in shipped("model")[::every] if difference(*columns(c).answers).differs]
+        differing = [c for c in shipped("model")[2::every] if difference(*columns(c).answers).differs]
         assert differing and not any(columns.alike(c) for c in differing)
 
 

@@ -206,13 +206,9 @@ KERNELS = {
     # The sum of all up to a tile is published as the sum of the tile.
     "scan_whole": Published(_CUB, scan, r"(%r838, 10)1;", r"\g<1>0;", readings=frozenset(("whole-vectors",))),
     "onesweep": Published(_CUB, onesweep, r"bar\.sync[^;]*;", ""),
-    # Warps rank keys with __syncwarp() between; a tile publishes its own sum as that of all up to it.
+    # Warps rank keys with __syncwarp() between.
     "onesweep_synced": Published(
-        _CUB,
-        onesweep,
-        r"%r2418, -2147483648;",
-        "%r2367, -2147483648;",
-        amended=(r"(shfl\.sync\.idx\.b32[^;]*;)", r"\1 bar.warp.sync -1;"),
+        _CUB, onesweep, r"bar\.sync[^;]*;", "", amended=(r"(shfl\.sync\.idx\.b32[^;]*;)", r"\1 bar.warp.sync -1;")
     ),
     # The first two barriers come before any access to shared memory.
     "tile_sort": Published(_CUB, tile_sort, r"(%r475;\s+)bar\.sync[^;]*;", r"\1"),

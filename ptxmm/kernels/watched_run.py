@@ -151,8 +151,9 @@ def _looks_back(run: Callable[..., WatchedRun], code: Code) -> WatchedRun:
 
 
 def numbers(runs: Runs, run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
-    """The run again, with tickets for the numbers of CTAs that are alike; as it is where that decides nothing."""
-    again, found = ran, frozenset[int]()
+    """The run again, with tickets for the numbers of CTAs that are alike; as it is where that decides nothing, but for what is
+    open then."""
+    again, taken = ran, frozenset[int]()
     one_by_one = len({launch.queue for launch in runs.test.launches}) == 1 and not any(
         l.after for l in runs.test.launches
     )
@@ -160,12 +161,15 @@ def numbers(runs: Runs, run: Callable[..., WatchedRun], ran: WatchedRun) -> Watc
         launch = runs.test.launches[len(again.watchers) - 1]
         code = again.recorded[-1].program.functions.get(launch.entry)
         op = again.why.party.op
-        more = {id(op.instruction)} - found if op.use.form.mnemonic == "atom" else set()
+        more = {id(op.instruction)} - taken if op.use.form.mnemonic == "atom" else set()
         if not more or code is None or launch.cluster is not None or not interchangeable(code):
             break
-        found |= more
-        again = _looks_back(partial(run, numbered=found), code)._replace(numbered=found)
-    return _decisive(ran, again)
+        taken |= more
+        again = _looks_back(partial(run, numbered=taken), code)._replace(numbered=taken)
+    found = _decisive(ran, again)
+    further = isinstance(again.why, Open) and again.why.what == "order" and again.why.party is not None
+    same_launch = len(again.watchers) == len(ran.watchers)
+    return found._replace(why=again.why) if further and same_launch else found
 
 
 def emulates(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:

@@ -166,3 +166,14 @@ def _times(spot: InsertedArrival, times: int) -> Option:
         (edit,), price, (times,), spot.words + often, said, alters=True, wanted=wanted, spot=(spot.who, spot.line),
         arrives=times, about=spot.about, far=spot.far, apart=spot.apart,
     )  # fmt: skip
+
+
+def not_put_in(sites: Sequence[EditSite], more: int) -> list[str]:
+    """What is not tried, in words, where every execution that was seen terminates: `more` of the sites are those of arrivals
+    and of waits for mbarriers."""
+    arrivals = sum(any(option.arrives for option in site.options) for site in sites)
+    return [
+        *["more arrivals at barriers: every execution that was seen terminates"] * (arrivals > 0),
+        *["waits for mbarriers that are put in, but those which the lines of the fault led to first"]
+        * (more > arrivals),
+    ]

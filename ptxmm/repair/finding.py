@@ -12,6 +12,7 @@ from axioms.program import UnsupportedProgram
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxcore.records import dataclass
+from ptxmm.repair.arrivals import not_put_in
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.guided import led_to
 from ptxmm.repair.judgement import Judgement, Solution, Weakening
@@ -176,8 +177,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         return answer  # what is put in makes nothing weaker
     left_out, with_arrivals = subject.left_out, subject.sites(mode, True)
     if not stuck:
-        more = len(with_arrivals) > len(sites)
-        subject.left_out = [*left_out, *["more arrivals at barriers: every execution that was seen terminates"] * more]
+        subject.left_out = [*left_out, *not_put_in(with_arrivals, len(with_arrivals) - len(sites))]
         return answer
     if len(with_arrivals) > len(sites):  # some thread waits for what nobody does
         if base.nonterminating:  # what has more barriers does not end either

@@ -8,6 +8,7 @@ import pytest
 from test_repair_numbers import COPY, HEAD, answer, written
 
 import ptxmm
+from ptxmm.repair.arrivals import not_put_in
 from ptxmm.repair.guided import guided
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_sites import bodies
@@ -58,6 +59,17 @@ def test_a_wait_that_is_missing_is_put_in(tmp_path: Path) -> None:
     ]
     (tmp_path / "k.ptx").write_text(first.text, encoding="utf-8")
     assert ptxmm.check(ptxmm.load(tmp_path / "k.toml")).verdict == "ok"
+
+
+def test_that_waits_and_arrivals_were_not_tried_is_said_of_each(tmp_path: Path) -> None:
+    """Arrivals are passed over for a reason, which is none for waits."""
+    subject = written(tmp_path, HEAD + COPY, COUNT=1, BYTES=16)
+    every, more = subject.sites("repair", True), len(subject.sites("repair", True)) - len(subject.sites("repair"))
+    arrivals = [site for site in every if site.options[-1].arrives]
+    assert 0 < len(arrivals) < more
+    assert [words.split()[0] for words in not_put_in(every, more)] == ["more", "waits"]
+    assert [words.split()[0] for words in not_put_in(arrivals, len(arrivals))] == ["more"]
+    assert not_put_in([], 0) == []
 
 
 @pytest.mark.long

@@ -34,8 +34,7 @@ from ptxcore.isa.effect_kinds import COLLECTIVE
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.actions import MAPA_ALIAS
 from ptxcore.machine.explore.symbolic import explore
-from ptxcore.machine.explore.whole_vectors import WHOLE_VECTORS
-from ptxcore.machine.ir.effects import FinalRegister
+from ptxcore.machine.ir.effects import WHOLE_VECTORS, FinalRegister
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.machine.lower.code import prepare
 from ptxcore.syntax.tree import AnyStatement, Instruction, Name

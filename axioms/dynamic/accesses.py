@@ -79,7 +79,7 @@ def done(how: Use) -> str:
     return f"{how.op}.{how.type}" if commutative(how) or is_sum(how) else ""
 
 
-#: Bytes of the largest vector that may be accessed as one (`ptxcore.machine.explore.whole_vectors`).
+#: Bytes of the largest vector that may be accessed as one (`ptxcore.machine.ir.effects`).
 _MOST_WHOLE = 16
 
 

@@ -23,8 +23,7 @@ from ptxcore.machine.explore.images import SUM, TEXEL
 from ptxcore.machine.explore.instances import SHARED_BASE
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.explore.warps import Lane, explore_warp
-from ptxcore.machine.explore.whole_vectors import WHOLE_VECTORS
-from ptxcore.machine.ir.effects import Effect, ThreadExecution
+from ptxcore.machine.ir.effects import WHOLE_VECTORS, Effect, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.layout import ModuleLayout as ModuleLayout

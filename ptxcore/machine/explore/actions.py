@@ -9,10 +9,9 @@ from ptxcore.diagnostics import fail
 from ptxcore.isa import effect_kinds as kinds
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.images import SymbolicImages
-from ptxcore.machine.explore.whole_vectors import is_whole
 from ptxcore.machine.ir.collective import EVERYBODY, brought, mask_position, result_widths, taken_apart
 from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, Dependencies, gather, union
-from ptxcore.machine.ir.effects import Effect, Requirement, named_spaces
+from ptxcore.machine.ir.effects import Effect, Requirement, is_whole, named_spaces
 from ptxcore.machine.ir.windows import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.values.packed import join, resize, split
 from ptxcore.values.spread import spread

@@ -6,7 +6,7 @@ What a load or an atomic returns is a fresh symbol; whoever takes the effects de
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,12 @@ from ptxcore.values.terms import Term, Value, all_of, eq
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
     from ptxcore.machine.ir.private_memory import PrivateMemory
+
+
+#: Stands among the special registers of threads whose strong accesses to vectors are one access each.
+WHOLE_VECTORS = "whole vectors"
+#: Bits of the largest such vector.
+_MOST_WHOLE = 128
 
 
 class Moved(NamedTuple):
@@ -146,6 +152,13 @@ class Effect:
 
 #: State spaces that an instruction may name of one of its two addresses.
 _SPACES = ("global", "shared", "shared::cta", "shared::cluster")
+
+
+def is_whole(special: Mapping[str, int], how: Use, parts: Sequence[object]) -> bool:
+    """Whether a strong load or store of a vector's elements is one access: a reading of section 8.2.4, which by its letter
+    makes each element one. `parts`: what each is stored from or goes to, None being nothing."""
+    strong = how.sem not in ("", "weak")
+    return WHOLE_VECTORS in special and strong and None not in parts and len(parts) * how.width <= _MOST_WHOLE
 
 
 def named_spaces(instruction: Instruction) -> tuple[str, ...]:

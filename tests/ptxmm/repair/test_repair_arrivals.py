@@ -90,7 +90,7 @@ def test_that_nobody_comes_to_an_end_is_seen_where_the_text_has_no_meaning_too(n
     test = ptxmm.parse(whole.text.replace(gone, gone.split("\n    ")[1]))
     assert isinstance(test, Test)
     found = answer(test, every=False)
-    assert found.base.failed == ("undefined",) and found.base.wrong and found.base.endless
+    assert found.base.failed == ("undefined",) and found.base.wrong and found.base.nonterminating
     (change,) = found.found[0].changes
     assert change.words.startswith(gone.split(";")[0]) and found.found[0].cheapest and found.asked < 80
 
@@ -104,7 +104,7 @@ def test_where_what_is_missing_is_no_order_there_is_no_repair() -> None:
     test = ptxmm.parse(TWICE)
     assert isinstance(test, Test)
     subject = LitmusSubject(test, How())
-    assert subject.judge(subject.text).endless
+    assert subject.judge(subject.text).nonterminating
     found = answered(subject, "repair", every=False, most=None)
     assert found.complete and found.status == 1 and found.arrivals == 3 and found.asked < 120
     assert "of the changes considered, with up to 3 more arrivals, no set is enough" in words.text(found)

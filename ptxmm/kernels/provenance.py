@@ -20,6 +20,7 @@ from typing import Any
 
 from axioms.dynamic.depends import provenance
 from axioms.dynamic.findings import Stopped, step
+from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
 from ptxcore.isa.warpgroup_product import THREADS, pattern, spans
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, WINDOW_BITS
@@ -206,7 +207,13 @@ def tell_provenance(runs: Runs, result: Result, places: Places, state: FinalValu
     for checked, check in zip(result.checks, test.checks, strict=True):
         if checked.holds is False and check.kind in ("forall", "never") and not checked.spots:
             wanted = _wanted(test, check, state)
-            if wanted is not None and (seen := _watched(runs, wanted, state[wanted.label])) is not None:
+            if wanted is None:
+                continue
+            try:
+                seen = _watched(runs, wanted, state[wanted.label])
+            except OutOfTime:  # the answer is known, and stays so
+                return
+            if seen is not None:
                 checked.spots = list(_told(seen, places, runs.devices[test.launches[0].loaded].program))
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from by_runs import by_runs
 
+from ptxcore.clock import OutOfTime
+from ptxmm.kernels import provenance
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -107,3 +109,15 @@ def test_nothing_is_told_of_a_value_that_another_order_left() -> None:
     body = "xor.b32 %r3, %r2, 6; setp.eq.u32 %p, %r1, 0; @%p st.relaxed.gpu.global.u32 [%y], %r3;"
     result = by_runs(_small(body))[1]
     assert result.verdict == "no" and result.checks[0].spots == []
+
+
+def test_a_verdict_stays_where_there_is_no_time_for_who_wrote_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> None:
+        raise OutOfTime
+
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": 1, "block": 128,
+            "params": {"out": {"type": "f32", "elements": 1024, "align": 128}},
+            "check": {"forall": "out[0] == 177 && out[1023] == 621"}}  # fmt: skip
+    text = (GATE / "wgmma_store" / "fixed.ptx").read_text()
+    monkeypatch.setattr(provenance, "_watched", late)
+    assert told(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()) == []

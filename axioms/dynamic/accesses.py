@@ -8,6 +8,7 @@ from axioms.dynamic.findings import ByteRace, Open, Party
 from axioms.dynamic.shadow import CONSTANT, Access
 from axioms.dynamic.sums import is_sum
 from ptxcore.isa.form import Use
+from ptxcore.machine.ir.effects import MOST_WHOLE
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.watched import WatchedThread
@@ -79,10 +80,6 @@ def done(how: Use) -> str:
     return f"{how.op}.{how.type}" if commutative(how) or is_sum(how) else ""
 
 
-#: Bytes of the largest vector that may be accessed as one (`ptxcore.machine.ir.effects`).
-_MOST_WHOLE = 16
-
-
 def conflict(
     first: Party,
     second: Party,
@@ -119,7 +116,7 @@ def conflict(
 
 def is_one(access: Access, readings: frozenset[str]) -> bool:
     """Whether an access to a vector is one, as of a scalar, by a reading of section 8.2.4."""
-    return "whole-vectors" in readings and access.strong != "" and access.size <= _MOST_WHOLE
+    return "whole-vectors" in readings and access.strong != "" and 8 * access.size <= MOST_WHOLE
 
 
 def _elements(op: Op, access: Access, readings: frozenset[str]) -> set[tuple[int, int]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Stands among the special registers of threads whose strong accesses to vectors are one access each.
 WHOLE_VECTORS = "whole vectors"
 #: Bits of the largest such vector.
-_MOST_WHOLE = 128
+MOST_WHOLE = 128
 
 
 class Moved(NamedTuple):
@@ -158,7 +158,7 @@ def is_whole(special: Mapping[str, int], how: Use, parts: Sequence[object]) -> b
     """Whether a strong load or store of a vector's elements is one access: a reading of section 8.2.4, which by its letter
     makes each element one. `parts`: what each is stored from or goes to, None being nothing."""
     strong = how.sem not in ("", "weak")
-    return WHOLE_VECTORS in special and strong and None not in parts and len(parts) * how.width <= _MOST_WHOLE
+    return WHOLE_VECTORS in special and strong and None not in parts and len(parts) * how.width <= MOST_WHOLE
 
 
 def named_spaces(instruction: Instruction) -> tuple[str, ...]:

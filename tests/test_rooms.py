@@ -28,7 +28,7 @@ RUNS = {
         errand_threads errands imagined tickets persistent
     """,
     "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",
-    "Runs that show what is wrong": "exact replay",
+    "Runs that show what is wrong": "fence_orders exact replay",
     "CTAs that can change places": "alike numbered",
 }
 #: What stands in each folder, from what everybody may import to what imports everything.

@@ -163,13 +163,18 @@ class Determinate(LaunchState):
         number, strong = thread.number, self._scope_of(thread)
         access = Access(number, self.clocks.own[number], thread.op, kind, strong, first, size, commutes)
         before = (shadow.read if kind == "R" else shadow.write if kind == "W" else shadow.update)(access)
-        if before is not None:
-            if not (self.exact and self.alone and shadow.observed(access)):
-                raise self._unordered(thread, before, access, shadow.name)
-            self.doubts(thread, "order")  # a race that comes later is one all the same
+        if before is not None and not self._goes_on(thread, segment, before, access):
+            raise self._unordered(thread, before, access, shadow.name)
         if shadow.takes_mixed():
             self.sums.hangs(thread.instruction)
         return access
+
+    def _goes_on(self, thread: WatchedThread, segment: Segment, before: Access, access: Access) -> bool:
+        """Whether the run goes on where nothing that is known orders two accesses."""
+        if not (self.exact and self.alone and self.shadow_of(segment).observed(access)):
+            return False
+        self.doubts(thread, "order")  # a race that comes later is one all the same
+        return True
 
     # mbarrier objects: what they ask (`axioms.dynamic.phases`).
 

@@ -1,39 +1,39 @@
 """One run, and all that orders its accesses: what is unordered in it races.
 
-A run of all threads, one instruction after the other, is an execution that every model allows. Here nothing is left out
-that synchronizes in it: each thread acquires all that it finds, and each `fence.sc` comes behind those before it (sections
-8.8, 8.9.3 and 8.9.4). That other executions synchronize otherwise is no matter: one with a race is enough.
+A run of all threads, one instruction after the other, is an execution that every model allows. Here nothing is left out that
+synchronizes in it: each thread acquires all that it finds, and each `fence.sc` comes behind those before it (sections 8.8,
+8.9.3 and 8.9.4). That other executions synchronize otherwise is no matter: one with a race is enough.
 
 A script may have reads find something older than is there, but nothing that is older than what comes before them in causality
 order: the run is an execution then, too. All that orders operations leads from what is done to what is done later, also
 Fence-SC order, which is the order of the run; so nothing that comes later is ordered before the read.
 
 In most orders of threads whoever writes has come by its `fence.sc` (`__threadfence()` is one) when another thread that should
-have waited comes by its own, and so is ordered before it. To see what the program does without that luck, threads are made
-to wait before each `fence.sc`, or behind it before their next operation whose order is open, until nobody else gets on; who
-came there last goes on first.
+have waited comes by its own, and so is ordered before it. What the program does without that luck is seen where the fences
+come in another order (`AnyFenceOrder`). To see what it does without that of other operations, threads are made to wait before
+each operation whose order is open, until nobody else gets on; who came there last goes on first.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from axioms.dynamic.accesses import conflict
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.fence_orders import FenceOrders
 from axioms.dynamic.findings import ByteRace, Open, Party
 from axioms.dynamic.open_operations import OneOfSeveral
 from axioms.dynamic.plan import Script, StrongBytes
 from axioms.dynamic.shadow import Access
 from ptxcore.isa.form import Use
+from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread, Write
 
 #: Instructions that access memory by elements as wide as they say.
 _SCALARS = frozenset(("ld", "st", "atom", "red"))
 
-#: Before what threads wait until nobody else gets on: nothing, a `fence.sc`, or an operation whose order is open.
-Late = Literal["", "fence", "operation"]
 #: Rounds that a thread waits so at most: others may poll in vain again and again until it goes on.
 _PATIENCE = 40
 
@@ -42,9 +42,12 @@ class Exact(OneOfSeveral):
     """Watches one launch for races of this run."""
 
     ignores_strong = True
+    #: Whether the race is one with the `fence.sc` in another order than that of the run.
+    reordered = False
 
-    def __init__(self, size: int, launch: int, script: Script | None = None, *, late: Late = "") -> None:
-        """`script`: how the run begins; `late`: before what threads wait until nobody else gets on."""
+    def __init__(self, size: int, launch: int, script: Script | None = None, *, late: bool = False) -> None:
+        """`script`: how the run begins; `late`: whether threads wait, before each operation whose order is open, until
+        nobody else gets on."""
         super().__init__(size, launch, StrongBytes(usual="ordered"), script or Script())
         self._late = late
         #: Who waits so, the last one last, with how far all were when it looked before; and how many operations whose order is
@@ -64,25 +67,30 @@ class Exact(OneOfSeveral):
         if how.scope == "cluster" and thread.launch.cluster != (1, 1, 1):  # type: ignore[attr-defined]
             raise self.leaves(thread, "cluster")
         if how.sem == "sc" and not how.words["restrict"]:
-            if self._late == "fence":
-                self._comes_late(thread.number)
-            number = thread.number
-            cta, wide = number // self.size, how.scope in ("gpu", "sys", "gl")
-            before = [self._total[k] for k in ((cta, -1) if wide else (cta,)) if k in self._total]
-            if before:
-                self.clocks.merge(number, before)
-            table = self.clocks.join([self.clocks.release(number), *((number, t, 0) for t in before)])
-            self._total.update(dict.fromkeys((cta, -1) if wide else (cta,), table))
+            self._comes_behind_others(thread.number, wide=how.scope in ("gpu", "sys", "gl"))
+        self._goes_by(thread, how)
+
+    def _goes_by(self, thread: WatchedThread, how: Use) -> None:
+        """A thread goes by a fence."""
         self.vain.pop(thread.number, None)  # what this run executes, orders
         super()._fence(thread, how)
 
+    def _comes_behind_others(self, number: int, *, wide: bool) -> None:
+        """A thread comes by a `fence.sc`, behind each before it that is in the other's scope. `wide`: it has all threads."""
+        keys = (number // self.size, *((-1,) if wide else ()))
+        before = [self._total[k] for k in keys if k in self._total]
+        if before:
+            self.clocks.merge(number, before)
+        table = self.clocks.join([self.clocks.release(number), *((number, t, 0) for t in before)])
+        self._total.update(dict.fromkeys(keys, table))
+
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
-        if self._late == "operation" and self._scope_of(thread):
+        if self._late and self._scope_of(thread):
             self._comes_late(thread.number)
         super().writes(thread, address, size, value)
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
-        if self._late == "operation":
+        if self._late:
             self._comes_late(thread.number)
         return super().updates(thread, how, address, size, write)
 
@@ -134,3 +142,66 @@ class Exact(OneOfSeveral):
 
     def settle(self) -> None:
         """Nothing is left to be looked at."""
+
+
+class AnyFenceOrder(Exact):
+    """Watches one launch for races of this run, or of the same one with the `fence.sc` in another order. No thread finds
+    something older than is there."""
+
+    def __init__(self, size: int, launch: int, script: Script | None = None) -> None:
+        super().__init__(size, launch, script)
+        self._orders = FenceOrders(self.clocks)
+        #: What a read has met that is a race if it is not in vain.
+        self._met_by_read: tuple[Segment, Access, Access] | None = None
+
+    def _comes_behind_others(self, number: int, *, wide: bool) -> None:
+        """Nothing comes behind a fence for that: this is looked at where two accesses meet."""
+
+    def _goes_by(self, thread: WatchedThread, how: Use) -> None:
+        if thread.number in self.vain:
+            return  # an iteration that comes to nothing is left out, as below
+        time = self.clocks.own[thread.number]
+        super()._goes_by(thread, how)
+        if how.sem == "sc":
+            self._orders.fence(thread.number, time)
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
+        return self._done_unless_vain(thread, super().reads(thread, address, size))
+
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
+        return self._done_unless_vain(thread, super().updates(thread, how, address, size, write))
+
+    def _done_unless_vain(self, thread: WatchedThread, found: int | None) -> int | None:
+        """A thread has polled: without an iteration after which it polls again, the run is an execution, too, and one in which
+        it has not found what it would have to find by another order."""
+        met, self._met_by_read = self._met_by_read, None
+        if thread.number in self.vain:
+            self._orders.leave_out_last(thread.number)
+        elif met is not None:
+            segment, before, access = met
+            if self._another(segment, before, access):
+                raise self._unordered(thread, before, access, segment.name)
+        return found
+
+    def shade(
+        self, thread: WatchedThread, kind: str, segment: Segment, first: int, size: int, commutes: str = ""
+    ) -> Access:
+        access = super().shade(thread, kind, segment, first, size, commutes)
+        self._orders.access(id(segment), access)
+        return access
+
+    def _goes_on(self, thread: WatchedThread, segment: Segment, before: Access, access: Access) -> bool:
+        if not self._orders.ordered(id(segment), before, access):
+            return super()._goes_on(thread, segment, before, access)
+        vain = before.strong and before.kind == "R"  # perhaps, and then it is left out
+        if vain or isinstance(self._conflict(thread, before, access, segment.name), Open):
+            return True
+        if access.strong and access.kind != "W":
+            self._met_by_read = segment, before, access
+            return True
+        return not self._another(segment, before, access)
+
+    def _another(self, segment: Segment, before: Access, access: Access) -> bool:
+        """Whether two accesses are a race with the fences in another order."""
+        self.reordered = self._orders.another(id(segment), before, access)
+        return self.reordered

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import cycle
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from axioms.dynamic.exact import Exact, Late
+from axioms.dynamic.exact import AnyFenceOrder, Exact
 from axioms.dynamic.exploring import MOST, TooMany, explore, wander
 from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
 from axioms.dynamic.noted import Again
@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 #: Instructions after which a run is given up.
 LIMIT = 100_000_000
-#: Seeds of the orders in which a race is looked for, None being that of the CTAs; and what comes late.
-_ORDERS: tuple[tuple[int | None, Late], ...] = ((None, ""), (None, "fence"), (None, "operation"), (1, ""), (2, ""))
+#: What a run shows besides what it does: nothing, what it does with its `fence.sc` in other orders, or what it does where
+#: operations whose order is open come late.
+Sight = Literal["", "fences", "late"]
+#: Seeds of the orders in which a race is looked for, None being that of the CTAs; and how runs are watched.
+_ORDERS: tuple[tuple[int | None, Sight], ...] = ((None, ""), (None, "fences"), (None, "late"), (1, ""), (2, ""))
 #: Runs that are made after one has shown a circle.
 _MORE = 16
 
@@ -97,12 +100,14 @@ def race_of(runs: Runs) -> RaceOf | FaultOf | None:
     faulty: FaultOf | None = None
     orders, unwritten = list(_ORDERS), None
     while orders:
-        seed, late = orders.pop(0)
+        seed, sight = orders.pop(0)
         watchers: list[Exact] = []
 
-        def watch(launch: Launch, _: ExecutableModule, watchers: list[Exact] = watchers, late: Late = late) -> Watchers:
+        def watch(
+            launch: Launch, _: ExecutableModule, watchers: list[Exact] = watchers, sight: Sight = sight
+        ) -> Watchers:
             def single() -> Exact:
-                watchers.append(Exact(prod(launch.block), len(watchers), late=late))
+                watchers.append(_watcher(prod(launch.block), len(watchers), sight=sight))
                 return watchers[-1]
 
             return Watchers(None, single)
@@ -116,7 +121,7 @@ def race_of(runs: Runs) -> RaceOf | FaultOf | None:
                 break
         except KernelError as error:
             if error.kind == UNWRITTEN and unwritten is None:  # any values may be there: the run can go on with some
-                orders.insert(0, (seed, late))
+                orders.insert(0, (seed, sight))
                 unwritten = 0
             elif error.kind in FAULTS and faulty is None:
                 faulty = FaultOf(error, len(watchers) - 1, watchers[-1], unwritten=unwritten)
@@ -125,21 +130,28 @@ def race_of(runs: Runs) -> RaceOf | FaultOf | None:
     return faulty
 
 
+def _watcher(size: int, launch: int, script: Script | None = None, sight: Sight = "") -> Exact:
+    """Who watches a run that begins as a script says."""
+    if sight == "fences" and not (script and script.sources):
+        return AnyFenceOrder(size, launch, script)
+    return Exact(size, launch, script, late=sight == "late")
+
+
 def hunt(
     runs: Runs,
     broken: Callable[[FinalValues], bool],
     most: int = MOST,
-    late: Sequence[Late] = ("", "fence", "operation"),
+    sights: Sequence[Sight] = ("", "fences", "late"),
 ) -> Wrong | None:
     """Something wrong in one of many runs that begin otherwise than those before it: a race, what leaves the launch without a
     meaning, final values that are against a check, or threads that do not terminate; None where none was seen. What they do
-    not show is not known. `most`: runs; `late`:
-    what comes late in them, one after the other."""
-    turns = cycle(late)
+    not show is not known. `most`: runs; `sights`:
+    how they are watched, one after the other."""
+    turns = cycle(sights)
 
     def run(script: Script) -> Sequence[Sequence[OpenOperation]]:
         turn = next(turns)
-        return one_run(runs, lambda size, launch: Exact(size, launch, script, late=turn), broken)
+        return one_run(runs, lambda size, launch: _watcher(size, launch, script, turn), broken)
 
     try:
         wander(run, most)

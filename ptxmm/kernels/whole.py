@@ -375,5 +375,6 @@ def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong) -> boo
             findings.fault(wrong.error)
         else:
             findings.race(wrong.race, synchronized=not wrong.watcher.exact)
+            result.notes += told.reordered(in_another=wrong.watcher.reordered)
         result.notes += told.shared_at_first(wrong.unwritten)
     return result.verdict in ("no", "undefined")

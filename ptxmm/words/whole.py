@@ -300,6 +300,13 @@ def shared_at_first(byte: int | None) -> list[str]:
     return [] if byte is None else [f"at first shared memory holds {byte:#04x} in every byte"]
 
 
+def reordered(*, in_another: bool) -> list[str]:
+    """How the `fence.sc` of a run that is shown are ordered, where it is not as the run came by them."""
+    return [
+        "the order of fence.sc in it is not that in which the run came by them, but nothing excludes it"
+    ] * in_another
+
+
 def of_contents(text: str, buffers: list[str]) -> str:
     """What is not known of a check whose values are computed from contents that may be any."""
     return f"{text}: not decided, since it is about values that depend on the contents of {', '.join(buffers)}"

@@ -12,6 +12,7 @@ from typing import Any
 
 from axioms.cat.compiled import Axiom, Model
 from axioms.cat.nodes import Node, Rows
+from ptxcore.clock import paced
 
 #: Rows of so many events at most are taken apart bit by bit: for longer ones each bit would cost a copy.
 _SHORT = 256
@@ -83,7 +84,7 @@ def closure(a: Rows) -> Rows:
     if order is not None:
         return _gathered(a, order)
     rows = list(a)
-    for k in range(len(rows)):
+    for k in range(len(rows)) if len(rows) <= _SHORT else paced(range(len(rows))):
         through = rows[k]
         if through:
             bit = 1 << k

@@ -255,7 +255,7 @@ def _among_sites(
     alone = searching(sites if known else [s for s in sites if not any(o.meets for o in s.options)])
     try:
         if known is not None:
-            alone.best = alone.least_of(known)
+            alone.keep_least_of(known)
         elif mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
             alone.look_from_above()
         best = _among(alone.best, alone.sites, sites) if alone.best else None

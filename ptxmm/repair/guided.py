@@ -1,12 +1,14 @@
 """A first repair, by what is seen to go wrong: where threads are seen waiting, what feeds exactly that object is tried first.
 
 Each text that fails says where: at the lines at which threads wait, or at those of what races. What is put in, or counted, at
-the object of such a line is tried; where the threads then wait for something else, what feeds that is tried besides. Nothing
-is concluded from what fails here, and what holds is only the first that the search knows: it goes on for what is cheaper.
+the object of such a line is tried, and what may be changed or put in near to it; where the threads then wait for something
+else, or other accesses race, what mends that is tried besides. Nothing is concluded from what fails here, and what holds is
+only the first that the search knows: it goes on for what is cheaper.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 
@@ -18,15 +20,19 @@ from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector
 from ptxmm.repair.subjects import Subject, judging
 
-#: So many times its patience a text may take, and the share of the time for all of them.
-_PATIENT, _SHARE = 4, 0.5
+#: So many times its patience a text may take, and the share of the time for all of them: where objects are known, or not.
+_PATIENT, _SHARE, _SHARE_NEAR = 4, 0.5, 0.25
 #: So many edits are put together at most.
 _DEEPEST = 4
 #: What is tried where nobody got further is so much later; by how much else: what is about objects of which no line says
 #: anything, and a wait so many lines away from what is wrong.
 _ASIDE, _OTHER, _FAR = 1000, 5, 30
 
-#: And another number of threads at a barrier of the CTA: what is lacking there is a warp.
+#: What is about no object is tried so many places away from what is wrong at most, and is so much later for each of them.
+_NEAR, _EACH = 6, 1
+
+#: And another number of threads at a barrier of the CTA: what is lacking there is a warp. And any number where what is wrong is
+#: about no object.
 _RARELY = 20
 
 #: Which objects lines of the text are about: what is waited for there, or what tells that a copy is complete.
@@ -73,6 +79,8 @@ def guided(
             return vector
         if _goes_on(judged, sum(map(bool, vector))):
             became = _told(vector, judged, sites, lines, objects)
+            if judged.wrong and became.lines & before.lines:  # it is as wrong as it was
+                continue
             stuck = before.waits and became.lines == before.lines
             follow(became, rank + _ASIDE * stuck)
     return None
@@ -88,17 +96,18 @@ class LedTo(NamedTuple):
 def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked: Callable[[], None]) -> LedTo | None:
     """What holds, by what is seen to go wrong with the text of a subject as it is; with the sites that are near, and its own.
     `asked` is called before each text, of which each has some times the patience."""
-    if not base.clues or not (base.waits or subject.objects(base.clues)):
+    if not base.clues:
         return None
     how, left_out = subject.how, subject.left_out
-    sites = subject.sites(REPAIR, True)
+    by_object = base.waits or bool(subject.objects(base.clues))
+    sites = subject.sites(REPAIR, by_object)
 
     def judge(vector: Vector) -> Judgement:
         asked()
         with pace.measured():
             return judging(subject, sites, vector, pace.wait(patience * _PATIENT))
 
-    subject.how = how.hurried(_SHARE)
+    subject.how = how.hurried(_SHARE if by_object else _SHARE_NEAR)
     try:
         vector = guided(subject.text, sites, judge, base, subject.objects)
     except OutOfTime:
@@ -113,8 +122,8 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
 
 
 def _goes_on(judged: Judgement, edits: int) -> bool:
-    """Whether more edits may mend what a text with some lacks: threads wait, and nothing else is wrong."""
-    return judged.waits and not judged.wrong and bool(judged.clues) and not judged.reason and edits < _DEEPEST
+    """Whether more edits may mend what a text with some lacks: threads wait, or accesses race."""
+    return judged.waits != judged.wrong and bool(judged.clues) and not judged.reason and edits < _DEEPEST
 
 
 def _told(vector: Vector, judged: Judgement, sites: Sequence[EditSite], lines: Lines, objects: Objects) -> _Seen:
@@ -148,15 +157,29 @@ def _place(line: int, edits: Sequence[TextEdit], lines: Lines) -> int:
 
 def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, ...], int, int]]:
     """The options that may mend what is wrong, the likeliest first: where threads wait, those that feed what they wait for;
-    else waits and numbers, at first those of what the lines of the fault are about, and near to them. One number is another
-    at most: what a second one mends is mostly what the first one broke."""
+    else waits and numbers, at first those of what the lines of the fault are about, and near to them; and what is about no
+    object, near to these lines. One number is another at most: what a second one mends is mostly what the first one broke."""
     counted = any(_number(sites[s].options[o]) for s, o in enumerate(seen.vector))
+    apart = _places_apart(sites, seen)
     for s, site in enumerate(sites):
         for o, option in enumerate(site.options):
-            if not option.about or (counted and _number(option)):
-                continue
-            if option.about in seen.about if seen.waits else not option.arrives:
+            if not option.about:
+                if o and not option.arrives and apart[s] <= _NEAR:
+                    yield (option.cost + _EACH * apart[s], apart[s], site.line), s, o
+            elif _mends(option, seen) and not (counted and _number(option)):
                 yield _rank(site, option, seen), s, o
+
+
+def _mends(option: Option, seen: _Seen) -> bool:
+    """Whether what is about an object may mend what was seen."""
+    return option.about in seen.about if seen.waits else not option.arrives
+
+
+def _places_apart(sites: Sequence[EditSite], seen: _Seen) -> list[int]:
+    """For each site how many places of others lie between it and what is wrong."""
+    places = sorted({site.line for site in sites})
+    wrong = [bisect_left(places, line if line > 0 else sites[-line - 1].line) for line in seen.lines]
+    return [min((abs(bisect_left(places, site.line) - at) for at in wrong), default=_NEAR + 1) for site in sites]
 
 
 def _number(option: Option) -> bool:
@@ -168,6 +191,8 @@ def _rank(site: EditSite, option: Option, seen: _Seen) -> tuple[int, ...]:
     later = _RARELY * (option.about.startswith("barrier") and not option.arrives)
     if seen.waits:
         return option.cost + later, option.apart, site.line
+    if not seen.about and _number(option):  # plain accesses race: orders and barriers come first
+        later += _RARELY
     apart = min((abs(line - site.line) for line in seen.lines), default=0)
     if option.meets:
         later += min(apart, _FAR) // 2

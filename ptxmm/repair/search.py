@@ -15,10 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
-import z3
-
 from ptxcore.records import dataclass
-from ptxmm.repair.arrivals import MOST_ARRIVALS
+from ptxmm.repair.formula import Formula
 from ptxmm.repair.judgement import Judgement, Solution, Weakening
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import EditSite, Option, Vector
@@ -49,10 +47,6 @@ def _kind(option: Option) -> tuple[int, str]:
 def _halves(group: list[int]) -> list[list[int]]:
     half = len(group) // 2
     return [group[:half], group[half:]]
-
-
-def _up_to(arrivals: int) -> z3.BoolRef:
-    return z3.Bool(f"up to {arrivals}")
 
 
 @dataclass
@@ -95,6 +89,9 @@ class Search:
     _strong: dict[bool, Vector] = field(default_factory=dict)
     #: How often nothing could be made stronger than what was known.
     _vain: int = 0
+    #: Vectors that take long are put off; and some were.
+    _hurried: bool = False
+    _late: bool = False
     #: Groups of sites that took too long to be made stronger together.
     _slow: set[tuple[int, ...]] = field(default_factory=set)
 
@@ -123,49 +120,76 @@ class Search:
     def solutions(self) -> Iterator[Solution]:
         """Each weakest vector that holds, as it is found, the cheapest first. Raises OutOfTime, KeyboardInterrupt: what came
         before counts."""
-        self._choices()
+        self._left = Formula(self.sites, self.most)
         if self.best is None and not self._looked:
             self.look_from_above()
         if self.best is not None and not self.every:
-            self._ask_for_less_than(self.best.cost)
-        last, nothing = self._rounds[-1], self.best is None
-        for most in self._rounds:
-            while (vector := self._next(most)) is not None:
+            self._only_below(self.best.cost)
+        last, nothing = self._left.rounds[-1], self.best is None
+        for most in self._left.rounds:
+            self._hurried = not self.every
+            while (vector := self._following(most)) is not None:
                 best = self.best
                 if best is not None and self._cost(vector) >= best.cost:  # nothing is cheaper
-                    self.best = None
-                    self._rule_out_above(best.vector)
-                    yield best
+                    self._left.rule_out_above(best.vector)
+                    yield self._last()
                     continue
-                judged = self.judge(vector)
+                judged = self._soon(vector) if self._hurried else self.judge(vector)
+                if judged.holds is None and self._hurried:
+                    self._put_off(vector)
+                    continue
                 if not judged.holds:
                     self._learn(vector, judged)
                     continue
                 found, nothing = self.least_of(vector), False
-                self._rule_out_above(found.vector)
-                if self.every or most == last:
+                self._left.rule_out_above(found.vector)
+                if self.every or (most == last and not self._late):
                     yield found
-                else:  # more arrivals may cost less than what goes with fewer
+                else:  # more arrivals, or what was put off, may cost less
                     self.best = found
-                    self._ask_for_less_than(found.cost)
+                    self._only_below(found.cost)
             decided = not self.undecided and not self.upside_down
             self.none_with = most if nothing and decided else self.none_with
         if self.best is not None:
-            yield self.best
-            self.best = None
+            yield self._last()
         self.exhausted = decided
+
+    def _only_below(self, cost: int) -> None:
+        """Only what costs less is an answer: options that alone cost as much are none, and nothing is learned of them."""
+        self._least = cost
+        self._left.ask_for_less_than(cost)
+
+    def _last(self) -> Solution:
+        """What is the best, with what shows that nothing of it can be left out; it is none that is looked for any more."""
+        assert self.best is not None
+        best = self.best if self.best.minimal else self.least_of(self.best.vector)
+        self.best = None
+        return best
+
+    def _following(self, arrivals: int) -> Vector | None:
+        """The cheapest vector that is not ruled out, with so many arrivals at most: first of those that nobody put off."""
+        vector = self._left.next(arrivals, put_off=not self._hurried)
+        if vector is None and self._hurried and self._late:
+            self._hurried = self._late = False
+            vector = self._left.next(arrivals, put_off=not self._hurried)
+        return vector
+
+    def _put_off(self, vector: Vector) -> None:
+        """One that takes long is judged when all others are: one text must not have the time of many."""
+        self._late = True
+        self._left.put_off(vector)
 
     def _learn(self, vector: Vector, judged: Judgement) -> None:
         """Rules out a vector that does not hold, and what fails with it."""
         if judged.nonterminating:
-            self._rule_out_as_nonterminating(vector)
+            self._left.rule_out_as_nonterminating(vector)
         if judged.wrong or judged.waits:
             grown = (
                 vector if judged.nonterminating else self._grown(vector, judged.wrong)
             )  # what is stronger is ruled out already
-            self._rule_out_below(grown, vector, judged.wrong)
+            self._left.rule_out_below(grown, vector, judged.wrong)
         elif not judged.nonterminating:
-            self._rule_out(vector)
+            self._left.rule_out(vector)
 
     def look_from_above(self) -> None:
         """Keeps something that holds as `best`: first what is there is as strong as can be, then what may be put in is there,
@@ -176,6 +200,7 @@ class Search:
             return
         for current in map(list, self._from_below()):
             if self._soon(current, self.ample).holds:
+                self._keep(current)
                 break
         else:
             return
@@ -183,8 +208,24 @@ class Search:
             self._without(current, group)
         for s in [s for s, o in enumerate(current) if o]:
             self._lower(current, s)
-        if self.most is None or sum(map(bool, current)) <= self.most:
-            self.best = self.least_of(tuple(current))
+        self.keep_least_of(current)
+
+    def keep_least_of(self, vector: Sequence[int]) -> None:
+        """Keeps what holds as `best`, and then what is needed of it. No step weaker has the time of all that follows: of
+        one that is not decided soon, nobody knows. Raises OutOfTime; what holds is kept."""
+        self._keep(vector)
+        least = self.least_of(tuple(vector), soon=True)
+        if self._few_enough(least.vector):
+            self.best = least
+
+    def _keep(self, vector: Sequence[int]) -> None:
+        """Keeps what holds as `best`, of which nobody knows yet whether less would do."""
+        held = tuple(vector)
+        if self._few_enough(held):
+            self.best = Solution(held, self._cost(held), (), self.judge(held).bounded, minimal=False)
+
+    def _few_enough(self, vector: Sequence[int]) -> bool:
+        return self.most is None or sum(map(bool, vector)) <= self.most
 
     def _from_below(self) -> Iterator[list[int]]:
         """Vectors in which ever more is as strong as can be: of each kind alone, which is decided soonest, then with those
@@ -226,6 +267,7 @@ class Search:
         if self._soon([0 if s in group else o for s, o in enumerate(current)]).holds:
             for s in group:
                 current[s] = 0
+            self._keep(current)
         elif len(group) > 1:
             half = len(group) // 2
             self._without(current, group[:half])
@@ -237,100 +279,21 @@ class Search:
             tried = [*current[:s], lower, *current[s + 1 :]]
             if self._soon(tried).holds:
                 current[s] = lower
+                self._keep(current)
                 self._lower(current, s)
                 return
 
     def _cost(self, vector: Vector) -> int:
         return sum(site.options[o].cost for site, o in zip(self.sites, vector, strict=True))
 
-    # The formula: who is chosen at each site.
-
-    def _choices(self) -> None:
-        self._chosen = [[z3.Bool(f"{s}.{o}") for o in range(1, len(site.options))] for s, site in enumerate(self.sites)]
-        self._solver = z3.Optimize()
-        arriving = [(v, option.arrives) for chosen, site in zip(self._chosen, self.sites, strict=True)
-                    for v, option in zip(chosen, site.options[1:], strict=True) if option.arrives]  # fmt: skip
-        self._rounds = range(1, MOST_ARRIVALS + 1) if arriving else range(1)
-        for most in self._rounds if arriving else ():
-            self._solver.add(z3.Implies(_up_to(most), z3.PbLe(arriving, most)))
-        for chosen in self._chosen:
-            if len(chosen) > 1:
-                self._solver.add(z3.AtMost(*chosen, 1))
-        every = self._priced()
-        if every:
-            self._solver.minimize(z3.Sum([z3.If(v, cost, 0) for v, cost in every]))
-            if self.most is not None:
-                self._solver.add(z3.AtMost(*(v for v, _ in every), self.most))
-
-    def _priced(self) -> list[tuple[z3.BoolRef, int]]:
-        """Each literal with what its option costs."""
-        return [(v, site.options[o].cost) for chosen, site in zip(self._chosen, self.sites, strict=True)
-                for o, v in enumerate(chosen, 1)]  # fmt: skip
-
-    def _ask_for_less_than(self, cost: int) -> None:
-        """Only what costs less is an answer: options that alone cost as much are none, and nothing is learned of them."""
-        self._least = cost
-        self._solver.add(z3.PbLe([(v, price) for v, price in self._priced() if price], cost - 1))
-
     def _useful(self, site: int, option: int) -> bool:
         return self._least is None or self.sites[site].options[option].cost < self._least
-
-    def _literal(self, site: int, option: int) -> z3.BoolRef:
-        return self._chosen[site][option - 1]
-
-    def _next(self, arrivals: int) -> Vector | None:
-        """The cheapest vector that is not ruled out, with so many arrivals at most."""
-        if self._solver.check(*([_up_to(arrivals)] if arrivals else [])) != z3.sat:
-            return None
-        model = self._solver.model()
-        return tuple(next((o for o, v in enumerate(chosen, 1) if z3.is_true(model[v])), 0) for chosen in self._chosen)
-
-    def _rule_out(self, vector: Vector) -> None:
-        different = [
-            z3.Not(self._literal(s, o)) if o else z3.Or(self._chosen[s])
-            for s, o in enumerate(vector)
-            if self._chosen[s]
-        ]
-        self._solver.add(z3.Or(different))
-
-    def _rule_out_below(self, vector: Vector, failed: Vector, wrong: bool) -> None:
-        """Some site must be stronger, or another way, than in a vector that fails and was grown from `failed`; or what changes
-        how other barriers are met is not there, or any barrier where threads wait and nothing is `wrong`."""
-        stronger = [
-            self._literal(s, o)
-            for s, site in enumerate(self.sites)
-            for o in range(1, len(site.options))
-            if not site.at_most(o, vector[s])
-        ]
-        met = [(s, o) for s, o in enumerate(failed) if o and (self._alters(s, o) or (not wrong and self._meets(s, o)))]
-        away = [z3.Not(self._literal(s, o)) for s, o in met]
-        self._solver.add(z3.Or(stronger + away))
-
-    def _rule_out_as_nonterminating(self, vector: Vector) -> None:
-        """Of a vector in which no execution ends: some site must be weaker, or others meet at barriers, than they do there."""
-        other = []
-        for s, site in enumerate(self.sites):
-            stronger = [o for o in range(len(site.options)) if site.at_most(vector[s], o)]
-            same = [o for o in stronger if o == vector[s] or not self._alters(s, o)]
-            other += [self._literal(s, o) for o in range(1, len(site.options)) if o not in same]
-            if 0 not in same and self._chosen[s]:
-                other.append(z3.Not(z3.Or(self._chosen[s])))
-        self._solver.add(z3.Or(other))
 
     def _meets(self, site: int, option: int) -> bool:
         return self.sites[site].options[option].meets
 
     def _alters(self, site: int, option: int) -> bool:
         return self.sites[site].options[option].alters
-
-    def _rule_out_above(self, vector: Vector) -> None:
-        """What is as strong everywhere is no further answer."""
-        weaker = [
-            z3.Not(z3.Or([self._literal(s, o) for o in range(1, len(site.options)) if site.at_most(vector[s], o)]))
-            for s, site in enumerate(self.sites)
-            if vector[s]
-        ]
-        self._solver.add(z3.Or(weaker))
 
     # From what fails upwards, and from what holds downwards.
 
@@ -430,8 +393,9 @@ class Search:
                     current[s] = option
                     return
 
-    def least_of(self, vector: Vector) -> Solution:
-        """Of a vector that holds: itself, or a weaker one that holds; each step weaker fails. Raises OutOfTime."""
+    def least_of(self, vector: Vector, *, soon: bool = False) -> Solution:
+        """Of a vector that holds: itself, or a weaker one that holds; each step weaker fails. `soon`: or is not decided soon.
+        Raises OutOfTime."""
         current = list(vector)
         needs: list[Weakening] = []
         known = again = True
@@ -440,11 +404,11 @@ class Search:
             for s, o in enumerate(current):
                 for lower in self.sites[s].under(o):
                     tried = (*current[:s], lower, *current[s + 1 :])
-                    judged = self.judge(tried)
+                    judged = self._soon(tried) if soon else self.judge(tried)
                     if judged.unsure:  # what is stronger failed in the larger launch: so does it, and nobody saw how
                         judged = Judgement(None)
                     if judged.holds:  # cheaper, and ruled out: by a failure of something stronger
-                        self.upside_down = True
+                        self.upside_down = self.upside_down or not soon
                         current, again = list(tried), True
                         break
                     known = known and judged.holds is False

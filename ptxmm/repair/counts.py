@@ -138,8 +138,10 @@ def _others(statement: Instruction, number: int, body: Sequence[AnyStatement], t
     if "parity" in words:
         return [1 - number] if number in (0, 1) else []
     if "expect_tx" in words:
-        sizes = [size for s in body if (size := copied(s, body)) is not None]
-        meant = [*sizes, sum(sizes), number // 2, number * 2]
+        about = _about(statement, body)
+        sizes = [(size, object_of(s, k, body)) for k, s in enumerate(body) if (size := copied(s, body)) is not None]
+        told = sum(size for size, to in sizes if to == about)
+        meant = [*(size for size, _ in sizes), sum(size for size, _ in sizes), told, number // 2, number * 2]
     elif statement.opcode == "mbarrier":
         meant = [1, number - 1, number + 1, threads, threads // _WARP, threads + 1, threads // _WARP + 1]
     else:
@@ -150,8 +152,15 @@ def _others(statement: Instruction, number: int, body: Sequence[AnyStatement], t
 
 
 def copied(statement: AnyStatement, body: Sequence[AnyStatement]) -> int | None:
-    """The bytes of a bulk copy, where they are a number."""
-    if not isinstance(statement, Instruction) or statement.opcode != "cp" or len(statement.operands) < 3:
+    """The bytes that a bulk copy, or an asynchronous store or reduction, tells an mbarrier of, where they are a number."""
+    if not isinstance(statement, Instruction):
         return None
-    plain = "bulk" in statement.modifiers and "tensor" not in statement.modifiers
+    words = statement.modifiers
+    if statement.opcode in ("st", "red") and "async" in words and "mbarrier::complete_tx::bytes" in words:
+        bits = words[-1].lstrip("bfsu")
+        values = next((int(word[1:]) for word in words if word in ("v2", "v4")), 1)
+        return values * int(bits) // 8 if bits.isdigit() else None
+    if statement.opcode != "cp" or len(statement.operands) < 3:
+        return None
+    plain = "bulk" in words and "tensor" not in words
     return value_of(statement.operands[2], body) if plain else None

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from axioms.errors import EngineDefect
 from axioms.program import UnsupportedProgram
 from ptxcore.clock import OutOfTime
-from ptxcore.diagnostics import InputError
 from ptxcore.records import dataclass
 from ptxmm.repair.arrivals import not_put_in
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.guided import led_to
 from ptxmm.repair.judgement import Judgement, Solution, Weakening
+from ptxmm.repair.meeting import met
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.search import Search
 from ptxmm.repair.sites import EditSite, Option, Vector, Wanted, edited, edits_of
@@ -30,8 +30,6 @@ _SOON, _TIMES = 0.3, 3
 #: And in a search of weakenings, which begins with what is weakest and takes longest: one failure that is learned from what is
 #: stronger spares many.
 _SOON_WEAKER = 1.0
-#: Whether threads wait in a text that is wrong is asked no more after so many times without an answer.
-_VAIN = 3
 #: The share of the time for what is no arrival, where no execution ends.
 _BEFORE_ARRIVALS = 0.4
 #: And one that is as strong as can be, which may be the first that holds, and so takes longer than the text as it is: a share
@@ -251,6 +249,16 @@ def _among_sites(
         )  # fmt: skip
 
     every_site = sites
+    best: Solution | None = None
+
+    def held(vector: Vector) -> None:
+        """Keeps what one barrier alone is, of these sites."""
+        nonlocal best
+        single = searching(every_site)
+        try:
+            single.keep_least_of(vector)
+        finally:
+            best = single.best or best
 
     alone = searching(sites if known else [s for s in sites if not any(o.meets for o in s.options)])
     try:
@@ -260,22 +268,26 @@ def _among_sites(
             alone.look_from_above()
         best = _among(alone.best, alone.sites, sites) if alone.best else None
         if not base.nonterminating:  # else what is stronger does not end either, and takes long to try
-            sites = met(subject, sites, best, every=every, patience=pace.wait(patience))
+            wait = pace.wait(patience)
+            sites = met(subject, sites, best, every=every, patience=wait, clues=base.clues, held=held)
     except OutOfTime:
         answer.stopped = "out of time"
         answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
-        if alone.best is not None:
-            answer.found.append(_found(subject, list(alone.sites), alone.best, mode, cheapest=False))
+        if best is None and alone.best is not None:
+            best = _among(alone.best, alone.sites, every_site)
+        if best is not None:
+            answer.found.append(_found(subject, every_site, best, mode, cheapest=False))
         return alone.stuck
     answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
     search = searching(sites)
-    if alone.best is not None:
-        search.best = _among(alone.best, alone.sites, sites)
+    if best is not None:
+        search.best = _among(best, every_site, sites)
     weakest: list[tuple[Answer | Found, Solution]] = []
     try:
         for solution in search.solutions():
             if mode == REPAIR or any(o.words for o in _chosen(sites, solution)):
-                answer.found.append(_found(subject, sites, solution, mode))
+                known_least = not (search.undecided or search.upside_down)
+                answer.found.append(_found(subject, sites, solution, mode, cheapest=known_least))
                 weakest.append((answer.found[-1], solution))
                 if len(answer.found) == 1:
                     if mode == REPAIR and not every:
@@ -323,58 +335,6 @@ def _among(solution: Solution, few: Sequence[EditSite], sites: Sequence[EditSite
         for number, option in [place(step.site, step.option)]
     )
     return replace(solution, vector=tuple(chosen.get(number, 0) for number in range(len(sites))), needs=needs)
-
-
-def met(
-    subject: Subject,
-    sites: list[EditSite],
-    known: Solution | None = None,
-    *,
-    every: bool = True,
-    patience: float | None = None,
-) -> list[EditSite]:
-    """The sites without those barriers that, put in alone, leave threads waiting or have no meaning; or,
-    where not all threads may come by, in a text that is right but for them. Those where all surely come are not asked. `known`
-    is a solution without barriers. Unless `every` one is wanted, those that cost as much as it, or as one that holds by itself,
-    are not looked at. `patience`: so many seconds for the question whether threads wait in a text that is wrong."""
-    kept, lost, vain = [], 0, 0
-    least = None if known is None or every else known.cost
-    for number, site in enumerate(sites):
-        good = [0]
-        for option in range(1, len(site.options)):
-            there = site.options[option]
-            if there.meets and not there.sure and (least is None or there.cost < least):
-                alone = tuple(option if s == number else 0 for s in range(len(sites)))
-                judged = judging(subject, sites, alone)
-                waits: bool | None = False
-                if judged.wrong and there.alters and vain < _VAIN:
-                    waits = _spoils(subject, sites, alone, known, patience)
-                    vain += waits is None
-                if waits or (judged.holds is False and not judged.wrong):
-                    lost += 1
-                    continue
-                if judged.holds and not every:
-                    least = there.cost
-            good.append(option)
-        left = site if len(good) == len(site.options) else site.kept(good)
-        kept += [left] if left is not None else []
-    if lost:
-        subject.left_out.append(f"barriers at {lost} places where not all threads come by, or deadlock")
-    return kept
-
-
-def _spoils(
-    subject: Subject, sites: list[EditSite], barrier: Vector, known: Solution | None, patience: float | None
-) -> bool | None:
-    """Whether threads deadlock at a barrier in a text that is wrong for another reason: in one that is right without it,
-    where one is `known`, it is no longer. None where that cannot be told in time. Raises OutOfTime."""
-    try:
-        if known is not None:
-            both = tuple(one or other for one, other in zip(barrier, known.vector, strict=True))
-            return judging(subject, sites, both).holds is False
-        return subject.waits(edited(subject.text, edits_of(sites, barrier)), patience)
-    except (EngineDefect, UnsupportedProgram, InputError):
-        return False
 
 
 def _chosen(sites: list[EditSite], solution: Solution) -> Iterator[Option]:

@@ -9,7 +9,7 @@ only the first that the search knows: it goes on for what is cheaper.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 
 from ptxcore.clock import OutOfTime
@@ -41,12 +41,13 @@ Objects = Callable[[frozenset[int]], frozenset[str]]
 
 class _Seen(NamedTuple):
     """What a text with some edits was seen to do: at which lines of the text without them, and at which objects; where threads
-    wait at what was put in, the line of it is that of its site, negative."""
+    wait at what was put in, the line of it is that of its site, negative. Some execution `ends`, as far as is known."""
 
     vector: Vector
     waits: bool
     lines: frozenset[int]
     about: frozenset[str]
+    ends: bool
 
 
 def guided(
@@ -54,7 +55,7 @@ def guided(
 ) -> Vector | None:
     """A vector that holds; None where what the lines say leads to none. Raises OutOfTime."""
     lines = Lines(text)
-    first = _Seen((0,) * len(sites), base.waits, base.clues, objects(base.clues))
+    first = _Seen((0,) * len(sites), _stuck(base), base.clues, objects(base.clues), not base.nonterminating)
     waiting: list[tuple[tuple[int, ...], int, _Seen, int, int]] = []
     seen, number = {first.vector}, 0
 
@@ -99,7 +100,7 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
     if not base.clues:
         return None
     how, left_out = subject.how, subject.left_out
-    by_object = base.waits or bool(subject.objects(base.clues))
+    by_object = _stuck(base) or bool(subject.objects(base.clues))
     sites = subject.sites(REPAIR, by_object)
 
     def judge(vector: Vector) -> Judgement:
@@ -123,7 +124,12 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
 
 def _goes_on(judged: Judgement, edits: int) -> bool:
     """Whether more edits may mend what a text with some lacks: threads wait, or accesses race."""
-    return judged.waits != judged.wrong and bool(judged.clues) and not judged.reason and edits < _DEEPEST
+    return _stuck(judged) != judged.wrong and bool(judged.clues) and not judged.reason and edits < _DEEPEST
+
+
+def _stuck(judged: Judgement) -> bool:
+    """Whether threads wait in some execution, or in all."""
+    return judged.waits or judged.nonterminating
 
 
 def _told(vector: Vector, judged: Judgement, sites: Sequence[EditSite], lines: Lines, objects: Objects) -> _Seen:
@@ -139,7 +145,7 @@ def _told(vector: Vector, judged: Judgement, sites: Sequence[EditSite], lines: L
             put.add(sites[s].options[vector[s]].about)
             by = -s - 1
         there.add(by)
-    return _Seen(vector, judged.waits, frozenset(there), objects(frozenset(there)) | put)
+    return _Seen(vector, _stuck(judged), frozenset(there), objects(frozenset(there)) | put, not judged.nonterminating)
 
 
 def _place(line: int, edits: Sequence[TextEdit], lines: Lines) -> int:
@@ -160,26 +166,29 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
     else waits and numbers, at first those of what the lines of the fault are about, and near to them; and what is about no
     object, near to these lines. One number is another at most: what a second one mends is mostly what the first one broke."""
     counted = any(_number(sites[s].options[o]) for s, o in enumerate(seen.vector))
-    apart = _places_apart(sites, seen)
+    apart = places_apart(sites, seen.lines)
     for s, site in enumerate(sites):
         for o, option in enumerate(site.options):
             if not option.about:
-                if o and not option.arrives and apart[s] <= _NEAR:
+                if o and seen.ends and not option.arrives and apart[s] <= _NEAR:
                     yield (option.cost + _EACH * apart[s], apart[s], site.line), s, o
             elif _mends(option, seen) and not (counted and _number(option)):
                 yield _rank(site, option, seen), s, o
 
 
 def _mends(option: Option, seen: _Seen) -> bool:
-    """Whether what is about an object may mend what was seen."""
+    """Whether what is about an object may mend what was seen: where no execution ends, no further wait does."""
+    if not seen.ends and option.meets and not option.arrives:
+        return False
     return option.about in seen.about if seen.waits else not option.arrives
 
 
-def _places_apart(sites: Sequence[EditSite], seen: _Seen) -> list[int]:
-    """For each site how many places of others lie between it and what is wrong."""
+def places_apart(sites: Sequence[EditSite], lines: Iterable[int]) -> list[int]:
+    """For each site how many places of others lie between it and the nearest of these lines; a negative one is the place of the
+    site of this number, from -1 down. Where there is no line, all are equally far."""
     places = sorted({site.line for site in sites})
-    wrong = [bisect_left(places, line if line > 0 else sites[-line - 1].line) for line in seen.lines]
-    return [min((abs(bisect_left(places, site.line) - at) for at in wrong), default=_NEAR + 1) for site in sites]
+    found = [bisect_left(places, line if line > 0 else sites[-line - 1].line) for line in lines]
+    return [min((abs(bisect_left(places, site.line) - at) for at in found), default=len(places)) for site in sites]
 
 
 def _number(option: Option) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ptxcore.records import NamedTuple, dataclass
 from ptxmm.repair.sites import Vector
 
@@ -25,6 +27,26 @@ class Judgement(NamedTuple):
     launch: str = ""
     unsure: str = ""
     clues: frozenset[int] = frozenset()
+
+
+class Judged:
+    """Judgements of texts, each by whether it is one that is weaker. What is decided is so for good; what is not, for as long
+    as it was looked at."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bool], tuple[Judgement, float]] = {}
+
+    def known(self, text: str, weaker: bool, seconds: float | None) -> Judgement | None:
+        """What is known of a text; None where nothing is, or where `seconds` (None: no limit) are more than it had."""
+        judged, had = self._known.get((text, weaker), (None, 0.0))
+        if judged is None or judged.holds is not None:
+            return judged
+        return judged if seconds is not None and seconds <= had else None
+
+    def keep(self, text: str, weaker: bool, judged: Judgement, seconds: float | None) -> None:
+        """Remembers what came out in so many seconds."""
+        if not judged.unsure:  # of some larger launch nobody knows
+            self._known[text, weaker] = judged, math.inf if seconds is None else seconds
 
 
 class Weakening(NamedTuple):

@@ -40,7 +40,7 @@ class ObjectPlace(NamedTuple):
 def place_of(statement: Instruction, at: int, body: Sequence[AnyStatement]) -> ObjectPlace | None:
     """The object that a statement, number `at` of a body, is about, where that has an address."""
     found = [operand for operand in statement.operands if isinstance(operand, Address) and operand.bracketed]
-    if statement.opcode == "mbarrier" and found:
+    if (statement.opcode == "mbarrier" or "mbarrier" in statement.modifiers) and found:
         return _followed(found[0], at, body)
     if any(word.startswith("mbarrier::") for word in statement.modifiers) and len(found) > 1:
         return _followed(found[-1], at, body)

@@ -15,7 +15,7 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxcore.records import dataclass
 from ptxmm.answers import REASONS, Coverage
-from ptxmm.repair.judgement import Judgement
+from ptxmm.repair.judgement import Judged, Judgement
 from ptxmm.repair.sites import EditSite, Vector, Wanted, edited, edits_of
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class Larger:
 class Subject(Protocol):
     """`path` is the file whose `text` is changed, `claims` what must hold, `notes` how that was understood. `applies`: there is
     such a file, and it may be written; `beyond` are changes that are never among those considered; `file` is there in any case.
-    `how` may be replaced by one with another deadline. `search_share`: of the time, for the search; the rest is for what
-    follows from its solutions."""
+    `how` may be replaced by one with another deadline; `judged` are judgements, which stay as they are then. `search_share`: of
+    the time, for the search; the rest is for what follows from its solutions."""
 
     name: str
     path: str
@@ -82,6 +82,7 @@ class Subject(Protocol):
     left_out: list[str]
     beyond: tuple[str, ...]
     how: How
+    judged: Judged
 
     @property
     def search_share(self) -> float: ...
@@ -139,12 +140,19 @@ def judging(
     subject: Subject, sites: list[EditSite], vector: Vector, patience: float | None = None, *, weaker: bool = False
 ) -> Judgement:
     """The judgement of what a vector makes of a subject's text, as what is changed or `weaker`; none where it takes longer than
-    `patience` seconds. Raises OutOfTime."""
+    `patience` seconds. A text is judged once, or until it has more time than before. Raises OutOfTime."""
     judge = subject.judge_weaker if weaker else subject.judge
-    try:
-        return judge(edited(subject.text, edits_of(sites, vector)), patience)
-    except (EngineDefect, UnsupportedProgram) as error:  # of one text among many: nobody knows what holds of it
-        return Judgement(None, reason=f"{'a defect of ptxmm: ' * isinstance(error, EngineDefect)}{error}")
+    text, judged = edited(subject.text, edits_of(sites, vector)), subject.judged
+    known = judged.known(text, weaker, patience)
+    if known is None:
+        seconds = subject.how.left(patience)
+        try:
+            known = judge(text, patience)
+        except (EngineDefect, UnsupportedProgram) as error:  # of one text among many: nobody knows what holds of it
+            known = Judgement(None, reason=f"{'a defect of ptxmm: ' * isinstance(error, EngineDefect)}{error}")
+            seconds = None
+        judged.keep(text, weaker, known, seconds)
+    return known
 
 
 def noted(subject: Subject, how: How) -> Subject:
@@ -169,6 +177,7 @@ class LitmusSubject:
         self.applies = not test.instance and os.path.isfile(test.path)  # a template is the text of many
         self.notes: list[str] = []
         self.left_out: list[str] = []
+        self.judged = Judged()
         self.beyond: tuple[str, ...] = ()
         self.claims = tuple(self._claims(test))
         self._ends = True  # whether some execution of the test as it is does

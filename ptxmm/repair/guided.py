@@ -8,6 +8,7 @@ only the first that the search knows: it goes on for what is cheaper.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
@@ -99,22 +100,23 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
     `asked` is called before each text, of which each has some times the patience."""
     if not base.clues:
         return None
-    how, left_out = subject.how, subject.left_out
+    left_out = subject.left_out
     by_object = _stuck(base) or bool(subject.objects(base.clues))
     sites = subject.sites(REPAIR, by_object)
 
+    end = subject.how.hurried(_SHARE if by_object else _SHARE_NEAR).deadline
+
     def judge(vector: Vector) -> Judgement:
+        if end is not None and time.perf_counter() > end:  # what has begun is not cut off: it may be the one that holds
+            raise OutOfTime
         asked()
         with pace.measured():
             return judging(subject, sites, vector, pace.wait(patience * _PATIENT))
 
-    subject.how = how.hurried(_SHARE if by_object else _SHARE_NEAR)
     try:
         vector = guided(subject.text, sites, judge, base, subject.objects)
     except OutOfTime:
         vector = None
-    finally:
-        subject.how = how
     if vector is None:
         subject.left_out = left_out
         return None

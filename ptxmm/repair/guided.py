@@ -29,8 +29,9 @@ _DEEPEST = 4
 #: anything, and a wait so many lines away from what is wrong.
 _ASIDE, _OTHER, _FAR = 1000, 5, 30
 
-#: What is about no object is tried so many places away from what is wrong at most, and is so much later for each of them.
-_NEAR, _EACH = 6, 1
+#: What is about no object is tried so many places away from what is wrong at most, and is so much later for each of them; and
+#: by so much where what is wrong is about an object.
+_NEAR, _EACH, _LATER = 6, 1, 12
 
 #: And another number of threads at a barrier of the CTA: what is lacking there is a warp. And any number where what is wrong is
 #: about no object.
@@ -81,7 +82,9 @@ def guided(
             return vector
         if _goes_on(judged, sum(map(bool, vector))):
             became = _told(vector, judged, sites, lines, objects)
-            if judged.wrong and became.lines & before.lines:  # it is as wrong as it was
+            if judged.wrong:
+                if not before.lines <= became.lines:  # something is no longer wrong
+                    follow(became, 0)
                 continue
             stuck = before.waits and became.lines == before.lines
             follow(became, rank + _ASIDE * stuck)
@@ -173,7 +176,7 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
         for o, option in enumerate(site.options):
             if not option.about:
                 if o and seen.ends and not option.arrives and apart[s] <= _NEAR:
-                    yield (option.cost + _EACH * apart[s], apart[s], site.line), s, o
+                    yield (option.cost + _EACH * apart[s] + _LATER * bool(seen.about), apart[s], site.line), s, o
             elif _mends(option, seen) and not (counted and _number(option)):
                 yield _rank(site, option, seen), s, o
 

@@ -143,7 +143,7 @@ class Search:
                     continue
                 found, nothing = self.least_of(vector), False
                 self._left.rule_out_above(found.vector)
-                if self.every or (most == last and not self._late):
+                if self.every or (most == last and not self._late and best is None):
                     yield found
                 else:  # more arrivals, or what was put off, may cost less
                     self.best = found

@@ -9,7 +9,8 @@ from itertools import product
 
 import pytest
 
-from ptxmm.repair.judgement import Judgement
+from ptxcore.clock import OutOfTime
+from ptxmm.repair.judgement import Judged, Judgement
 from ptxmm.repair.search import Search
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector
 
@@ -160,3 +161,63 @@ def test_where_no_execution_ends_nothing_stronger_is_asked_of() -> None:
     search = Search(sites, check, base=check((0,) * 1000, None))
     assert not list(search.solutions())
     assert search.exhausted and len(seen) == 1
+
+
+def test_what_holds_is_kept_although_the_time_is_over_before_the_least_of_it_is_known() -> None:
+    """After each number of texts: what is kept then holds, and it is not said that nothing of it can be left out."""
+    sites = [_site(n, 3, "there") for n in range(40)]
+    kept = set()
+    for most in range(1, 24):
+        seen: list[Vector] = []
+        holds = _needing([{7: 1, 21: 2}], seen)
+
+        def check(vector: Vector, patience: float | None, most: int = most, holds: Check = holds) -> Judgement:
+            if len(seen) >= most:  # noqa: B023
+                raise OutOfTime
+            return holds(vector, patience)
+
+        search = Search(sites, check)
+        try:
+            search.look_from_above()
+        except OutOfTime:
+            assert search.best is None or not search.best.minimal
+        assert (search.best is not None) == any(holds(v, None).holds for v in list(seen))
+        if search.best is not None:
+            assert holds(search.best.vector, None).holds
+            kept.add(sum(map(bool, search.best.vector)))
+    assert max(kept) == 40 and min(kept) < 6  # ever less of it
+
+
+def test_a_text_that_takes_long_is_put_off_until_all_others_are_judged() -> None:
+    """The cheapest vector is not decided soon: what costs more is found first, and it is asked again at the end."""
+    sites = [_site(n, 2, "there") for n in range(6)]
+    slow = (0, 0, 1, 0, 0, 0)
+    for right in (True, False):
+        seen: list[Vector] = []
+        holds = _needing([{2: 1}, {4: 1, 5: 1}] if right else [{4: 1, 5: 1}], seen)
+        asked: list[tuple[Vector, bool]] = []
+
+        def check(
+            vector: Vector, patience: float | None, asked: list[tuple[Vector, bool]] = asked, holds: Check = holds
+        ) -> Judgement:
+            asked.append((vector, patience is None))
+            return Judgement(None) if vector == slow and patience is not None else holds(vector, patience)
+
+        search = Search(sites, check, patience=1.0, every=False)
+        (found,) = search.solutions()
+        assert found.vector == (slow if right else (0, 0, 0, 0, 1, 1)) and search.exhausted and not search.undecided
+        if right:  # else a text that is stronger fails, and rules it out
+            assert asked.index((slow, True)) > asked.index((slow, False))
+            assert asked.index((slow, True)) > asked.index(((0, 0, 0, 0, 1, 1), False))
+
+
+def test_a_text_is_judged_again_only_where_it_has_more_time() -> None:
+    judged = Judged()
+    assert judged.known("a", False, 1.0) is None
+    judged.keep("a", False, Judgement(None), 1.0)
+    assert judged.known("a", False, 1.0) == Judgement(None) and judged.known("a", True, 1.0) is None
+    assert judged.known("a", False, 1.1) is None and judged.known("a", False, None) is None
+    judged.keep("a", False, Judgement(True), 1.1)
+    assert judged.known("a", False, None) == judged.known("a", False, 9.0) == Judgement(True)
+    judged.keep("b", True, Judgement(True, unsure="of a larger launch"), None)
+    assert judged.known("b", True, None) is None

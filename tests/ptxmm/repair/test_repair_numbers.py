@@ -9,6 +9,7 @@ from campaigns import some
 
 import ptxmm
 from ptxmm.repair.arrivals import arrivals
+from ptxmm.repair.counts import copied
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.subject_of import subject_of
@@ -136,3 +137,19 @@ def test_an_arrival_is_known_where_the_number_of_its_barrier_is_in_a_register() 
         if arrival.statement.startswith("bar.") and "," in arrival.statement
     ]
     assert found == ["bar.sync 3, 64", "bar.arrive 3, 64"]  # which one that of the sum is nobody knows
+
+
+def test_bytes_of_asynchronous_stores_and_reductions_are_those_that_may_be_meant(tmp_path: Path) -> None:
+    """Eight of a reduction and sixteen of a store complete at one object; those of another one do not count for it."""
+    told = """	mbarrier.arrive.expect_tx.release.cluster.shared::cta.b64 %rd2, [bar], 20;
+	red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [%r3], %rd3, [bar];
+	st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%r3], {%r4, %r4, %r4, %r4}, [bar];
+	st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r3], %r4, [tile];
+	ret;
+}
+"""
+    ((_, body),) = bodies(HEAD.replace("COUNT", "1") + told, {"k"})
+    sizes = [size for s in body if (size := copied(s, body)) is not None]
+    assert sizes == [8, 16, 4]
+    options = [o.words for s in written(tmp_path, HEAD + told, COUNT=1).sites("repair") for o in s.options]
+    assert "20 of mbarrier.arrive.expect_tx.release.cluster.shared::cta.b64 becomes 24" in options

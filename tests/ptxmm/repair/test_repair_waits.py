@@ -9,9 +9,10 @@ from test_repair_numbers import COPY, HEAD, answer, written
 
 import ptxmm
 from ptxmm.repair.arrivals import not_put_in
-from ptxmm.repair.guided import guided
+from ptxmm.repair.guided import guided, places_apart
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_sites import bodies
+from ptxmm.repair.meeting import met
 from ptxmm.repair.objects import object_of, place_of
 from ptxmm.repair.sites import EditSite, Vector
 from ptxmm.repair.subjects import judging
@@ -120,3 +121,52 @@ def test_waits_are_for_the_objects_of_the_kernel_and_before_what_they_may_order(
     assert {(wait.about, wait.parity) for wait in missing_waits(body)} == {("bar", "0"), ("bar", "1")}
     before = [body[i].text.split()[0] for i in places_of_waits(body)]
     assert before == ["mbarrier.arrive.expect_tx.shared.b64", COPIES, "ld.shared.u32"]
+
+
+#: Each of two threads reads what the other one wrote: a barrier is missing in between.
+EXCHANGE = """	mov.u32 %r2, tile;
+	shl.b32 %r3, %r1, 2;
+	add.s32 %r4, %r2, %r3;
+	xor.b32 %r5, %r3, 4;
+	add.s32 %r5, %r2, %r5;
+	st.shared.u32 [%r4], %r1;
+	ld.shared.u32 %r6, [%r5];
+	add.s32 %r8, %r6, 1;
+	bar.sync 0;
+	st.shared.u32 [%r4], %r8;
+	ld.shared.u32 %r6, [%r5];
+	ret;
+}
+"""
+
+
+def test_what_is_near_to_a_race_is_tried_first_and_then_what_is_near_to_the_next_one(tmp_path: Path) -> None:
+    """Two barriers are missing, and neither is one alone: each text that races elsewhere leads to the next."""
+    subject = written(tmp_path, HEAD + EXCHANGE, COUNT=1)
+    base, sites = subject.judge(subject.text), subject.sites("repair")
+    asked: list[Vector] = []
+
+    def judge(vector: Vector) -> Judgement:
+        asked.append(vector)
+        return judging(subject, sites, vector)
+
+    vector = guided(subject.text, sites, judge, base, subject.objects)
+    assert vector is not None and judging(subject, sites, vector).holds
+    put = [(s.line, s.told(o)) for s, o in zip(sites, vector, strict=True) if o]
+    lines = subject.text.split("\n")
+    assert [lines[line - 1].split()[0] for line, _ in put] == ["ld.shared.u32", "ld.shared.u32"]
+    assert all(words == "bar.warp.sync 0xffffffff is put in before this" for _, words in put)
+    assert len(asked) < 10 < sum(len(site.options) - 1 for site in sites)
+
+
+def test_barriers_near_to_what_is_wrong_are_asked_first_and_what_holds_is_told(tmp_path: Path) -> None:
+    subject = written(
+        tmp_path,
+        HEAD + EXCHANGE.replace("	bar.sync 0;\n	st.shared", "	bar.sync 0;\n	@%p1 st.shared"),
+        COUNT=1,
+    )
+    base, sites, held = subject.judge(subject.text), subject.sites("repair"), list[Vector]()
+    apart = places_apart(sites, base.clues)
+    assert base.clues and min(apart) == 0 < max(apart)
+    met(subject, sites, every=False, clues=base.clues, held=held.append)
+    assert all(judging(subject, sites, vector).holds and sum(map(bool, vector)) == 1 for vector in held)

@@ -22,15 +22,15 @@ from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector
 from ptxmm.repair.subjects import Subject, judging
 
 #: So many times its patience a text may take, and the share of the time for all of them: where objects are known, or not.
-_PATIENT, _SHARE, _SHARE_NEAR = 4, 0.5, 0.25
+_PATIENT, _SHARE, _SHARE_NEAR = 4, 0.5, 0.2
 #: So many edits are put together at most.
 _DEEPEST = 4
 #: What is tried where nobody got further is so much later; by how much else: what is about objects of which no line says
 #: anything, and a wait so many lines away from what is wrong.
 _ASIDE, _OTHER, _FAR = 1000, 5, 30
 
-#: What is about no object is tried so many places away from what is wrong at most, and is so much later for each of them; and
-#: by so much where what is wrong is about an object.
+#: What is put in and is about no object is tried so many places away from what is wrong at most, and is so much later for each
+#: of them; and by so much where what is wrong is about an object.
 _NEAR, _EACH, _LATER = 6, 1, 12
 
 #: And another number of threads at a barrier of the CTA: what is lacking there is a warp. And any number where what is wrong is
@@ -175,10 +175,16 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
     for s, site in enumerate(sites):
         for o, option in enumerate(site.options):
             if not option.about:
-                if o and seen.ends and not option.arrives and apart[s] <= _NEAR:
+                if o and seen.ends and _put_in(option) and apart[s] <= _NEAR:
                     yield (option.cost + _EACH * apart[s] + _LATER * bool(seen.about), apart[s], site.line), s, o
             elif _mends(option, seen) and not (counted and _number(option)):
                 yield _rank(site, option, seen), s, o
+
+
+def _put_in(option: Option) -> bool:
+    """Whether an option is a statement that is put in, and no fence of memory: these, and orders, are soon found from above."""
+    put = all(edit.start == edit.end for edit in option.edits)
+    return put and not option.arrives and option.level[0] != "fence"
 
 
 def _mends(option: Option, seen: _Seen) -> bool:

@@ -14,7 +14,7 @@ from ptxmm.repair.subjects import Subject, judging
 
 #: Whether threads wait in a text that is wrong is asked no more after so many times without an answer.
 _VAIN = 3
-#: So many times its patience a text may take.
+#: So many times its patience a text may take, unless so many others did so in vain.
 _PATIENT = 4
 
 
@@ -35,7 +35,7 @@ def met(
     `patience`: so many seconds for the question whether threads wait in a text that is wrong, and some times that for whether
     one holds. Raises OutOfTime."""
     kept: list[tuple[int, EditSite]] = []
-    lost = vain = 0
+    lost = vain = slow = 0
     least = None if known is None or every else known.cost
     apart = places_apart(sites, clues)
     for number, site in sorted(enumerate(sites), key=lambda place: apart[place[0]]):
@@ -44,7 +44,8 @@ def met(
             there = site.options[option]
             if option != used and there.meets and not there.sure and (least is None or there.cost < least):
                 alone = tuple(option if s == number else 0 for s in range(len(sites)))
-                judged = judging(subject, sites, alone, None if patience is None else patience * _PATIENT)
+                judged = judging(subject, sites, alone, _time_for_one(patience, slow))
+                slow += judged.holds is None
                 waits: bool | None = False
                 if judged.wrong and there.alters and vain < _VAIN:
                     waits = _spoils(subject, sites, alone, known, patience)
@@ -63,6 +64,11 @@ def met(
     return [site for _, site in sorted(kept, key=lambda place: place[0])]
 
 
+def _time_for_one(patience: float | None, slow: int) -> float | None:
+    """The patience with the next barrier, where so many were not decided: it is no longer that of the first ones then."""
+    return patience if patience is None or slow >= _VAIN else patience * _PATIENT
+
+
 def _spoils(
     subject: Subject, sites: list[EditSite], barrier: Vector, known: Solution | None, patience: float | None
 ) -> bool | None:
@@ -71,7 +77,8 @@ def _spoils(
     try:
         if known is not None:
             both = tuple(one or other for one, other in zip(barrier, known.vector, strict=True))
-            return judging(subject, sites, both).holds is False
+            holds = judging(subject, sites, both, patience).holds
+            return None if holds is None else not holds
         return subject.waits(edited(subject.text, edits_of(sites, barrier)), patience)
     except (EngineDefect, UnsupportedProgram, InputError):
         return False

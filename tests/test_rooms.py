@@ -24,7 +24,7 @@ RUNS = {
     """,
     "One run for all executions": "determinate rows log together",
     "One run, with something open": """
-        lookbacks apart confluent emulated updates_in_sections sections claims ticket_accesses slots publications
+        lookbacks apart confluent told emulated updates_in_sections attempts sections claims ticket_accesses slots publications
         errand_threads errands imagined tickets persistent
     """,
     "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",

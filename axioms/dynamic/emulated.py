@@ -8,11 +8,10 @@ leave the same in any order: docs/whole-launches.md has the argument. All this i
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import field
 from itertools import combinations
-from typing import Any, NoReturn
+from typing import Any
 
 from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.confluent import open_reads
@@ -20,29 +19,23 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped, step
 from axioms.dynamic.live import Live
 from axioms.dynamic.shadow import CONSTANT
-from axioms.dynamic.waiting import Copying, Ended, Poll, plain, stopped_at
-from ptxcore.isa.effect_kinds import UPDATES
+from axioms.dynamic.told import WIDE, Teller, ToldAt, ToldStep, ToldThread, Untold
+from axioms.dynamic.waiting import Poll
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
-from ptxcore.records import NamedTuple, dataclass
+from ptxcore.records import dataclass
 from ptxcore.values.terms import mask
 
 _WINDOWS = 1 << GLOBAL_BITS
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
-#: Scopes that have all threads of a launch.
-_WIDE = ("gpu", "sys")
 #: What an emulation is among accesses that commute.
 _COMMUTES = "emulation"
-#: Blocks that are executed between two polls; steps that are looked at for all emulations of some bytes; pairs of functions,
-#: with values, that are held against each other. (263,000 steps, of 512 equal sums, took 11 seconds.)
-_MOST_BLOCKS, _MOST_STEPS, _MOST_PAIRS = 64, 400_000, 2_000_000
-
-
-class NoEmulation(Exception):
-    """Nothing says that what threads do is one atomic operation, or that these commute."""
+#: Steps that are looked at for all emulations of some bytes; pairs of functions, with values, that are held against each
+#: other. (263,000 steps, of 512 equal sums, took 11 seconds.)
+_MOST_STEPS, _MOST_PAIRS = 400_000, 2_000_000
 
 
 @dataclass
@@ -114,7 +107,7 @@ class Emulating(Determinate):
         super().met(how, threads, masked)
 
     def _reads_in_emulation(self, thread: WatchedThread, address: int, size: int, write: Write | None) -> None:
-        number, wide = thread.number, self._scope_of(thread) in _WIDE
+        number, wide = thread.number, self._scope_of(thread) in WIDE
         inside = address & ~_SHARED_OFFSET == thread.shared
         if thread.frames or thread.instruction.use.words["vec"] or not (inside or (address >= _WINDOWS and wide)):
             raise self.leaves(thread, "order")
@@ -156,7 +149,7 @@ class Emulating(Determinate):
         for group in self.groups:
             try:
                 _Checked(group, self.live_of(group.members[0].poll.thread), self.searched).check()
-            except NoEmulation:
+            except Untold:
                 thread = group.members[0].poll.thread.number
                 raise Stopped(Open("order", Party(thread, group.asks))) from None
 
@@ -175,73 +168,15 @@ def emulating(watcher: Determinate, why: Open, functions: Iterable[Code]) -> set
     return {id(op.instruction) for op in (*swaps, *reads)} if swaps else set()
 
 
-class _Asks(BaseException):
-    """A copy is about to poll, and has not been told what it finds."""
-
-
-class _Teller:
-    """Watches a copy: looks at the bytes find what they are told; whatever else others would see ends it."""
+class _PollTeller(Teller):
+    """Tells what the instructions of emulations find."""
 
     def __init__(self, searched: frozenset[int], address: int, size: int) -> None:
-        self.searched, self.place = searched, (address, size)
-        self.told: int | None = None
-        self.wrote: int | None = None
+        super().__init__(address, size)
+        self.searched = searched
 
-    def reads(self, thread: Any, address: int, size: int) -> int:
-        if id(thread.instruction.instruction) not in self.searched or (address, size) != self.place:
-            raise Ended
-        if address >= _WINDOWS and scope_of(thread.instruction.use) not in _WIDE:
-            raise NoEmulation  # it might race with the others
-        if self.told is None:
-            raise _Asks
-        value, self.told = self.told, None
-        return value
-
-    def updates(self, thread: Any, how: Use, address: int, size: int, write: Write) -> int:
-        value = self.reads(thread, address, size)
-        written, writes = write(value)
-        if writes:
-            self.wrote = written & mask(8 * size)
-        return value
-
-    def __getattr__(self, name: str) -> Any:
-        return _ended
-
-
-def _ended(*_: Any, **__: Any) -> NoReturn:
-    raise Ended
-
-
-class _Copy(Copying):
-    """A copy of a thread in an emulation."""
-
-    __slots__ = ()
-
-    def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
-        if kind not in UPDATES:
-            raise Ended
-        watcher: Any = self.watcher
-        return watcher.updates(self, how, address, how.width // 8, write)
-
-    effect = _ended
-
-
-class _At(NamedTuple):
-    """Where a copy is: about to execute a block, in which it polls."""
-
-    key: Hashable
-    block: int
-    registers: list[Any]
-    carry: Any
-
-
-class _Step(NamedTuple):
-    """What comes of a poll that finds something: what was written, if anything; and where the thread polls again (`at`), or all
-    that it goes on with behind the emulation (`goes_on`)."""
-
-    wrote: int | None
-    at: _At | None
-    goes_on: Hashable = None
+    def is_poll(self, thread: Any) -> bool:
+        return id(thread.instruction.instruction) in self.searched
 
 
 class _Function:
@@ -249,49 +184,20 @@ class _Function:
 
     def __init__(self, checked: _Checked, poll: Poll) -> None:
         self._checked, self.count = checked, 0
-        self._live = checked.live
-        self._copy: Any = copy.copy(poll.thread)
-        self._copy.__class__ = _Copy
-        self._copy.frames = []
         group = checked.group
-        self._teller = self._copy.watcher = _Teller(checked.searched, group.address, group.place[1])
-        self._compiled, self._parameters = poll.thread.launch.compiled, poll.thread.launch.read_parameters  # type: ignore[attr-defined]
-        self.begins = self._at(poll.block, poll.registers, poll.thread.carry)
-        self._steps: dict[tuple[Hashable, int], _Step] = {}
+        teller = _PollTeller(checked.searched, group.address, group.place[1])
+        self._thread = ToldThread(poll, checked.live, teller)
+        self.begins = self._thread.begins
+        self._steps: dict[tuple[Hashable, int], ToldStep] = {}
         self._values: dict[int, int] = {}
 
-    def _at(self, block: int, registers: list[Any], carry: Any) -> _At:
-        return _At((block, self._live.of(block, registers), plain(carry)), block, registers, carry)
-
-    def step(self, at: _At, value: int) -> _Step:
-        """What comes of a poll that finds a value. Raises NoEmulation where that cannot be told."""
+    def step(self, at: ToldAt, value: int) -> ToldStep:
+        """What comes of a poll that finds a value. Raises Untold where that cannot be told."""
         found = self._steps.get((at.key, value))
         if found is None:
             self._checked.count()
-            found = self._steps[at.key, value] = self._goes(at, value)
+            found = self._steps[at.key, value] = self._thread.goes(at, value)
         return found
-
-    def _goes(self, at: _At, value: int) -> _Step:
-        thread, teller = self._copy, self._teller
-        thread.R, thread.carry, thread.op = list(at.registers), at.carry, -1
-        teller.told, teller.wrote = value, None
-        block = at.block
-        for _ in range(_MOST_BLOCKS):
-            before = self._at(block, list(thread.R), thread.carry)
-            try:
-                block = self._compiled.blocks[block](thread, thread.R, self._parameters)
-            except _Asks:
-                if teller.wrote is not None:
-                    return _Step(teller.wrote, None, ("polls", before.key))
-                return _Step(None, before)
-            except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
-                stopped = stopped_at(self._compiled, error)
-                if stopped is None or not isinstance(error, Ended) or teller.told is not None:
-                    raise NoEmulation from None
-                return _Step(teller.wrote, None, (self._live.before(stopped, thread.R), plain(thread.carry)))
-            if block < 0:
-                return _Step(teller.wrote, None, "ends")
-        raise NoEmulation
 
     def of(self, value: int) -> int:
         """What stands there behind the operation, where a value stood before it and nobody else writes."""
@@ -301,8 +207,8 @@ class _Function:
             found = self._values[value] = value if last.wrote is None else last.wrote
         return found
 
-    def _alone(self, at: _At, value: int) -> _Step:
-        """The last step of a thread that finds one value whenever it polls. Raises NoEmulation where there is none."""
+    def _alone(self, at: ToldAt, value: int) -> ToldStep:
+        """The last step of a thread that finds one value whenever it polls. Raises Untold where there is none."""
         seen = set()
         while at.key not in seen:
             seen.add(at.key)
@@ -310,10 +216,10 @@ class _Function:
             if found.at is None:
                 return found
             at = found.at
-        raise NoEmulation
+        raise Untold
 
     def check(self, values: Sequence[int]) -> None:
-        """Raises NoEmulation where the thread may go on in several ways, write something else, or poll without end, whichever
+        """Raises Untold where the thread may go on in several ways, write something else, or poll without end, whichever
         of the values it finds at each poll."""
         goes_on: set[Hashable] = set()
         seen, waiting = {self.begins.key}, [self.begins]
@@ -324,7 +230,7 @@ class _Function:
                 if found.at is None:
                     goes_on.add(found.goes_on)
                     if self.of(value) != (value if found.wrote is None else found.wrote) or len(goes_on) > 1:
-                        raise NoEmulation
+                        raise Untold
                     continue
                 self._alone(found.at, value)
                 if found.at.key not in seen:
@@ -332,14 +238,14 @@ class _Function:
                     waiting.append(found.at)
 
     def follow(self, found: Sequence[tuple[int, int]], values: set[int]) -> None:
-        """Raises NoEmulation where the run went another way."""
-        at: _At | None = self.begins
+        """Raises Untold where the run went another way."""
+        at: ToldAt | None = self.begins
         for _, value in found:
             if at is None or value not in values:
-                raise NoEmulation
+                raise Untold
             at = self.step(at, value).at
         if at is not None:
-            raise NoEmulation
+            raise Untold
 
 
 class _Checked:
@@ -350,14 +256,14 @@ class _Checked:
         self._left = _MOST_STEPS
 
     def count(self) -> None:
-        """One more step is looked at. Raises NoEmulation where there are too many."""
+        """One more step is looked at. Raises Untold where there are too many."""
         step()
         self._left -= 1
         if self._left < 0:
-            raise NoEmulation
+            raise Untold
 
     def check(self) -> None:
-        """Raises NoEmulation where they are no atomic operations that commute."""
+        """Raises Untold where they are no atomic operations that commute."""
         functions: dict[Hashable, _Function] = {}
         of: list[_Function] = []
         for member in self.group.members:
@@ -368,10 +274,10 @@ class _Checked:
         values = self._values(list(functions.values()))
         pairs = list(combinations(functions.values(), 2)) if len(functions) ** 2 * len(values) < _MOST_PAIRS else None
         if pairs is None:
-            raise NoEmulation
+            raise Untold
         for one, other in pairs:
             if any(one.of(other.of(value)) != other.of(one.of(value)) for value in values):
-                raise NoEmulation
+                raise Untold
         for function in functions.values():
             function.check(sorted(values))
         for member, function in zip(self.group.members, of, strict=True):

@@ -10,14 +10,16 @@ that against the conditions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
 from axioms.dynamic.accesses import LEVELS
+from axioms.dynamic.attempts import Attempt, check_attempt
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped
 from axioms.dynamic.shadow import CONSTANT, Access, in_section
+from axioms.dynamic.told import WIDE, Untold
 from axioms.dynamic.updates_in_sections import Update, commute
 from axioms.dynamic.waiting import WrittenBytes
 from ptxcore.isa.form import Use
@@ -33,8 +35,6 @@ from ptxcore.values.terms import Value, mask
 _WINDOWS = 1 << GLOBAL_BITS
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _WARP = 32
-#: Scopes that have all threads of a launch.
-_WIDE = ("gpu", "sys")
 _ACQUIRES, _RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
 #: Atomic operations that may take a lock.
 TAKING = ("cas", "exch", "or")
@@ -74,14 +74,13 @@ class GuardedBytes:
 
 @dataclass(eq=False)
 class _Lock:
-    """A lock: what stands there when it is free, and what those have put there who took it; `takes`: where who takes it goes on
-    with what it finds, and what it writes then."""
+    """A lock: what stands there when it is free, and what those have put there who took it; `attempts`: who tried."""
 
     number: int
     free: int
     owner: _Section | None = None
     values: set[int] = field(default_factory=set)
-    takes: list[tuple[Callable[[int], object], Write, Party]] = field(default_factory=list)
+    attempts: list[tuple[Attempt, Party]] = field(default_factory=list)
     sections: list[_Section] = field(default_factory=list)
 
 
@@ -121,6 +120,8 @@ class InSections(Determinate):
         self._locks: dict[Place, _Lock] = {}
         self._lock_bytes = {(p[0][0], p[0][1] + i): p for p in guarded.locks for i in range(p[1])}
         self._in: dict[int, _Section] = {}
+        #: The locks that threads try to take now, and the scopes of their polls so far.
+        self._trying: dict[int, tuple[_Lock, set[str]]] = {}
         #: The sections that had to begin before what a thread does next, as bits; and before those that come to a barrier.
         self._past: dict[int, int] = {}
         self._come: dict[tuple[int, int], tuple[int, set[_Section]]] = {}
@@ -159,8 +160,12 @@ class InSections(Determinate):
             return super().reads(thread, address, size)
         segment, first, byte = at
         section = self._in.get(thread.number)
-        if self._lock_at(thread, byte, size) is not None and (section is not None or self._scope_of(thread)):
-            raise self.leaves(thread, "order")
+        locked = self._lock_at(thread, byte, size)
+        if locked is not None and (section is not None or self._scope_of(thread)):
+            if section is not None:
+                raise self.leaves(thread, "order")
+            self._tries(thread, locked, segment, first, address)
+            return None
         if self._first:
             self._touches(thread, byte, size, writes=False)
             return None
@@ -215,7 +220,7 @@ class InSections(Determinate):
             self._lock_bytes.update({(byte[0], byte[1] + i): (byte, size) for i in range(size)})
         locked = self._lock_at(thread, byte, size)
         if locked is not None:
-            self._locks_by(thread, section, locked, segment, first, write)
+            self._locks_by(thread, section, locked, segment, first, address, write)
         elif self._first:
             self._touches(thread, byte, size, writes=True)
         elif section is not None and self._guarded(thread, byte, size) is not None:
@@ -278,7 +283,14 @@ class InSections(Determinate):
         return byte, size
 
     def _locks_by(
-        self, thread: WatchedThread, section: _Section | None, place: Place, segment: Segment, first: int, write: Write
+        self,
+        thread: WatchedThread,
+        section: _Section | None,
+        place: Place,
+        segment: Segment,
+        first: int,
+        address: int,
+        write: Write,
     ) -> None:
         """An atomic operation on a lock: it takes it, tries to in vain, or gives it back."""
         size, number = place[1], thread.number
@@ -290,21 +302,15 @@ class InSections(Determinate):
         if section is not None:
             self._gives_back(thread, section, place, value)
             return
-        self._at_lock(thread, segment, first, size)
-        lock = self._locks.get(place)
-        if lock is None:
-            lock = self._locks[place] = _Lock(len(self._locks), found)
-        lead = self._lead(thread)
+        lock = self._tries(thread, place, segment, first, address)
         if value == found:
-            if lead(found) is not None or found == lock.free:
-                raise self.leaves(thread, "order")
-            self.vain[number] = self.polled[number].block
             return
         if found != lock.free or lock.owner is not None:
             raise self.leaves(thread, "order")
+        del self._trying[number]
+        self._at_lock(thread, segment, first, size)
         self.taken = self.taken or self._party(thread)
         lock.values.add(value)
-        lock.takes.append((lead, write, self._party(thread)))
         section = _Section(lock, place, self.sections, number, self._party(thread), self._past.get(number, 0))
         self.sections += 1
         self._past[number] = section.before | 1 << section.number
@@ -312,6 +318,28 @@ class InSections(Determinate):
             section.acquired = self._scope_of(thread)
         lock.owner = self._in[number] = section
         lock.sections.append(section)
+
+    def _tries(self, thread: WatchedThread, place: Place, segment: Segment, first: int, address: int) -> _Lock:
+        """A thread that is in no section polls a lock. It learns nothing meanwhile, so its first poll in a scope, and the one
+        that takes the lock, stand for all."""
+        lock, number = self._locks.get(place), thread.number
+        if lock is None:
+            found = segment.read(first, place[1])
+            if type(found) is not int:
+                raise self.leaves(thread, "unknown")
+            lock = self._locks[place] = _Lock(len(self._locks), found)
+        if number not in self._trying:
+            if number not in self.polled or thread.frames:
+                raise self.leaves(thread, "order")
+            self._trying[number] = lock, set()
+            lock.attempts.append((Attempt(self.polled[number], address, place[1]), self._party(thread)))
+        tried, scopes = self._trying[number]
+        if tried is not lock:
+            raise self.leaves(thread, "order")
+        if self._scope_of(thread) not in scopes or not self._scope_of(thread):
+            self._at_lock(thread, segment, first, place[1])
+            scopes.add(self._scope_of(thread))
+        return lock
 
     def _at_lock(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
         """An operation on a lock, of which any two are strong, and in each other's scope, or ordered."""
@@ -361,6 +389,9 @@ class InSections(Determinate):
         return len(section.accesses) if ordered else -1
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
+        if thread.number in self._trying:
+            self.exact = False
+            return  # executions may have others between their polls, or none
         super()._fence(thread, how)
         section = self._in.get(thread.number)
         if section is None or section.holder != thread.number or self._first:
@@ -449,14 +480,15 @@ class InSections(Determinate):
     def _settle_lock(self, lock: _Lock) -> None:
         """A lock is free in the end, was taken in scopes that have all who took it, and who finds it taken tries again."""
         sections = lock.sections
-        narrow = {scope for s in sections for scope in (s.acquired, s.released)} - set(_WIDE)
-        if lock.owner is not None or (narrow and len({s.holder // self.size for s in sections}) > 1):
+        narrow = {scope for s in sections for scope in (s.acquired, s.released)} - set(WIDE)
+        if lock.owner is not None or not sections or (narrow and len({s.holder // self.size for s in sections}) > 1):
             raise Stopped(Open("order", sections[0].party))
-        for lead, write, party in lock.takes:
-            for value in lock.values:
-                written, writes = write(value)
-                if lead(value) is not None or (writes and written != value):
-                    raise Stopped(Open("order", party))
+        alone = len({s.holder // self.size for s in sections}) == 1
+        for attempt, party in lock.attempts:
+            try:
+                check_attempt(attempt, self.live_of(attempt.poll.thread), lock.free, lock.values, alone=alone)
+            except Untold:
+                raise Stopped(Open("order", party)) from None
 
 
 __all__ = ["TAKING", "GuardedBytes", "InSections"]

@@ -34,6 +34,8 @@ class Writer:
             (("add",), ("add",), ("max",), ("xor",), ("add", "add", "max"), ("put",), ("own",))
         )
         self.wide = self.choose.choice(("relaxed", "acquire"))
+        self.look = self.choose.choice(("", "", "ld.relaxed", "ld.acquire", "ld.volatile"))
+        self.slower = self._often(0.3)
 
     def _label(self) -> str:
         self.labels += 1
@@ -63,12 +65,23 @@ class Writer:
         value = "%r5" if self.take == "cas" and self._often(0.2) else "1"
         operands = f"0, {value}" if self.take == "cas" else value
         kind = "b32"
+        looks = []
+        if self.look and not self._wrong():  # until it is free, before it is tried
+            scope = "" if self.look == "ld.volatile" else f".{self._scope()}"
+            looks = [f"{self.look}{scope}.{space}.u32 %r9, {at};", "setp.ne.u32 %p2, %r9, 0;", f"@%p2 bra {again};"]
+        first = f"{again}: {' '.join(looks)}"
+        if looks and self._often(0.5):  # a loop in the loop
+            first = f"{again}: {again}B: {' '.join(looks[:2])} @%p2 bra {again}B;"
+        slower = ["nanosleep.u32 %r10;", "add.u32 %r10, %r10, 1;"] if self.slower else []
         lines = [
-            f"{again}: atom.{sem}.{self._scope()}.{space}.{self.take}.{kind} %r6, {at}, {operands};",
-            "setp.ne.u32 %p2, %r6, 0;", f"@%p2 bra {again};",
+            *(["mov.u32 %r10, 1;"] if slower else []), first,
+            f"atom.{sem}.{self._scope()}.{space}.{self.take}.{kind} %r6, {at}, {operands};",
+            *slower, "setp.ne.u32 %p2, %r6, 0;", f"@%p2 bra {again};",
         ]  # fmt: skip
+        if looks and self._wrong():
+            lines[-len(slower) - 3 :] = ["mov.u32 %r6, 0;"]  # it is not tried at all
         if self._wrong():
-            lines = [lines[0]]  # whether it has the lock or not
+            lines = lines[:-2]  # whether it has the lock or not
         if sem == "relaxed" and not self._wrong():
             lines.append(self._fence())
         return lines

@@ -88,6 +88,13 @@ def _led(*inside: str) -> tuple[str, ...]:
 
 #: What each thread of a CTA adds to a word of its own.
 _EACH = "mul.wide.u32 %rd5, %r2, 4; add.u64 %rd5, %rd5, %rd1; " + _ADD.replace("[%rd1+16]", "[%rd5+16]")
+_LOOKED = _TAKEN.replace("T0:", "T0: ld.relaxed.gpu.global.u32 %r9, [%rd1]; setp.ne.u32 %p2, %r9, 0; @%p2 bra T0;")
+_SLOWER = "mov.u32 %r10, 1; " + _TAKEN.replace("setp", "nanosleep.u32 %r10; shl.b32 %r10, %r10, 1; setp")
+#: Finds 0 where the lock is free, and puts there one more than it saw.
+_TAKES_ONE = (
+    "T0: ld.relaxed.gpu.global.u32 %r9, [%rd1]; setp.ne.u32 %p2, %r9, 0; @%p2 bra T0; add.u32 %r10, %r9, 1; "
+    "atom.acquire.gpu.global.cas.b32 %r6, [%rd1], %r9, %r10; setp.ne.u32 %p2, %r6, %r9; @%p2 bra T0;"
+)
 _RIGHT: dict[str, tuple[str, ...]] = {
     "added": (_TAKEN, _ADD, _GIVE),
     "by fences": (_RELAXED, "fence.acq_rel.gpu;", _ADD, "fence.acq_rel.gpu; atom.relaxed.gpu.global.exch.b32 %r7, [%rd1], 0;"),
@@ -97,6 +104,11 @@ _RIGHT: dict[str, tuple[str, ...]] = {
     "the same constant": (_TAKEN, "st.global.u32 [%rd1+16], 7;", _GIVE),
     "volatile": (_TAKEN, _VOLATILE, _GIVE),
     "two at a time": (_TAKEN, _ADD, _ADD, _GIVE),
+    "looks before it tries": (_LOOKED, _ADD, _GIVE),
+    "looks in a loop of its own": (_LOOKED.replace("bra T0; atom", "bra L0; atom").replace("T0:", "T0: L0:"), _ADD, _GIVE),
+    "looks, and tries with what it saw": (_TAKES_ONE, _ADD, "st.release.gpu.global.u32 [%rd1], 0;"),
+    "waits for longer and longer": (_SLOWER, _ADD, _GIVE),
+    "fences between the tries": (_TAKEN.replace("T0:", "T0: fence.sc.gpu;"), _ADD, _GIVE),
 }  # fmt: skip
 
 
@@ -140,6 +152,51 @@ _WRONG: dict[str, tuple[str, ...]] = {
     "an access without the lock": _apart((_ADD,), _SECTION, "%p5"),
     "another lock": _apart(_OTHER_LOCK, _SECTION, "%p5"),
     "whoever does not get it goes on": (_ONCE, _ADD, _GIVE),
+    "it looks and does not try": (
+        _LOOKED.replace("atom.acquire.gpu.global.cas.b32 %r6, [%rd1], 0, 1;", "mov.u32 %r6, %r9;"),
+        _ADD,
+        _GIVE,
+    ),
+    "it looks, and tries once": (_LOOKED.replace("setp.ne.u32 %p2, %r6, 0; @%p2 bra T0;", ""), _ADD, _GIVE),
+    "it looks in a narrow scope": (_LOOKED.replace("ld.relaxed.gpu", "ld.relaxed.cta"), _ADD, _GIVE),
+    "it looks weakly": (_LOOKED.replace("ld.relaxed.gpu", "ld"), _ADD, _GIVE),
+    "it acquires what it looks at, and not what it takes": (
+        _LOOKED.replace("acquire", "relaxed").replace("ld.relaxed", "ld.acquire"),
+        _ADD,
+        _GIVE,
+    ),
+    "who has tried before acquires": (
+        _TAKEN.replace("T0:", "bra T1; T0: atom.acquire.gpu.global.cas.b32 %r6, [%rd1], 0, 1; bra T2; T1:").replace(
+            "acquire.gpu.global.cas.b32 %r6, [%rd1], 0, 1; setp",
+            "relaxed.gpu.global.cas.b32 %r6, [%rd1], 0, 1; T2: setp",
+        ),
+        _ADD,
+        _GIVE,
+    ),
+    "it tells that it waited": (
+        _LOOKED.replace("@%p2 bra T0; atom", "@%p2 st.global.u32 [%rd3+32], 1; @%p2 bra T0; atom"),
+        _ADD,
+        _GIVE,
+    ),
+    "it counts how often it waited": (
+        "mov.u32 %r10, 0;",
+        _TAKEN.replace("T0:", "T0: add.u32 %r10, %r10, 1;"),
+        _ADD,
+        _GIVE,
+        "setp.gt.u32 %p3, %r10, 1; @%p3 st.global.u32 [%rd3+32], 1;",
+    ),
+    "it waits until another one has it": (
+        _TAKEN.replace("T0:", "T0: ld.relaxed.gpu.global.u32 %r9, [%rd1]; setp.eq.u32 %p2, %r9, 0; @%p2 bra T0;"),
+        _ADD,
+        _GIVE,
+    ),
+    "fences between the tries order nothing": (
+        _RELAXED.replace("setp", "@%p2 bra T1; T1: setp").replace(
+            "@%p2 bra T0;", "@!%p2 bra T2; fence.acq_rel.gpu; bra T0; T2:"
+        ),
+        _ADD,
+        _GIVE,
+    ),
     "the last writer wins": (_TAKEN, "st.global.u32 [%rd1+16], %r5;", _GIVE),
     "what is found goes elsewhere": (_TAKEN, _ADD, "st.global.u32 [%rd3+32], %v0;", _GIVE),
     "what is found goes elsewhere later": (*_SECTION, "st.global.u32 [%rd3+32], %v0;"),

@@ -94,8 +94,8 @@ def check_attempt(attempt: Attempt, live: Live, free: int, values: Collection[in
                     seen.add(found.at.key)
                     waiting.append(found.at)
                 continue
-            assert found.writer is not None
-            goes_on.add((found.goes_on, found.wrote, found.writer.use.sem, found.writer.use.scope))
+            assert found.by is not None
+            goes_on.add((found.goes_on, found.wrote, found.by.use.sem, found.by.use.scope))
             if found.wrote not in values or len(goes_on) > 1:
                 raise Untold
 

@@ -10,6 +10,7 @@ from ptxcore.machine.ir.liveness import registers
 from ptxcore.machine.lower.liveness import live_registers, reads, writes
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.codegen import Compiled
+from ptxcore.machine.run.uninitialised import Varying
 
 
 class Live:
@@ -58,7 +59,7 @@ class Live:
                 continue
             value = values[slot]
             if bits := needed.get(slot, 0):
-                found.append((slot, value & bits if type(value) is int else Same(value)))
+                found.append((slot, value & bits if type(value) is int else _unknown(value)))
         return tuple(found)
 
     def is_idle(self, op: Op) -> bool:
@@ -84,6 +85,11 @@ def _overwritten(op: Op, values: list[Any]) -> frozenset[int]:
     slot, negated = op.guard
     holds = type(values[slot]) in (int, bool) and bool(values[slot]) is not negated
     return frozenset(writes(op)).difference(reads(op)) if holds else frozenset()
+
+
+def _unknown(value: object) -> object:
+    """What tells a value that is no number: one that varies is any other with its term."""
+    return value.term if isinstance(value, Varying) else Same(value)
 
 
 class Same:

@@ -11,13 +11,13 @@ that against the conditions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any
 
 from axioms.dynamic.accesses import LEVELS
 from axioms.dynamic.attempts import Attempt, check_attempt
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped
+from axioms.dynamic.section_records import Byte, GuardedBytes, LockedSection, Place, SectionLock
 from axioms.dynamic.shadow import CONSTANT, Access, in_section
 from axioms.dynamic.told import WIDE, Untold
 from axioms.dynamic.updates_in_sections import Update, commute
@@ -27,9 +27,9 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import UndefinedValue
 from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.uninitialised import Uninitialised, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
-from ptxcore.records import dataclass
 from ptxcore.values.terms import Value, mask
 
 _WINDOWS = 1 << GLOBAL_BITS
@@ -40,70 +40,6 @@ _ACQUIRES, _RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc"
 TAKING = ("cas", "exch", "or")
 #: What operations on a lock are among accesses that commute.
 _LOCKING = "locking"
-
-#: A byte, the same in all runs: the CTA whose shared memory it is (-1: `.global`), and the offset or address.
-Byte = tuple[int, int]
-#: Some bytes: the first one and their number.
-Place = tuple[Byte, int]
-
-
-class GuardedBytes:
-    """What a first run has shown: `locks`, the places that are locks; `lock_of`, of each guarded byte the lock."""
-
-    def __init__(self) -> None:
-        self.locks: set[Place] = set()
-        self.lock_of: dict[Byte, Place] = {}
-        self._touched: dict[Byte, dict[Place, set[int]]] = {}
-        self._written: set[Byte] = set()
-
-    def touch(self, byte: Byte, lock: Place, thread: int, *, writes: bool) -> None:
-        """A thread accesses a byte in a section of a lock."""
-        self._touched.setdefault(byte, {}).setdefault(lock, set()).add(thread)
-        if writes:
-            self._written.add(byte)
-
-    def close(self) -> None:
-        """The first run is over: says which bytes are guarded. Those that are accessed under several locks are not."""
-        for byte in self._written:
-            of = self._touched[byte]
-            if len(of) == 1:
-                ((lock, threads),) = of.items()
-                if len(threads) > 1:
-                    self.lock_of[byte] = lock
-
-
-@dataclass(eq=False)
-class _Lock:
-    """A lock: what stands there when it is free, and what those have put there who took it; `attempts`: who tried."""
-
-    number: int
-    free: int
-    owner: _Section | None = None
-    values: set[int] = field(default_factory=set)
-    attempts: list[tuple[Attempt, Party]] = field(default_factory=list)
-    sections: list[_Section] = field(default_factory=list)
-
-
-@dataclass(eq=False)
-class _Section:
-    """All that a thread, the `holder`, and those that it has met do from taking a lock to giving it back. `acquired`,
-    `released`: the scopes in which it acquires and releases; `fenced`: how many of its accesses come before the last fence
-    that releases, and its scope; `before`: the sections that had to begin before it, as bits."""
-
-    lock: _Lock
-    place: Place
-    number: int
-    holder: int
-    party: Party
-    before: int
-    acquired: str = ""
-    released: str = ""
-    fenced: tuple[int, str] = (-1, "")
-    members: set[int] = field(default_factory=set)
-    joined: bool = False
-    accesses: list[tuple[int, int]] = field(default_factory=list)
-    found: dict[Place, Varying] = field(default_factory=dict)
-    left: dict[Place, tuple[Segment, int, int | Varying]] = field(default_factory=dict)
 
 
 class InSections(Determinate):
@@ -117,14 +53,14 @@ class InSections(Determinate):
         self.guarded, self._first = guarded, first
         self.sections = 0
         self.taken: Party | None = None  # who takes a lock first
-        self._locks: dict[Place, _Lock] = {}
+        self._locks: dict[Place, SectionLock] = {}
         self._lock_bytes = {(p[0][0], p[0][1] + i): p for p in guarded.locks for i in range(p[1])}
-        self._in: dict[int, _Section] = {}
+        self._in: dict[int, LockedSection] = {}
         #: The locks that threads try to take now, and the scopes of their polls so far.
-        self._trying: dict[int, tuple[_Lock, set[str]]] = {}
+        self._trying: dict[int, tuple[SectionLock, set[str]]] = {}
         #: The sections that had to begin before what a thread does next, as bits; and before those that come to a barrier.
         self._past: dict[int, int] = {}
-        self._come: dict[tuple[int, int], tuple[int, set[_Section]]] = {}
+        self._come: dict[tuple[int, int], tuple[int, set[LockedSection]]] = {}
         self._waits: Party | None = None
         self._joined = False  # whether threads met in a section
         self._shapes: dict[Byte, Place] = {}
@@ -216,8 +152,7 @@ class InSections(Determinate):
         segment, first, byte = at
         section = self._in.get(thread.number)
         if self._first and self._may_take(thread, how):
-            self.guarded.locks.add((byte, size))
-            self._lock_bytes.update({(byte[0], byte[1] + i): (byte, size) for i in range(size)})
+            self._is_lock((byte, size))
         locked = self._lock_at(thread, byte, size)
         if locked is not None:
             self._locks_by(thread, section, locked, segment, first, address, write)
@@ -255,7 +190,9 @@ class InSections(Determinate):
             raise self.leaves(thread, "order")
         return place
 
-    def _access_inside(self, thread: WatchedThread, section: _Section, segment: Segment, first: int, size: int) -> None:
+    def _access_inside(
+        self, thread: WatchedThread, section: LockedSection, segment: Segment, first: int, size: int
+    ) -> None:
         """An access to guarded bytes in a section."""
         if not section.acquired or self._scope_of(thread) == CONSTANT:
             raise self.leaves(thread, "order")
@@ -271,6 +208,12 @@ class InSections(Determinate):
         """Whether an atomic operation may take a lock: a thread looks what it finds, and may come back."""
         return how.op in TAKING and thread.number in self.polled and thread.number not in self._in
 
+    def _is_lock(self, place: Place) -> None:
+        """The first run tells that a place is a lock."""
+        ((cta, at), size) = place
+        self.guarded.locks.add(place)
+        self._lock_bytes.update({(cta, at + i): place for i in range(size)})
+
     def _lock_at(self, thread: WatchedThread, byte: Byte, size: int) -> Place | None:
         """The lock of which the bytes are; it is accessed as a whole."""
         if not self._lock_bytes:
@@ -285,7 +228,7 @@ class InSections(Determinate):
     def _locks_by(
         self,
         thread: WatchedThread,
-        section: _Section | None,
+        section: LockedSection | None,
         place: Place,
         segment: Segment,
         first: int,
@@ -309,36 +252,53 @@ class InSections(Determinate):
             raise self.leaves(thread, "order")
         del self._trying[number]
         self._at_lock(thread, segment, first, size)
-        self.taken = self.taken or self._party(thread)
         lock.values.add(value)
-        section = _Section(lock, place, self.sections, number, self._party(thread), self._past.get(number, 0))
+        self._begins(thread, lock, place)
+
+    def _begins(self, thread: WatchedThread, lock: SectionLock, place: Place) -> LockedSection:
+        """A thread has taken a lock."""
+        number = thread.number
+        self.taken = self.taken or self._party(thread)
+        section = LockedSection(lock, place, self.sections, number, self._party(thread), self._past.get(number, 0))
         self.sections += 1
         self._past[number] = section.before | 1 << section.number
         if thread.instruction.use.sem in _ACQUIRES:
             section.acquired = self._scope_of(thread)
         lock.owner = self._in[number] = section
         lock.sections.append(section)
+        return section
 
-    def _tries(self, thread: WatchedThread, place: Place, segment: Segment, first: int, address: int) -> _Lock:
+    def _tries(self, thread: WatchedThread, place: Place, segment: Segment, first: int, address: int) -> SectionLock:
         """A thread that is in no section polls a lock. It learns nothing meanwhile, so its first poll in a scope, and the one
         that takes the lock, stand for all."""
-        lock, number = self._locks.get(place), thread.number
-        if lock is None:
-            found = segment.read(first, place[1])
-            if type(found) is not int:
-                raise self.leaves(thread, "unknown")
-            lock = self._locks[place] = _Lock(len(self._locks), found)
+        lock, number = self._lock_of(thread, place, segment, first), thread.number
         if number not in self._trying:
             if number not in self.polled or thread.frames:
                 raise self.leaves(thread, "order")
             self._trying[number] = lock, set()
-            lock.attempts.append((Attempt(self.polled[number], address, place[1]), self._party(thread)))
+            self._attempts_at(thread, lock, Attempt(self.polled[number], address, place[1]))
         tried, scopes = self._trying[number]
         if tried is not lock:
             raise self.leaves(thread, "order")
         if self._scope_of(thread) not in scopes or not self._scope_of(thread):
             self._at_lock(thread, segment, first, place[1])
             scopes.add(self._scope_of(thread))
+        if lock.owner is not None:
+            raise Asleep  # a run in which it is not scheduled until the lock is free
+        return lock
+
+    def _attempts_at(self, thread: WatchedThread, lock: SectionLock, attempt: Attempt) -> None:
+        """A thread begins to try to take a lock."""
+        lock.attempts.append((attempt, self._party(thread)))
+
+    def _lock_of(self, thread: WatchedThread, place: Place, segment: Segment, first: int) -> SectionLock:
+        """The lock at a place, with what stands there first."""
+        lock = self._locks.get(place)
+        if lock is None:
+            found = segment.read(first, place[1])
+            if type(found) is not int:
+                raise self.leaves(thread, "unknown")
+            lock = self._locks[place] = SectionLock(len(self._locks), found)
         return lock
 
     def _at_lock(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
@@ -350,9 +310,9 @@ class InSections(Determinate):
         if not self._first:
             self.shade(thread, "A", segment, first, size, _LOCKING)
 
-    def _gives_back(self, thread: WatchedThread, section: _Section, place: Place, value: Any) -> None:
+    def _gives_back(self, thread: WatchedThread, section: LockedSection, place: Place, value: Any) -> None:
         """A thread in a section writes to a lock: the holder gives its own back."""
-        if section.place != place or thread.number != section.holder or value != section.lock.free:
+        if section.place != place or thread.number != section.holder or not self._is_free(section, value):
             raise self.leaves(thread, "order")
         segment, first, _ = self._at_place(thread, place)
         self._at_lock(thread, segment, first, place[1])
@@ -362,11 +322,15 @@ class InSections(Determinate):
         for number in (section.holder, *section.members):
             self._in.pop(number, None)
 
+    def _is_free(self, section: LockedSection, value: Any) -> bool:
+        """Whether a lock is free, if its holder writes a value."""
+        return type(value) is int and value == section.lock.free
+
     def _at_place(self, thread: WatchedThread, place: Place) -> tuple[Segment, int, Byte]:
         (cta, at), _ = place
         return (*thread.segment(at), (cta, at)) if cta < 0 else (thread.cta.shared, at, (cta, at))
 
-    def _ends(self, thread: WatchedThread, section: _Section) -> None:
+    def _ends(self, thread: WatchedThread, section: LockedSection) -> None:
         """The holder gives the lock back: all that was done in the section comes before that."""
         if thread.instruction.use.sem in _RELEASES:
             section.fenced = self._covered(section), self._scope_of(thread)
@@ -383,7 +347,7 @@ class InSections(Determinate):
             symbol = anything(8 * place[1]) if found is None else found.term
             self._updates.setdefault(place, ([], section.party))[0].append(Update(symbol, term))
 
-    def _covered(self, section: _Section) -> int:
+    def _covered(self, section: LockedSection) -> int:
         """The number of accesses of a section so far, all of which are ordered before what its holder does; -1 where not."""
         ordered = all(self.clocks.ordered(section.holder, t, time) for t, time in section.accesses)
         return len(section.accesses) if ordered else -1
@@ -441,12 +405,12 @@ class InSections(Determinate):
                 past |= self._past.get(thread.number, 0)
         return past
 
-    def _sections_of(self, numbers: Sequence[int]) -> set[_Section]:
+    def _sections_of(self, numbers: Sequence[int]) -> set[LockedSection]:
         """The sections that threads are in now, and in which they have acquired what those before them did."""
         sections = {self._in[number] for number in numbers if number in self._in}
         return {section for section in sections if section.acquired or self._first}
 
-    def _come_behind(self, numbers: Sequence[int] | frozenset[int], past: int, sections: set[_Section]) -> None:
+    def _come_behind(self, numbers: Sequence[int] | frozenset[int], past: int, sections: set[LockedSection]) -> None:
         """Threads have met; they come behind what was done in some sections, and are in them now as long as these last."""
         if past:
             self._past.update(dict.fromkeys(numbers, past))
@@ -477,7 +441,7 @@ class InSections(Determinate):
             if not commute(updates):
                 raise Stopped(Open("order", party))
 
-    def _settle_lock(self, lock: _Lock) -> None:
+    def _settle_lock(self, lock: SectionLock) -> None:
         """A lock is free in the end, was taken in scopes that have all who took it, and who finds it taken tries again."""
         sections = lock.sections
         narrow = {scope for s in sections for scope in (s.acquired, s.released)} - set(WIDE)
@@ -486,9 +450,13 @@ class InSections(Determinate):
         alone = len({s.holder // self.size for s in sections}) == 1
         for attempt, party in lock.attempts:
             try:
-                check_attempt(attempt, self.live_of(attempt.poll.thread), lock.free, lock.values, alone=alone)
+                self._check_attempt(lock, attempt, alone=alone)
             except Untold:
                 raise Stopped(Open("order", party)) from None
 
+    def _check_attempt(self, lock: SectionLock, attempt: Attempt, *, alone: bool) -> None:
+        """Raises Untold where a thread may do something else than take a lock. `alone`: all threads are of one CTA."""
+        check_attempt(attempt, self.live_of(attempt.poll.thread), lock.free, lock.values, alone=alone)
 
-__all__ = ["TAKING", "GuardedBytes", "InSections"]
+
+__all__ = ["TAKING", "InSections"]

@@ -53,8 +53,8 @@ class Teller:
         self.told: int | Varying | None = None
         self.found: int | Varying | None = None
         self.wrote: int | None = None
-        #: The instruction that wrote.
-        self.writer: Op | None = None
+        #: The instruction of the poll.
+        self.by: Op | None = None
 
     def is_poll(self, thread: Any) -> bool:
         """Whether an access to the bytes is a poll, and nothing that ends the copy."""
@@ -72,7 +72,7 @@ class Teller:
         if self.told is None:
             raise _Asks
         value, self.told = self.told, None
-        self.found = value
+        self.found, self.by = value, thread.instruction
         return value
 
     def updates(self, thread: Any, how: Use, address: int, size: int, write: Write) -> Any:
@@ -83,7 +83,7 @@ class Teller:
             return value
         written, writes = write(value)
         if writes:
-            self.wrote, self.writer = written & mask(8 * size), thread.instruction
+            self.wrote = written & mask(8 * size)
         return value
 
     @property
@@ -144,13 +144,13 @@ class ToldAt(NamedTuple):
 
 
 class ToldStep(NamedTuple):
-    """What comes of a poll that finds something: what was written, if anything, and by which instruction; and where the thread
-    polls again (`at`), or all that it goes on with (`goes_on`)."""
+    """What comes of a poll, by an instruction, that finds something: what was written, if anything; and where the thread polls
+    again (`at`), or all that it goes on with (`goes_on`)."""
 
     wrote: int | None
     at: ToldAt | None
     goes_on: Hashable = None
-    writer: Op | None = None
+    by: Op | None = None
 
 
 class ToldThread:
@@ -171,7 +171,7 @@ class ToldThread:
         """What comes of a poll that finds a value. Raises Untold where that cannot be told."""
         thread, teller = self._copy, self._teller
         thread.R, thread.carry, thread.op = list(at.registers), at.carry, -1
-        teller.told, teller.wrote, teller.writer = value, None, None
+        teller.told, teller.wrote, teller.by = value, None, None
         block = at.block
         for _ in range(_MOST_BLOCKS):
             before = self._at(block, list(thread.R), thread.carry)
@@ -180,7 +180,7 @@ class ToldThread:
             except _Asks:
                 if teller.goes_on:
                     return ToldStep(None, before)
-                return ToldStep(teller.wrote, None, ("polls", before.key), teller.writer)
+                return ToldStep(teller.wrote, None, ("polls", before.key), teller.by)
             except (Untold, OutOfTime):
                 raise
             except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
@@ -191,9 +191,9 @@ class ToldThread:
                 if stopped is None or not isinstance(error, Ended) or teller.told is not None:
                     raise Untold from None
                 goes_on = self.live.before(stopped, thread.R), plain(thread.carry)
-                return ToldStep(teller.wrote, None, goes_on, teller.writer)
+                return ToldStep(teller.wrote, None, goes_on, teller.by)
             if block < 0:
-                return ToldStep(teller.wrote, None, "ends", teller.writer)
+                return ToldStep(teller.wrote, None, "ends", teller.by)
         raise Untold
 
     def _recovered(self, op: Op, error: Exception) -> int:

@@ -6,7 +6,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from axioms.dynamic.findings import Party, Stopped, step
-from axioms.dynamic.sections import TAKING, GuardedBytes, InSections
+from axioms.dynamic.section_records import GuardedBytes
+from axioms.dynamic.sections import TAKING
+from axioms.dynamic.served import InServedSections
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
@@ -42,7 +44,7 @@ def decide_by_sections(runs: Runs, result: Result, places: Places) -> bool:
     return True
 
 
-def run_with_sections(runs: Runs) -> tuple[FinalValues, list[InSections]] | None:
+def run_with_sections(runs: Runs) -> tuple[FinalValues, list[InServedSections]] | None:
     """Runs a test twice: the final values, and who watched the second run. None where it does not stand for all executions."""
     launches = runs.test.launches
     if not _may_lock(runs) or len({launch.queue for launch in launches}) > 1 or any(l.after for l in launches):
@@ -59,17 +61,18 @@ def run_with_sections(runs: Runs) -> tuple[FinalValues, list[InSections]] | None
 def _may_lock(runs: Runs) -> bool:
     """Whether some instruction may take a lock."""
     functions = [code for device in runs.devices.values() for code in device.program.functions.values()]
-    return any(op.use.form.mnemonic == "atom" and op.use.op in TAKING for code in functions for op in code.ops)
+    takes = (*TAKING, "add")
+    return any(op.use.form.mnemonic == "atom" and op.use.op in takes for code in functions for op in code.ops)
 
 
-def _run(runs: Runs, guarded: list[GuardedBytes], *, first: bool) -> tuple[FinalValues, list[InSections]] | None:
-    watchers: list[InSections] = []
+def _run(runs: Runs, guarded: list[GuardedBytes], *, first: bool) -> tuple[FinalValues, list[InServedSections]] | None:
+    watchers: list[InServedSections] = []
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
-        def single() -> InSections:
+        def single() -> InServedSections:
             if watchers:
                 watchers[-1].settle()
-            watchers.append(InSections(prod(launch.block), guarded[len(watchers)], first=first))
+            watchers.append(InServedSections(prod(launch.block), guarded[len(watchers)], first=first))
             return watchers[-1]
 
         return Watchers(None, single)

@@ -29,7 +29,7 @@ class Writer:
         self.spoilt = self.choose.choice((0.0, 0.0, 0.06, 0.15))
         self.labels = 0
         self.shared = self.grid == 1 and self._often(0.4)
-        self.take = self.choose.choice(("cas", "cas", "exch", "or"))
+        self.take = self.choose.choice(("cas", "cas", "exch", "or", "ticket", "ticket"))
         self.ops = self.choose.choice(
             (("add",), ("add",), ("max",), ("xor",), ("add", "add", "max"), ("put",), ("own",))
         )
@@ -59,7 +59,34 @@ class Writer:
         kind = kind or self.choose.choice(("acq_rel", "sc", "acq_rel"))
         return f"fence.{kind}.{self._scope()};"
 
+    def _draws(self, lock: int) -> list[str]:
+        """A number is drawn, and waited for."""
+        again, (space, served), (_, counter) = self._label(), self._place(LOCKS + lock), self._place(LOCKS + 2 + lock)
+        sem, drawn = "relaxed" if self._wrong() else self.wide, f"%r{12 + lock}"
+        looks = self.choose.choice((
+            f"ld.{sem}.{self._scope()}.{space}.u32 %r9, {served};",
+            f"atom.{sem}.{self._scope()}.{space}.add.u32 %r9, {served}, 0;",
+        ))  # fmt: skip
+        lines = [f"atom.relaxed.{self._scope()}.{space}.add.u32 {drawn}, {counter}, {2 if self._wrong() else 1};"]
+        lines += [self._meets()] if self.block > 1 and self._wrong() else []
+        lines += [f"{again}: {looks}", f"setp.ne.u32 %p2, %r9, {drawn};"]
+        lines += [] if self._wrong() else [f"@%p2 bra {again};"]
+        return [*lines, *([self._fence()] if sem == "relaxed" and not self._wrong() else [])]
+
+    def _serves(self, lock: int) -> list[str]:
+        """The next number is served."""
+        space, served = self._place(LOCKS + lock)
+        by_fence = self._often(0.5)
+        lines = [self._fence()] if by_fence and not self._wrong() else []
+        sem = "relaxed" if by_fence or self._wrong() else "release"
+        if self._often(0.3):
+            return [*lines, f"red.{sem}.{self._scope()}.{space}.add.u32 {served}, {2 if self._wrong() else 1};"]
+        lines.append(f"add.u32 %r7, %r{12 + lock}, {0 if self._wrong() else 1};")
+        return [*lines, f"st.{'weak' if self._wrong() else f'{sem}.{self._scope()}'}.{space}.u32 {served}, %r7;"]
+
     def _takes(self, lock: int) -> list[str]:
+        if self.take == "ticket":
+            return self._draws(lock)
         again, (space, at) = self._label(), self._place(LOCKS + lock)
         sem = "relaxed" if self._wrong() else self.wide
         value = "%r5" if self.take == "cas" and self._often(0.2) else "1"
@@ -87,6 +114,8 @@ class Writer:
         return lines
 
     def _gives_back(self, lock: int) -> list[str]:
+        if self.take == "ticket":
+            return self._serves(lock)
         space, at = self._place(LOCKS + lock)
         by_fence = self._often(0.5)
         lines = [self._fence()] if by_fence and not self._wrong() else []

@@ -1,0 +1,83 @@
+"""What a run notes of locks, of the bytes that they guard, and of critical sections."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from axioms.dynamic.attempts import Attempt
+from axioms.dynamic.findings import Party
+from axioms.dynamic.ticket_locks import DrawnNumber
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.uninitialised import Varying
+from ptxcore.records import dataclass
+
+#: A byte, the same in all runs: the CTA whose shared memory it is (-1: `.global`), and the offset or address.
+Byte = tuple[int, int]
+#: Some bytes: the first one and their number.
+Place = tuple[Byte, int]
+
+
+class GuardedBytes:
+    """What a first run has shown: `locks`, the places that are locks; `lock_of`, of each guarded byte the lock."""
+
+    def __init__(self) -> None:
+        self.locks: set[Place] = set()
+        #: Of locks that are tickets, by what is served the counter from which numbers are drawn.
+        self.counter_of: dict[Place, Place] = {}
+        self.lock_of: dict[Byte, Place] = {}
+        self._touched: dict[Byte, dict[Place, set[int]]] = {}
+        self._written: set[Byte] = set()
+
+    def touch(self, byte: Byte, lock: Place, thread: int, *, writes: bool) -> None:
+        """A thread accesses a byte in a section of a lock."""
+        self._touched.setdefault(byte, {}).setdefault(lock, set()).add(thread)
+        if writes:
+            self._written.add(byte)
+
+    def close(self) -> None:
+        """The first run is over: says which bytes are guarded. Those that are accessed under several locks are not."""
+        for byte in self._written:
+            of = self._touched[byte]
+            if len(of) == 1:
+                ((lock, threads),) = of.items()
+                if len(threads) > 1:
+                    self.lock_of[byte] = lock
+
+
+@dataclass(eq=False)
+class SectionLock:
+    """A lock: what stands there when it is free, and what those have put there who took it; `attempts`: who tried."""
+
+    number: int
+    free: int
+    owner: LockedSection | None = None
+    values: set[int] = field(default_factory=set)
+    attempts: list[tuple[Attempt, Party]] = field(default_factory=list)
+    sections: list[LockedSection] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class LockedSection:
+    """All that a thread, the `holder`, and those that it has met do from taking a lock to giving it back. `acquired`,
+    `released`: the scopes in which it acquires and releases; `fenced`: how many of its accesses come before the last fence
+    that releases, and its scope; `before`: the sections that had to begin before it, as bits;
+    `number_drawn`: of a lock that is tickets."""
+
+    lock: SectionLock
+    place: Place
+    number: int
+    holder: int
+    party: Party
+    before: int
+    acquired: str = ""
+    released: str = ""
+    number_drawn: DrawnNumber | None = None
+    fenced: tuple[int, str] = (-1, "")
+    members: set[int] = field(default_factory=set)
+    joined: bool = False
+    accesses: list[tuple[int, int]] = field(default_factory=list)
+    found: dict[Place, Varying] = field(default_factory=dict)
+    left: dict[Place, tuple[Segment, int, int | Varying]] = field(default_factory=dict)
+
+
+__all__ = ["Byte", "GuardedBytes", "LockedSection", "Place", "SectionLock"]

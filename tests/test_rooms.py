@@ -24,8 +24,8 @@ RUNS = {
     """,
     "One run for all executions": "determinate rows log together",
     "One run, with something open": """
-        lookbacks apart confluent told emulated updates_in_sections attempts ticket_locks section_records sections served
-        claims ticket_accesses slots publications errand_threads errands imagined tickets persistent
+        lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records sections
+        served claims ticket_accesses slots publications errand_threads errands imagined tickets persistent
     """,
     "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",
     "Runs that show what is wrong": "fence_orders exact replay",

@@ -7,6 +7,7 @@ from dataclasses import field
 from axioms.dynamic.attempts import Attempt
 from axioms.dynamic.findings import Party
 from axioms.dynamic.ticket_locks import DrawnNumber
+from axioms.dynamic.updates_in_sections import Update
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Varying
 from ptxcore.records import dataclass
@@ -25,6 +26,8 @@ class GuardedBytes:
         #: Of locks that are tickets, by what is served the counter from which numbers are drawn.
         self.counter_of: dict[Place, Place] = {}
         self.lock_of: dict[Byte, Place] = {}
+        #: Guarded bytes of which the order of sections decides what they leave there.
+        self.hanging: set[Byte] = set()
         self._touched: dict[Byte, dict[Place, set[int]]] = {}
         self._written: set[Byte] = set()
 
@@ -80,4 +83,13 @@ class LockedSection:
     left: dict[Place, tuple[Segment, int, int | Varying]] = field(default_factory=dict)
 
 
-__all__ = ["Byte", "GuardedBytes", "LockedSection", "Place", "SectionLock"]
+@dataclass(eq=False)
+class PlaceUpdates:
+    """What sections leave at a guarded place of a segment."""
+
+    segment: Segment
+    first: int
+    updates: list[Update] = field(default_factory=list)
+
+
+__all__ = ["Byte", "GuardedBytes", "LockedSection", "Place", "PlaceUpdates", "SectionLock"]

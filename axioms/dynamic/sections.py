@@ -10,14 +10,15 @@ that against the conditions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from axioms.dynamic.accesses import LEVELS
 from axioms.dynamic.attempts import Attempt, check_attempt
+from axioms.dynamic.carried import Carried
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped
-from axioms.dynamic.section_records import Byte, GuardedBytes, LockedSection, Place, SectionLock
+from axioms.dynamic.section_records import Byte, GuardedBytes, LockedSection, Place, PlaceUpdates, SectionLock
 from axioms.dynamic.shadow import CONSTANT, Access, in_section
 from axioms.dynamic.told import WIDE, Untold
 from axioms.dynamic.updates_in_sections import Update, commute
@@ -64,7 +65,12 @@ class InSections(Determinate):
         self._waits: Party | None = None
         self._joined = False  # whether threads met in a section
         self._shapes: dict[Byte, Place] = {}
-        self._updates: dict[Place, tuple[list[Update], Party]] = {}
+        self._updates: dict[Place, PlaceUpdates] = {}
+        #: What sections found in guarded bytes and stored elsewhere; and the guarded bytes that were read outside of sections.
+        self.carried = Carried()
+        self._read_outside: set[Byte] = set()
+        #: Whether more is known of guarded bytes than before the run, so that another one is needed.
+        self.again = False
 
     # Values that hang on the order of sections.
 
@@ -107,7 +113,8 @@ class InSections(Determinate):
             return None
         place = self._guarded(thread, byte, size)
         if section is None or place is None:
-            return super().reads(thread, address, size)
+            super().reads(thread, address, size)
+            return self._found_outside(thread, segment, first, byte, size)
         self._access_inside(thread, section, segment, first, size)
         if place in section.left:
             return section.left[place][2]
@@ -138,12 +145,27 @@ class InSections(Determinate):
             return
         place = self._guarded(thread, byte, size)
         if section is None or place is None:
-            if isinstance(value, Varying):
+            if isinstance(value, Varying) and self._scope_of(thread):
                 raise self.leaves(thread, "order")
             super().writes(thread, address, size, value)
+            self.carried.store(segment, first, size, value if isinstance(value, Varying) else None)
             return
         self._access_inside(thread, section, segment, first, size)
         section.left[place] = segment, first, value
+
+    def _found_outside(
+        self, thread: WatchedThread, segment: Segment, first: int, byte: Byte, size: int
+    ) -> Varying | None:
+        """What bytes hold that are not accessed as guarded ones, where the order of sections decides that."""
+        inside = {(byte[0], byte[1] + i) for i in range(size)}
+        self._read_outside.update(inside.intersection(self.guarded.lock_of))
+        found = self.carried.found(segment, first, size)
+        if found is None and self.guarded.hanging.isdisjoint(inside):
+            return None
+        if self._scope_of(thread):
+            raise self.leaves(thread, "order")
+        number = int.from_bytes(segment.data[first : first + size], "little")
+        return found if isinstance(found, Varying) else Varying.fresh(8 * size, number, self)
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
         at = self._at(thread, address)
@@ -158,9 +180,12 @@ class InSections(Determinate):
             self._locks_by(thread, section, locked, segment, first, address, write)
         elif self._first:
             self._touches(thread, byte, size, writes=True)
-        elif section is not None and self._guarded(thread, byte, size) is not None:
+        elif (section is not None and self._guarded(thread, byte, size) is not None) or self.carried.found(
+            segment, first, size
+        ) is not None:
             raise self.leaves(thread, "order")
         else:
+            self._found_outside(thread, segment, first, byte, size)
             super().updates(thread, how, address, size, write)
         return None
 
@@ -345,7 +370,8 @@ class InSections(Determinate):
             if isinstance(value, Varying):
                 segment.write(first, place[1], value.number)
             symbol = anything(8 * place[1]) if found is None else found.term
-            self._updates.setdefault(place, ([], section.party))[0].append(Update(symbol, term))
+            of = self._updates.setdefault(place, PlaceUpdates(segment, first))
+            of.updates.append(Update(symbol, term))
 
     def _covered(self, section: LockedSection) -> int:
         """The number of accesses of a section so far, all of which are ordered before what its holder does; -1 where not."""
@@ -437,9 +463,32 @@ class InSections(Determinate):
             raise Stopped(Open("order", self._waits))  # somebody waits, maybe for what others do behind a section
         for lock in self._locks.values():
             self._settle_lock(lock)
-        for updates, party in self._updates.values():
-            if not commute(updates):
-                raise Stopped(Open("order", party))
+        hanging = {byte for byte, of in self._hanging()}
+        self.again = self.again or not self._read_outside.isdisjoint(hanging - self.guarded.hanging)
+        self.guarded.hanging |= hanging
+
+    def _hanging(self) -> Iterator[tuple[Byte, PlaceUpdates]]:
+        """The guarded bytes of which the order of sections decides what they leave there."""
+        for ((cta, at), size), of in self._updates.items():
+            if not commute(of.updates):
+                for i in range(size):
+                    yield (cta, at + i), of
+
+    @property
+    def lasting(self) -> bool:
+        """Whether something is left in memory that hangs on the order of sections."""
+        return bool(self.guarded.hanging) or self.carried.is_used
+
+    def is_open(self, segment: Segment, first: int, end: int) -> bool:
+        """Whether some bytes may hold something else at the end in other executions."""
+        left = any(
+            of.segment is segment
+            and of.first < end
+            and first < of.first + place[1]
+            and place[0] in self.guarded.hanging
+            for place, of in self._updates.items()
+        )
+        return left or not self.carried.bytes_of(segment).isdisjoint(range(first, end))
 
     def _settle_lock(self, lock: SectionLock) -> None:
         """A lock is free in the end, was taken in scopes that have all who took it, and who finds it taken tries again."""

@@ -12,11 +12,9 @@ from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import Segment
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.open_elements import open_elements
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers, truth
 from ptxmm.kernels.several import LIMIT, FinalStates
-from ptxmm.kernels.test import observed
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
@@ -121,22 +119,15 @@ def run_with_tickets(runs: Runs) -> Ticketed | None:
         return None
     if not any(watcher.slots.tickets or watcher.slots.claims for watcher in watchers):
         return None
-    differing = frozenset(_differing(runs, watchers[-1], segments))
+    last = watchers[-1]
+    varying = {id(segment): last.carried.bytes_of(segment) for segment in segments.values()}
+
+    def is_open(segment: Segment, first: int, end: int) -> bool:
+        spread = any(of is segment and low < end and first < high for of, low, high in last.slots.spread)
+        return spread or not varying[id(segment)].isdisjoint(range(first, end))
+
+    differing = frozenset(open_elements(runs.test, segments, is_open))
     return Ticketed(state, differing, sum(w.accesses for w in watchers), list(_taken(watchers, segments)))
-
-
-def _differing(runs: Runs, watcher: Tickets, segments: dict[str, Segment]) -> Iterator[str]:
-    """The observed elements that may have other values in other executions."""
-    types = {p.name: TYPES[p.type].width // 8 for p in runs.test.parameters if isinstance(p, Buffer)}
-    varying = {name: watcher.carried.bytes_of(segment) for name, segment in segments.items()}
-    for name, index in observed(runs.test.checks):
-        segment = segments.get(name)
-        if segment is None:
-            continue  # it is not passed to a kernel
-        first, end = index * types[name], (index + 1) * types[name]
-        spread = any(of is segment and low < end and first < high for of, low, high in watcher.slots.spread)
-        if spread or not varying[name].isdisjoint(range(first, end)):
-            yield f"{name}[{index}]"
 
 
 def _taken(watchers: list[Tickets], segments: dict[str, Segment]) -> Iterator[TakenTickets]:

@@ -178,14 +178,15 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     spoken_of = spoken_of and threads_of(test) <= _MOST_AGAIN
     if what in _EXPLORED | _HIDDEN and spoken_of:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
+            telling = partial(tell_all, test, result)
             if what in _HIDDEN:
                 found = race_of(runs)
                 several = None if found is not None and _tell_wrong(runs, result, places, found) else left[0]
-            elif decide_by_sections(runs, result, places):
+            elif decide_by_sections(
+                runs, result, places, by_orders := partial(_decide_by_several, runs, result, places), telling
+            ):
                 several = None
             else:
-                telling = partial(tell_all, test, result)
-                by_orders = partial(_decide_by_several, runs, result, places)
                 by_rounds = partial(decide_by_rounds, runs, result, places, by_orders, telling)
                 by_tickets = partial(decide_by_tickets, runs, result, places, by_orders, telling, by_rounds)
                 several = _whatever_order(run, test, result, places, by_tickets)

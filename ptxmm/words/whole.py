@@ -163,12 +163,19 @@ def ticketed(threads: int, accesses: int, taken: list[tuple[str, str, int, str]]
     )
 
 
-def in_sections(threads: int, accesses: int, sections: int, place: str) -> str:
-    """The note of a test that one run decides up to the order of critical sections: how many, and where a lock is taken."""
+def of_sections(text: str, elements: list[str]) -> str:
+    """Why a check of values is not decided by a run up to the order of its critical sections."""
+    return f"{text}: not decided, since {_named(elements)} may have other values where critical sections come in another order"
+
+
+def in_sections(threads: int, accesses: int, sections: int, place: str, *, same: bool) -> str:
+    """The note of a test that one run decides up to the order of critical sections: how many, and where a lock is taken;
+    `same`: they leave the same in any order."""
     each = "the critical section" if sections == 1 else f"the {sections:,} critical sections"
+    leave = " and leave the same in any order" if same else ""
     return (
         f"one run of all {threads:,} threads stands for all executions up to the order of {each} ({place}): those of one lock "
-        "exclude each other and leave the same in any order; program order, barriers and what threads find order every other "
+        f"exclude each other{leave}; program order, barriers and what threads find order every other "
         f"pair of the run's {accesses:,} accesses that conflict"
     )
 

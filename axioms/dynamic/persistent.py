@@ -53,7 +53,7 @@ class TicketCounter:
 
 
 @dataclass
-class _Worker:
+class Worker:
     """`taker`: the thread that takes its tickets; `fresh`: it has taken one of which the others do not know yet; `since`: what
     its threads did to shared memory since they all met."""
 
@@ -76,7 +76,7 @@ class Persistent(Determinate):
         self.counter: TicketCounter | None = None
         self.owners = Owners()
         self.shared = SharedRounds()
-        self._workers: dict[int, _Worker] = {}
+        self._workers: dict[int, Worker] = {}
         #: Of each thread the round that it is in, a ticket; where it stands at a barrier; and by its place in a worker, how
         #: rounds begin.
         self._round: dict[int, int] = {}
@@ -85,8 +85,8 @@ class Persistent(Determinate):
         self._used: dict[int, bool] = {}
         self._apart: dict[int, bool] = {}
 
-    def _worker(self, number: int) -> _Worker:
-        return self._workers.setdefault(number // self.width, _Worker())
+    def _worker(self, number: int) -> Worker:
+        return self._workers.setdefault(number // self.width, Worker())
 
     # Accesses.
 
@@ -113,18 +113,27 @@ class Persistent(Determinate):
         """An access to the shared memory of a worker that is a CTA."""
         worker = self._worker(thread.number)
         segment, _ = thread.segment(thread.shared)
-        if not self.shared.access(thread.number // self.size, segment, kind, first, first + size, iteration):
-            raise self.leaves(thread, "order")
+        self._found(thread, segment, kind, first, size, iteration)
         if worker.fresh and thread.number == worker.taker:
             self.shared.heads.add(kind, first, first + size)
         else:
             worker.since.append((kind, first, first + size, thread.number))
 
-    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
+    def _found(self, thread: WatchedThread, segment: Segment, kind: str, first: int, size: int, iteration: int) -> None:
+        """What an access to the shared memory of a CTA finds is of its own round, or there before all."""
+        if not self.shared.access(thread.number // self.size, segment, kind, first, first + size, iteration):
+            raise self.leaves(thread, "order")
+
+    def uses_result(self, thread: WatchedThread) -> bool:
+        """Whether anything is done with the result of an atomic operation."""
         used = self._used.get(thread.op)
         if used is None:
             functions = thread.launch.program.functions.values()
             used = self._used[thread.op] = not results_unused(functions, thread.instruction)
+        return used
+
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
+        used = self.uses_result(thread)
         if not used or how.op != "add" or not commutative(how) or how.words["vec"] or address < _WINDOWS:
             return super().updates(thread, how, address, size, write)
         self._takes(thread, how, address, size, write(0)[0])
@@ -166,12 +175,19 @@ class Persistent(Determinate):
             apart = self._apart[id(op)] = _asks_no_more(entry, op, others, names)
         return (*self.live_of(thread).before(op, thread.R), plain(thread.carry)) if apart else None
 
-    def _begin(self, thread: WatchedThread, stands: object, worker: _Worker) -> None:
+    def _begin(self, thread: WatchedThread, stands: object, worker: Worker) -> None:
         """A thread begins a round. All rounds begin alike."""
         place = thread.number % self.width
-        if stands is None or self._begins.setdefault(place, stands) != stands:
+        if stands is None:
             raise self.leaves(thread, "order")
+        before = self._begins.setdefault(place, stands)
+        if before != stands:
+            self._differs(thread, before, stands)
         self._round[thread.number] = worker.ticket
+
+    def _differs(self, thread: WatchedThread, before: object, stands: object) -> None:
+        """A round begins otherwise than another one."""
+        raise self.leaves(thread, "order")
 
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
         if self.by_barriers:
@@ -209,7 +225,7 @@ class Persistent(Determinate):
         if len({self._round.get(thread.number, OUTSIDE) for thread in threads}) > 1:
             raise self.leaves(threads[0], "order")
 
-    def _learn(self, worker: _Worker, threads: Sequence[Any], standing: list[object]) -> None:
+    def _learn(self, worker: Worker, threads: Sequence[Any], standing: list[object]) -> None:
         """The threads of a worker meet that which has taken a ticket: they begin its round."""
         for thread, stands in zip(threads, standing, strict=True):
             if thread.number != worker.taker:
@@ -345,10 +361,14 @@ class SharedRounds:
         """A CTA ends: what is left in its shared memory."""
         self._contents[cta] = bytes(segment.data), bytes(segment.known or b"\xff" * segment.size)
 
+    def changed(self) -> set[int]:
+        """What rounds find that was there before them, and others write."""
+        return self._inside.read & self._inside.written
+
     def apart(self) -> bool:
         """Whether rounds leave each other's shared memory alone, and find the same there before them in all CTAs."""
         found = sorted(self._inside.read)
-        if not self._inside.written.isdisjoint(found) or self.heads.conflicts(self.tails):
+        if self.changed() or self.heads.conflicts(self.tails):
             return False
         if not found:
             return True

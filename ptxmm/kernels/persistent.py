@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+from axioms.dynamic.carried_rounds import CarriedAlong, CarryingRounds, Scouting
 from axioms.dynamic.findings import Open, Stopped, step
 from axioms.dynamic.persistent import WARP, Persistent
 from ptxcore.clock import limited
@@ -13,6 +15,7 @@ from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers, all_beside
 from ptxmm.kernels.several import LIMIT, FinalStates
+from ptxmm.kernels.ticketed import MORE, NamedSegments, leaves_open
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
@@ -30,12 +33,15 @@ _LONGEST = 20.0
 
 class InRounds(NamedTuple):
     """The final values of all executions; how many accesses there were; and the counters of the launches of a number, with what
-    takes their tickets."""
+    takes their tickets. `carries`: rounds carry something along; `differing`: what may have another value in other
+    executions."""
 
     state: FinalValues
     accesses: int
     counters: list[tuple[int, TicketCounter]]
     worker: str
+    carries: bool = False
+    differing: frozenset[str] = frozenset()
 
 
 def decide_by_rounds(
@@ -50,13 +56,17 @@ def decide_by_rounds(
         found = run_in_rounds(runs)
     if found is None:
         return otherwise()
-    tell(FinalStates([found.state], 1, found.accesses, beyond=False), told.of_tickets)
     test, said = runs.test, []
+    if any(leaves_open(check, test, found.state, found.differing) for check in test.checks):
+        with limited(MORE):
+            if otherwise(raceless=True) is None:
+                return None
+    tell(FinalStates([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
     for launch, counter in found.counters:
         program = runs.devices[test.launches[launch].loaded].program
         said.append((counter.taken, str(places.of(launch, counter.party.op, program))))
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
-    result.notes.append(told.in_rounds(threads, found.accesses, said, found.worker))
+    result.notes.append(told.in_rounds(threads, found.accesses, said, found.worker, carries=found.carries))
     return None
 
 
@@ -66,31 +76,60 @@ def run_in_rounds(runs: Runs) -> InRounds | None:
     if len(runs.test.launches) > 1 and all_beside(runs.test):
         return None
     for width, worker in ((0, "CTA"), (WARP, "warp"), (1, "thread")):
-        found = _run(runs, width, worker)
+        found = _run(runs, worker, partial(Persistent, width=width))
+        found = found or _carrying(runs, worker, width)
         if found is not None:
             return found
     return None
 
 
-def _run(runs: Runs, width: int, worker: str) -> InRounds | None:
-    """Runs a test with workers of so many threads, 0 being those of a CTA."""
+def _carrying(runs: Runs, worker: str, width: int) -> InRounds | None:
+    """Runs a test twice, where rounds may carry something along: what that is, and whether they do."""
+    along = CarriedAlong()
+    if _run(runs, worker, partial(Scouting, width=width, along=along)) is None:
+        return None
+    if not (along.registers or along.shared):
+        return None
+    found = _run(runs, worker, partial(CarryingRounds, width=width, along=along))
+    return None if found is None else found._replace(carries=True)
+
+
+def _run(runs: Runs, worker: str, watcher: Callable[[int], Persistent]) -> InRounds | None:
+    """Runs a test with workers of one kind."""
     watchers: list[Persistent] = []
+    found = NamedSegments()
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         def single() -> Persistent:
-            size = prod(launch.block)
-            if size % (width or size):
+            if watchers and _spreads(watchers[-1]):
+                raise Stopped(Open("order"))  # of what a later launch finds nothing is known
+            found.note(runs.devices[launch.loaded].memory)
+            watchers.append(watcher(prod(launch.block)))
+            if watchers[-1].size % watchers[-1].width:
                 raise Stopped(Open("order"))
-            watchers.append(Persistent(size, width))
             return watchers[-1]
 
         return Watchers(None, single)
 
     try:
-        state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
-        for watcher in watchers:
-            watcher.settle()
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=found.place)
+        for one in watchers:
+            one.settle()
     except (Stopped, KernelError, UsageError):
         return None
     counters = [(number, w.counter) for number, w in enumerate(watchers) if w.counter is not None]
-    return InRounds(state, sum(w.accesses for w in watchers), counters, worker) if counters else None
+    if not counters:
+        return None
+    last = watchers[-1]
+    differing = (
+        frozenset(found.differing(runs, last.spread, last.stored)) if isinstance(last, CarryingRounds) else frozenset()
+    )
+    return InRounds(state, sum(w.accesses for w in watchers), counters, worker, differing=differing)
+
+
+def _spreads(watcher: Persistent) -> bool:
+    """A launch has ended: whether it leaves something that other executions may have something else in the place of."""
+    if not isinstance(watcher, CarryingRounds):
+        return False
+    watcher.settle()
+    return bool(watcher.spread) or watcher.lasting

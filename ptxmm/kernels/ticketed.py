@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from axioms.dynamic.carried import Carried
 from axioms.dynamic.findings import Open, Stopped, step
 from axioms.dynamic.tickets import Tickets
 from ptxcore.clock import limited
@@ -18,17 +19,18 @@ from ptxmm.kernels.several import LIMIT, FinalStates
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from axioms.dynamic.findings import Party
     from ptxcore.machine.lower.ops import ExecutableModule
+    from ptxcore.machine.run.memory import GlobalMemory
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.places import Places
     from ptxmm.kernels.test import Check, KernelTest
     from ptxmm.result import Result
 
 #: Seconds that the run may take; and those that other orders have where it leaves a check open.
-_LONGEST, _MORE = 20.0, 10.0
+_LONGEST, MORE = 20.0, 10.0
 
 
 class TakenTickets(NamedTuple):
@@ -50,10 +52,38 @@ class Ticketed(NamedTuple):
     accesses: int
     taken: list[TakenTickets]
 
-    def leaves_open(self, check: Check, test: KernelTest) -> bool:
-        """Whether the run does not answer a check, since it is about what may be something else."""
-        shown = truth(test, check, self.state) is (check.kind == "exists")
-        return not shown and not check.elements().isdisjoint(self.differing)
+
+def leaves_open(check: Check, test: KernelTest, state: FinalValues, differing: frozenset[str]) -> bool:
+    """Whether a run does not answer a check, since it is about what may be something else."""
+    shown = truth(test, check, state) is (check.kind == "exists")
+    return not shown and not check.elements().isdisjoint(differing)
+
+
+class NamedSegments:
+    """The buffers of a run: names by the numbers of segments, and segments by their names, as launches begin."""
+
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}
+        self.segments: dict[str, Segment] = {}
+
+    def place(self, names: dict[int, str]) -> None:
+        """Where buffers have been placed."""
+        self.names = dict(names)
+
+    def note(self, memory: GlobalMemory) -> None:
+        """A launch begins with this memory."""
+        found = {self.names[n]: s for n, s in memory.segments.items() if n in self.names}
+        self.segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
+
+    def differing(self, runs: Runs, spread: Sequence[tuple[Segment, int, int]], carried: Carried) -> Iterator[str]:
+        """The observed elements that may have other values in other executions."""
+        varying = {id(segment): carried.bytes_of(segment) for segment in self.segments.values()}
+
+        def is_open(segment: Segment, first: int, end: int) -> bool:
+            reached = any(of is segment and low < end and first < high for of, low, high in spread)
+            return reached or not varying[id(segment)].isdisjoint(range(first, end))
+
+        return open_elements(runs.test, self.segments, is_open)
 
 
 def decide_by_tickets(
@@ -71,8 +101,8 @@ def decide_by_tickets(
         found = run_with_tickets(runs)
     if found is None:
         return by_rounds()
-    if any(found.leaves_open(check, test) for check in test.checks):
-        with limited(_MORE):
+    if any(leaves_open(check, test, found.state, found.differing) for check in test.checks):
+        with limited(MORE):
             if by_orders(raceless=True) is None:
                 return None
     tell(FinalStates([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
@@ -89,45 +119,32 @@ def _said(runs: Runs, places: Places, taken: TakenTickets) -> tuple[str, str, in
 def run_with_tickets(runs: Runs) -> Ticketed | None:
     """Runs a test once; None where that does not stand for all executions."""
     watchers: list[Tickets] = []
-    names: dict[int, str] = {}
-    segments: dict[str, Segment] = {}
+    buffers = NamedSegments()
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
-        device = runs.devices[launch.loaded]
+        memory = runs.devices[launch.loaded].memory
 
         def single() -> Tickets:
             if watchers:
                 watchers[-1].settle()
                 if watchers[-1].lasting or watchers[-1].slots.spread:
                     raise Stopped(Open("order"))  # of what a later launch finds nothing is known
-            found = {names[n]: s for n, s in device.memory.segments.items() if n in names}
-            segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
+            buffers.note(memory)
             watchers.append(Tickets(prod(launch.block)))
             return watchers[-1]
 
         return Watchers(None, single)
 
-    def placed(found: dict[int, str]) -> None:
-        names.clear()
-        names.update(found)
-
     try:
-        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=placed)
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=buffers.place)
         for watcher in watchers:
             watcher.settle()
     except (Stopped, KernelError, UsageError):
         return None
     if not any(watcher.slots.tickets or watcher.slots.claims for watcher in watchers):
         return None
-    last = watchers[-1]
-    varying = {id(segment): last.carried.bytes_of(segment) for segment in segments.values()}
-
-    def is_open(segment: Segment, first: int, end: int) -> bool:
-        spread = any(of is segment and low < end and first < high for of, low, high in last.slots.spread)
-        return spread or not varying[id(segment)].isdisjoint(range(first, end))
-
-    differing = frozenset(open_elements(runs.test, segments, is_open))
-    return Ticketed(state, differing, sum(w.accesses for w in watchers), list(_taken(watchers, segments)))
+    differing = frozenset(buffers.differing(runs, watchers[-1].slots.spread, watchers[-1].carried))
+    return Ticketed(state, differing, sum(w.accesses for w in watchers), list(_taken(watchers, buffers.segments)))
 
 
 def _taken(watchers: list[Tickets], segments: dict[str, Segment]) -> Iterator[TakenTickets]:

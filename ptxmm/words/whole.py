@@ -180,13 +180,15 @@ def in_sections(threads: int, accesses: int, sections: int, place: str, *, same:
     )
 
 
-def in_rounds(threads: int, accesses: int, counters: list[tuple[int, str]], worker: str) -> str:
-    """The note of a test that one run of rounds decides: how many tickets were taken, and where, by which workers."""
+def in_rounds(threads: int, accesses: int, counters: list[tuple[int, str]], worker: str, *, carries: bool) -> str:
+    """The note of a test that one run of rounds decides: how many tickets were taken, and where, by which workers. `carries`:
+    rounds find something of those before them."""
+    along = ", what goes along from round to round decides nothing" * carries
     each = " and ".join(f"{count:,} ticket{'s' * (count != 1)} ({place})" for count, place in counters)
     return (
         f"one run of all {threads:,} threads stands for all executions, whichever {worker} gets which of {each}: a round does "
-        "what its ticket says, and leaves what other rounds write alone; program order and barriers order every other pair of "
-        f"the run's {accesses:,} accesses that conflict, but morally strong writes that commute"
+        f"what its ticket says, and leaves what other rounds write alone{along}; program order and barriers order every "
+        f"other pair of the run's {accesses:,} accesses that conflict, but morally strong writes that commute"
     )
 
 

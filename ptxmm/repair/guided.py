@@ -30,8 +30,10 @@ _DEEPEST = 4
 _ASIDE, _OTHER, _FAR = 1000, 5, 30
 
 #: What is put in and is about no object is tried so many places away from what is wrong at most, and is so much later for each
-#: of them; and by so much where what is wrong is about an object.
-_NEAR, _EACH, _LATER = 6, 1, 12
+#: of them; and by so much where what is wrong is about an object. It is so much earlier where a reason names it, which says
+#: nothing of who executes it together.
+_NEAR, _EACH, _LATER, _FIRST = 6, 1, 12, 1000
+_TOGETHER = ".sync.aligned"
 
 #: And another number of threads at a barrier of the CTA: what is lacking there is a warp. And any number where what is wrong is
 #: about no object.
@@ -43,13 +45,15 @@ Objects = Callable[[frozenset[int]], frozenset[str]]
 
 class _Seen(NamedTuple):
     """What a text with some edits was seen to do: at which lines of the text without them, and at which objects; where threads
-    wait at what was put in, the line of it is that of its site, negative. Some execution `ends`, as far as is known."""
+    wait at what was put in, the line of it is that of its site, negative. Some execution `ends`, as far as is known; the
+    `reason` is why it has no meaning, which may name what is missing."""
 
     vector: Vector
     waits: bool
     lines: frozenset[int]
     about: frozenset[str]
     ends: bool
+    reason: str
 
 
 def guided(
@@ -57,7 +61,9 @@ def guided(
 ) -> Vector | None:
     """A vector that holds; None where what the lines say leads to none. Raises OutOfTime."""
     lines = Lines(text)
-    first = _Seen((0,) * len(sites), _stuck(base), base.clues, objects(base.clues), not base.nonterminating)
+    first = _Seen(
+        (0,) * len(sites), _stuck(base), base.clues, objects(base.clues), not base.nonterminating, base.reason
+    )
     waiting: list[tuple[tuple[int, ...], int, _Seen, int, int]] = []
     seen, number = {first.vector}, 0
 
@@ -80,10 +86,11 @@ def guided(
         judged = judge(vector)
         if judged.holds:
             return vector
-        if _goes_on(judged, sum(map(bool, vector))):
+        progress = _named(sites[s].options[o], before.reason) and judged.reason != before.reason
+        if _goes_on(judged, sum(map(bool, vector)), progress):
             became = _told(vector, judged, sites, lines, objects)
             if judged.wrong:
-                if not before.lines <= became.lines:  # something is no longer wrong
+                if judged.reason or not before.lines <= became.lines:  # something is no longer wrong
                     follow(became, 0)
                 continue
             stuck = before.waits and became.lines == before.lines
@@ -127,9 +134,11 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
     return LedTo([sites[s] for s in kept], tuple(vector[s] for s in kept))
 
 
-def _goes_on(judged: Judgement, edits: int) -> bool:
-    """Whether more edits may mend what a text with some lacks: threads wait, or accesses race."""
-    return _stuck(judged) != judged.wrong and bool(judged.clues) and not judged.reason and edits < _DEEPEST
+def _goes_on(judged: Judgement, edits: int, progress: bool) -> bool:
+    """Whether more edits may mend what a text with some lacks: threads wait, or accesses race; or it has no meaning, which is
+    `progress`."""
+    more = _stuck(judged) != judged.wrong and bool(judged.clues) and edits < _DEEPEST
+    return more and (progress or not judged.reason)
 
 
 def _stuck(judged: Judgement) -> bool:
@@ -150,7 +159,14 @@ def _told(vector: Vector, judged: Judgement, sites: Sequence[EditSite], lines: L
             put.add(sites[s].options[vector[s]].about)
             by = -s - 1
         there.add(by)
-    return _Seen(vector, _stuck(judged), frozenset(there), objects(frozenset(there)) | put, not judged.nonterminating)
+    return _Seen(
+        vector,
+        _stuck(judged),
+        frozenset(there),
+        objects(frozenset(there)) | put,
+        not judged.nonterminating,
+        judged.reason,
+    )
 
 
 def _place(line: int, edits: Sequence[TextEdit], lines: Lines) -> int:
@@ -175,10 +191,18 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
     for s, site in enumerate(sites):
         for o, option in enumerate(site.options):
             if not option.about:
-                if o and seen.ends and _put_in(option) and apart[s] <= _NEAR:
-                    yield (option.cost + _EACH * apart[s] + _LATER * bool(seen.about), apart[s], site.line), s, o
+                named = _named(option, seen.reason)
+                if o and seen.ends and _put_in(option) and (named or apart[s] <= _NEAR):
+                    later = _LATER * bool(seen.about) - _FIRST * named
+                    yield (option.cost + _EACH * apart[s] + later, apart[s], site.line), s, o
             elif _mends(option, seen) and not (counted and _number(option)):
                 yield _rank(site, option, seen), s, o
+
+
+def _named(option: Option, reason: str) -> bool:
+    """Whether a reason names the statement that an option puts in."""
+    wanted = option.wanted
+    return wanted is not None and wanted.kind == "put" and wanted.new.split(" ")[0].removesuffix(_TOGETHER) in reason
 
 
 def _put_in(option: Option) -> bool:

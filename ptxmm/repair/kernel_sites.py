@@ -30,6 +30,7 @@ from ptxmm.repair.objects import object_of, place_of
 from ptxmm.repair.order import alters, gaps, is_init, loops_around, matters, start_of
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited
 from ptxmm.repair.source_words import SourceWords
+from ptxmm.repair.tensor_sites import tensor_sites
 from ptxmm.repair.waits import missing_waits, places_of_waits, price_of_wait
 
 _TWO = (frozenset({0}), frozenset({0, 1}))
@@ -137,6 +138,7 @@ def _of_body(
             yield from _taken_away(statement, body, place, layout, source)
     if mode == REPAIR:
         ways = [Divergence(body, clusters=clusters) for clusters in (False, True)]
+        yield from tensor_sites(body, place, layout, source)
         for i in gaps(body):
             apart = [called or way.parts(i) for way in ways]  # who calls, and where, is not known
             yield from _put_in(body, i, place, layout, source, apart)
@@ -248,8 +250,8 @@ def _missing_waits(
 
 
 def _waits(statement: Instruction, lines: Lines, place: Place, source: SourceWords) -> Iterator[EditSite]:
-    """A wait for groups of copies may leave fewer of them open."""
-    if statement.opcode != "cp" or "wait_group" not in statement.modifiers or not statement.operands:
+    """A wait for groups of copies, or of products, may leave fewer of them open."""
+    if statement.opcode not in ("cp", "wgmma") or "wait_group" not in statement.modifiers or not statement.operands:
         return
     last = statement.operands[-1]
     if not isinstance(last, Immediate) or not 0 < last.value <= 16:

@@ -42,7 +42,9 @@ def place_of(statement: Instruction, at: int, body: Sequence[AnyStatement]) -> O
     found = [operand for operand in statement.operands if isinstance(operand, Address) and operand.bracketed]
     if (statement.opcode == "mbarrier" or "mbarrier" in statement.modifiers) and found:
         return _followed(found[0], at, body)
-    if any(word.startswith("mbarrier::") for word in statement.modifiers) and len(found) > 1:
+    if any(word.startswith("mbarrier::") for word in statement.modifiers) and len(found) > (
+        statement.opcode != "tcgen05"
+    ):
         return _followed(found[-1], at, body)
     return None
 

@@ -15,6 +15,7 @@ from ptxmm.repair import costs
 from ptxmm.repair.arrivals import written_before
 from ptxmm.repair.objects import place_of
 from ptxmm.repair.order import matters, start_of
+from ptxmm.repair.tensor_sites import works
 
 #: A wait for an object that nothing else in the kernel waits for.
 _NAME = "mbarrier.try_wait.parity.shared.b64"
@@ -84,9 +85,12 @@ def _parity(statement: Instruction) -> Iterator[str]:
 
 
 def places_of_waits(body: Sequence[AnyStatement]) -> Iterator[int]:
-    """The statements before which a wait may be missing: accesses that follow on none, up to what marks, jumps or meets."""
+    """The statements before which a wait may be missing: accesses that follow on none, up to what marks, jumps or meets; and
+    operations of tensor cores."""
     fresh = True
     for i, statement in enumerate(body):
+        if works(statement) and start_of(statement)[0]:
+            yield i
         if not matters(statement):
             continue
         access = isinstance(statement, Instruction) and statement.opcode in (*_PLAIN, "cp")

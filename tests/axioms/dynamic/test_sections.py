@@ -313,7 +313,7 @@ def test_updates_that_hang_on_another_place_are_not_said_to_commute() -> None:
 def test_where_too_many_orders_matter_it_is_named_of_which_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole, "_HUNTING", 0.2)
     monkeypatch.setattr(whole, "run_several", lambda *_, **__: OpenIn(0, Open("runs")))
-    added = "red.relaxed.gpu.global.add.u32 [%rd1+32], %v0;"  # what is found in a section
+    added = "red.relaxed.gpu.global.add.u32 [%rd1+112], %v0;"  # what is found in a section
     test = _kernel(_TAKEN, _ADD, added, _GIVE, block=40, grid=1)
     open_, _ = by_runs(test)
     assert "too many orders" in open_ and "strong accesses to the same bytes at k.toml:11" in open_

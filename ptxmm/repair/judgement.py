@@ -29,7 +29,7 @@ class Judgement(NamedTuple):
     clues: frozenset[int] = frozenset()
 
 
-class Judged:
+class JudgedTexts:
     """Judgements of texts, each by whether it is one that is weaker. What is decided is so for good; what is not, for as long
     as it was looked at."""
 

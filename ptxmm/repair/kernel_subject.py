@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.beyond import NOT_KNOWN, Beyond, all_hold, beyond, claimed, name_of, verdict, with_ends
-from ptxmm.repair.judgement import Judged, Judgement
+from ptxmm.repair.judgement import JudgedTexts, Judgement
 from ptxmm.repair.larger import next_larger
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import EditSite, Wanted
@@ -44,7 +44,7 @@ class KernelSubject:
             raise InputError([Diagnostic(Span(0, 0, 0), message, "repair and weaken change one")], test.path, test.text)
         self.notes: list[str] = []
         self.left_out: list[str] = []
-        self.judged = Judged()
+        self.judged = JudgedTexts()
         self.beyond = _of_the_grid(test)
         if any(not check.wanted for check in test.checks):
             self.notes.append("what the test says does not hold is taken as what must hold")

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
 from ptxcore.records import dataclass
-from ptxmm.repair.formula import Formula
 from ptxmm.repair.judgement import Judgement, Solution, Weakening
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import EditSite, Option, Vector
+from ptxmm.repair.vectors_left import VectorsLeft
 
 #: So many times a vector that fails is tried to be made stronger. Small groups of sites that take too long are left alone.
 _TRIES, _FEW = 24, 4
@@ -120,7 +120,7 @@ class Search:
     def solutions(self) -> Iterator[Solution]:
         """Each weakest vector that holds, as it is found, the cheapest first. Raises OutOfTime, KeyboardInterrupt: what came
         before counts."""
-        self._left = Formula(self.sites, self.most)
+        self._left = VectorsLeft(self.sites, self.most)
         if self.best is None and not self._looked:
             self.look_from_above()
         if self.best is not None and not self.every:

@@ -15,7 +15,7 @@ from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxcore.records import dataclass
 from ptxmm.answers import REASONS, Coverage
-from ptxmm.repair.judgement import Judged, Judgement
+from ptxmm.repair.judgement import JudgedTexts, Judgement
 from ptxmm.repair.sites import EditSite, Vector, Wanted, edited, edits_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Subject(Protocol):
     left_out: list[str]
     beyond: tuple[str, ...]
     how: How
-    judged: Judged
+    judged: JudgedTexts
 
     @property
     def search_share(self) -> float: ...
@@ -177,7 +177,7 @@ class LitmusSubject:
         self.applies = not test.instance and os.path.isfile(test.path)  # a template is the text of many
         self.notes: list[str] = []
         self.left_out: list[str] = []
-        self.judged = Judged()
+        self.judged = JudgedTexts()
         self.beyond: tuple[str, ...] = ()
         self.claims = tuple(self._claims(test))
         self._ends = True  # whether some execution of the test as it is does

@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from ptxcore.clock import OutOfTime
-from ptxmm.repair.judgement import Judged, Judgement
+from ptxmm.repair.judgement import JudgedTexts, Judgement
 from ptxmm.repair.search import Search
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector
 
@@ -212,7 +212,7 @@ def test_a_text_that_takes_long_is_put_off_until_all_others_are_judged() -> None
 
 
 def test_a_text_is_judged_again_only_where_it_has_more_time() -> None:
-    judged = Judged()
+    judged = JudgedTexts()
     assert judged.known("a", False, 1.0) is None
     judged.keep("a", False, Judgement(None), 1.0)
     assert judged.known("a", False, 1.0) == Judgement(None) and judged.known("a", True, 1.0) is None

@@ -17,7 +17,7 @@ def _up_to(arrivals: int) -> z3.BoolRef:
     return z3.Bool(f"up to {arrivals}")
 
 
-class Formula:
+class VectorsLeft:
     """The vectors over `sites` that are left, of which at most so many sites change (`most`; None: any number). `rounds`: with
     up to how many arrivals they are asked for, one after the other."""
 

@@ -36,6 +36,7 @@ _MAY_LOOK = {
     "agreement.py",
     "repair_campaign.py",
     "repair_kernels_campaign.py",
+    "known_fixes.py",
     "weaken_kernels_campaign.py",
 }
 #: Less than so many seconds may be too few for a process that does not hang.

@@ -165,30 +165,23 @@ def fence_site(
     return site(where, line, options, _at_most("fence"), REPAIR)
 
 
-def alone_site(
+def ranked_site(
     where: str, line: int, offset: int, statements: Iterable[tuple[str, int]], put: Callable[[str], str], loops: int,
     source: SourceWords | None = None, meets: bool = False, alters: bool = False, between: tuple[int, int] = (0, 0),
-) -> list[EditSite]:  # fmt: skip
-    """For each statement with its cost, a site of its own at which it may be put in. `meets`: threads wait for others there;
-    `alters`: and other barriers are met otherwise."""
-    found = []
-    for name, price in statements:
+) -> EditSite:  # fmt: skip
+    """One of some statements, each with its cost, that may be put in: each does all that those before it do. `meets`: threads
+    wait for others there; `alters`: and other barriers are met otherwise."""
+    options = [Option((), 0, (0,))]
+    for rank, (name, price) in enumerate(statements, 1):
         edit = TextEdit(offset, offset, put(name))
         cost_there = price + costs.EDIT + loops * costs.IN_A_LOOP
-        wanted = Wanted("put", *between, "", name)
-        there = Option(
-            (edit,),
-            cost_there,
-            (1,),
-            _before(name),
-            _said(source, line, name),
-            meets,
-            alters,
-            meets and not alters,
-            wanted,
-        )
-        found.append(EditSite(where, line, (Option((), 0, (0,)), there), (frozenset({0}), frozenset({0, 1}))))
-    return found
+        wanted, said = Wanted("put", *between, "", name), _said(source, line, name)
+        options.append(
+            Option(
+                (edit,), cost_there, (rank,), _before(name), said, meets, alters, meets and not alters, wanted
+            )
+        )  # fmt: skip
+    return EditSite(where, line, tuple(options), tuple(frozenset(range(i + 1)) for i in range(len(options))))
 
 
 def _before(name: str) -> str:

@@ -19,8 +19,8 @@ FENCES = {"acquire": 2, "release": 2, "acq_rel": 2, "sc": 6}
 SCALES = dict(zip(SCOPES, (1, 2, 3, 6), strict=True))
 #: Barriers, by what they hold up.
 WARP_BARRIER, CTA_BARRIER, CLUSTER_BARRIER = 2, 8, 16
-#: A wait for an mbarrier: as much as one for copies.
-MBARRIER_WAIT = 4
+#: A wait for copies; for no more than that their source was read; and one for an mbarrier.
+COPY_WAIT, READ_WAIT, MBARRIER_WAIT = 4, 3, 4
 #: A fence between proxies: for accesses to every location. That of initial mbarriers waits for these alone.
 PROXY_FENCE, INIT_FENCE = 9, 3
 #: Another number of arrivals, bytes or threads, another parity: nothing on hardware, but a guess at what is meant.

@@ -21,13 +21,13 @@ from ptxmm.repair.arrivals import (
     to_the_peer,
     written_before,
 )
-from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
+from ptxmm.repair.building import REPAIR, Lines, Place, access_site, fence_site, head_of, ranked_site
 from ptxmm.repair.copies import together
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.objects import object_of, place_of
-from ptxmm.repair.order import alters, gaps, is_init, loops_around, matters, start_of
+from ptxmm.repair.order import ENDS, alters, ends, gaps, is_init, loops_around, matters, start_of
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited
 from ptxmm.repair.source_words import SourceWords
 from ptxmm.repair.tensor_sites import tensor_sites
@@ -40,10 +40,17 @@ _MEETINGS = (
     ("bar.sync 0", costs.CTA_BARRIER, "cta", "cta"),
     ("barrier.cluster.arrive;\n\tbarrier.cluster.wait", costs.CLUSTER_BARRIER, "cluster", "cluster"),
 )
-#: Where a thread ends. And so many arrivals at one place are considered.
-_ENDS, _NEAREST = ("ret", "exit"), 4
-#: What waits for copies, and costs as much.
-_WAIT = 4
+#: So many arrivals at one place are considered.
+_NEAREST = 4
+#: A wait for groups of copies that leaves more of them open is left alone.
+_MOST_OPEN = 16
+#: What may be put in, with what each costs: statements of which each later one does all that the one before does.
+_Ranked = tuple[tuple[str, int], ...]
+#: Waits for bulk copies: for the reading of what they copy, and for all of them.
+_BULK_WAITS: _Ranked = (
+    ("cp.async.bulk.wait_group.read 0", costs.READ_WAIT),
+    ("cp.async.bulk.wait_group 0", costs.COPY_WAIT),
+)
 
 
 def sites(
@@ -142,6 +149,8 @@ def _of_body(
         for i in gaps(body):
             apart = [called or way.parts(i) for way in ways]  # who calls, and where, is not known
             yield from _put_in(body, i, place, layout, source, apart)
+        for i in () if called else ends(body):
+            yield from _at_the_end(body, i, place, layout, source, ways[1].parts(i))
 
 
 def _put_in(
@@ -162,25 +171,55 @@ def _put_in(
     if made is not None:
         yield made
     last = next((s for s in reversed(body[:i]) if isinstance(s, Instruction) and matters(s)), None)
-    yield from alone_site(place.who, start[0], offset, _alone(body, last), put, loops, source, between=between)
+    for there in _alone(body, last):
+        yield ranked_site(place.who, start[0], offset, there, put, loops, source, between=between)
     for name, price, level, kind in _MEETINGS:
         if level in place.scopes:
             there = ((name, price),)
             altered = apart[kind == "cluster"] or alters(body, kind)
-            yield from alone_site(place.who, start[0], offset, there, put, loops, source, True, altered, between)
+            yield ranked_site(place.who, start[0], offset, there, put, loops, source, True, altered, between)
 
 
-def _alone(body: Sequence[AnyStatement], last: Instruction | None) -> Iterator[tuple[str, int]]:
+def _at_the_end(
+    body: Sequence[AnyStatement], i: int, place: Place, layout: Layout, source: SourceWords, apart: bool
+) -> Iterator[EditSite]:
+    """What may be put in before a thread ends, behind all that it does: nothing is ordered there any more, but the shared
+    memory of its CTA goes, which others may still access, and bulk copies may still read. `apart`: not all of a cluster may
+    come there."""
+    start = start_of(body[i])
+    offset = layout.put(start, "")[0]
+    behind = body[i].span.line
+    before = next((s.span.line for s in reversed(body[:i]) if isinstance(s, Instruction) and matters(s)), 0)
+
+    def put(statement: str) -> str:
+        return layout.put(start, statement)[1]
+
+    if _stores_in_bulk(body):
+        yield ranked_site(place.who, start[0], offset, _BULK_WAITS, put, 0, source, between=(behind, before))
+    for name, price, level, kind in _MEETINGS:
+        if level == kind == "cluster" and level in place.scopes:
+            altered, there = apart or alters(body, kind), ((name, price),)
+            yield ranked_site(place.who, start[0], offset, there, put, 0, source, True, altered, (behind, before))
+
+
+def _stores_in_bulk(body: Sequence[AnyStatement]) -> bool:
+    """Whether some copies are of groups of bulk copies."""
+    return any(
+        isinstance(s, Instruction) and s.opcode == "cp" and {"commit_group", "bulk"} <= set(s.modifiers) for s in body
+    )
+
+
+def _alone(body: Sequence[AnyStatement], last: Instruction | None) -> Iterator[_Ranked]:
     """What else may be put in behind the access or barrier that comes `last`, by what the kernel does."""
     done = [s for s in body if isinstance(s, Instruction)]
     if any({"bulk", "tensor"} & set(s.modifiers) or s.opcode == "tensormap" for s in done):
-        yield "fence.proxy.async", costs.PROXY_FENCE
+        yield (("fence.proxy.async", costs.PROXY_FENCE),)
     if is_init(last):  # it orders nothing else that came before, and nothing that comes later gains by a later one
-        yield "fence.mbarrier_init.release.cluster", costs.INIT_FENCE
+        yield (("fence.mbarrier_init.release.cluster", costs.INIT_FENCE),)
     if any(s.opcode == "cp" and "async" in s.modifiers and "bulk" not in s.modifiers for s in done):
-        yield "cp.async.wait_all", _WAIT
-    if any(s.opcode == "cp" and "commit_group" in s.modifiers and "bulk" in s.modifiers for s in done):
-        yield "cp.async.bulk.wait_group 0", _WAIT
+        yield (("cp.async.wait_all", costs.COPY_WAIT),)
+    if _stores_in_bulk(body):
+        yield _BULK_WAITS
 
 
 def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: SourceWords) -> Iterator[InsertedArrival]:
@@ -188,7 +227,7 @@ def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Sour
     layout = Layout(lines, table=False)
     every = [(k, arrival, object_of(s, k, body)) for k, s in enumerate(body) for arrival in _missing(s, k, body)]
     for i, statement in enumerate(body):
-        somewhere = matters(statement) or getattr(statement, "opcode", "") in _ENDS
+        somewhere = matters(statement) or getattr(statement, "opcode", "") in ENDS
         if not (start_of(statement)[0] and somewhere and last_of_stretch(statement)):
             continue
         known = [(abs(k - i), a, about) for k, a, about in every if written_before(a.register, body, i)]
@@ -250,24 +289,30 @@ def _missing_waits(
 
 
 def _waits(statement: Instruction, lines: Lines, place: Place, source: SourceWords) -> Iterator[EditSite]:
-    """A wait for groups of copies, or of products, may leave fewer of them open."""
+    """A wait for groups of copies, or of products, may leave fewer of them open; and one for the reading of copies may be one
+    for all of them."""
     if statement.opcode not in ("cp", "wgmma") or "wait_group" not in statement.modifiers or not statement.operands:
         return
-    last = statement.operands[-1]
-    if not isinstance(last, Immediate) or not 0 < last.value <= 16:
+    last, head = statement.operands[-1], head_of(statement, lines)
+    if not isinstance(last, Immediate) or not 0 <= last.value <= _MOST_OPEN or head is None:
         return
-    start = lines.offset(*statement.start)
-    at = start + statement.text.rfind(str(last.value))
-    options = [Option((), 0, (0,))]
-    for number in range(last.value - 1, -1, -1):
-        words = f"{statement.name} {last.value} becomes {statement.name} {number}"
-        edit = TextEdit(at, at + len(str(last.value)), str(number))
-        price = costs.EDIT + last.value - number
-        line = statement.span.line
-        wanted = Wanted("number", line, 0, str(last.value), str(number))
-        options.append(Option((edit,), price, (number,), words, source.of_line(line, words), wanted=wanted))
-    below = tuple(frozenset(range(i + 1)) for i in range(len(options)))
-    yield EditSite(place.who, statement.span.line, tuple(options), below)
+    at = lines.offset(*statement.start) + statement.text.rfind(str(last.value))
+    name, line = statement.name, statement.span.line
+    levels = [(fewer, 0) for fewer in range(last.value + 1)] + [(0, 1)] * name.endswith(".read")
+    options = [Option((), 0, (0, 0))]
+    for fewer, whole in levels[1:]:
+        number, new = last.value - fewer, name.removesuffix(".read") if whole else name
+        edit = TextEdit(*head, new) if whole else TextEdit(at, at + len(str(last.value)), str(number))
+        words = f"{name} {last.value} becomes {new} {number}"
+        wanted = ("word", line, 0, name, new) if whole else ("number", line, 0, str(last.value), str(number))
+        price = costs.EDIT + fewer + whole
+        said = source.of_line(line, words)
+        options.append(Option((edit,), price, (fewer, whole), words, said, wanted=Wanted(*wanted)))
+    below = tuple(
+        frozenset(i for i, one in enumerate(levels) if one[0] <= other[0] and one[1] <= other[1]) for other in levels
+    )
+    if len(options) > 1:
+        yield EditSite(place.who, line, tuple(options), below)
 
 
 def _taken_away(

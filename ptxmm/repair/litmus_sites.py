@@ -12,7 +12,7 @@ from ptxcore.places import SCOPES, includes
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction
 from ptxmm.repair import costs
 from ptxmm.repair.arrivals import InsertedArrival, arrival_sites, arrivals, last_of_stretch, written_before
-from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
+from ptxmm.repair.building import REPAIR, Lines, Place, access_site, fence_site, ranked_site
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import BARRIERS, alters, gaps, is_init, loops_around, matters, start_of
 from ptxmm.repair.sites import EditSite, Option, TextEdit, edited
@@ -88,7 +88,7 @@ def _put_in(test: Test, thread: LitmusThread, i: int, place: Place, layout: Layo
     last = next((s for s in reversed(thread.statements[:i]) if isinstance(s, Instruction) and matters(s)), None)
     if is_init(last):
         proxies.append(("fence.mbarrier_init.release.cluster", costs.INIT_FENCE))
-    yield from alone_site(place.who, line, offset, proxies, put, loops)
+    yield from (ranked_site(place.who, line, offset, (one,), put, loops) for one in proxies)
 
 
 def _place(test: Test, thread: LitmusThread) -> Place:

@@ -11,6 +11,8 @@ _TOUCHES = frozenset(
 )
 _BRANCHES = frozenset({"bra", "goto", "beq", "bne", "blt", "bgt", "ble", "bge"})
 BARRIERS = frozenset({"bar", "barrier"})
+#: Where a thread ends.
+ENDS = frozenset({"ret", "exit"})
 #: Spaces that no other thread sees.
 _OWN = frozenset({"param", "const", "local"})
 
@@ -30,6 +32,11 @@ def gaps(statements: Sequence[AnyStatement]) -> list[int]:
     first = 0 if looping else touching[0] + 1
     last = len(statements) if looping else touching[-1] + 1
     return [i for i in range(first, last) if start_of(statements[i])[0] and matters(statements[i])]
+
+
+def ends(statements: Sequence[AnyStatement]) -> list[int]:
+    """The statements of a kernel at which a thread ends."""
+    return [i for i, s in enumerate(statements) if isinstance(s, Instruction) and s.opcode in ENDS and start_of(s)[0]]
 
 
 def orders(statement: AnyStatement) -> bool:

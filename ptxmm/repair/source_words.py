@@ -21,6 +21,7 @@ _PUT_IN = {
     "fence.proxy.async": "cuda::ptx::fence_proxy_async();",
     "fence.mbarrier_init.release.cluster": "cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release, cuda::ptx::scope_cluster);",
     "cp.async.wait_all": "__pipeline_wait_prior(0);",
+    "cp.async.bulk.wait_group.read 0": "cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());",
     "cp.async.bulk.wait_group 0": "cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<0>());",
 }
 

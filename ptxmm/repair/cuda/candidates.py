@@ -61,7 +61,13 @@ Places = Sequence[tuple[int, int]]
 def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> list[SourceEdits]:
     """The candidates for a change at a statement that comes from `here`; what is put in may also stand behind the statement
     that comes `before`."""
-    makers = {"order": (_orders, _far), "gone": (_gone, _sequential), "number": (_numbers,), "bytes": ()}
+    makers = {
+        "order": (_orders, _far),
+        "gone": (_gone, _sequential),
+        "number": (_numbers,),
+        "bytes": (),
+        "word": (_assembler, _reading),
+    }
     if wanted.kind == "put":
         forms = statements(wanted.new, wanted.order, wanted.scope, "cuda::" in code.bare)
         made = _put(code, forms, here, before)
@@ -98,6 +104,14 @@ def _assembler(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iter
     for found in pattern.finditer(code.text, statement.start, statement.end) if wanted.old else ():
         if code.bare[found.start()] == " ":
             yield SourceEdits((TextEdit(found.start(), found.end(), wanted.new),))
+
+
+def _reading(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
+    """A wait for the reading of bulk copies that is one for all of them."""
+    old, new = (name.replace(".", "_") for name in (wanted.old, wanted.new))
+    for found in re.finditer(rf"\b{old}\b", code.bare[statement.start : statement.end]):
+        start = statement.start + found.start()
+        yield SourceEdits((TextEdit(start, start + len(old), new),))
 
 
 def _named_fences(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:

@@ -75,6 +75,9 @@ _PUT = {
         "cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release, cuda::ptx::scope_cluster);", "cuda/ptx"
     ),
     "cp.async.wait_all": Spelling("__pipeline_wait_prior(0);", "cuda_pipeline.h"),
+    "cp.async.bulk.wait_group.read 0": Spelling(
+        "cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());", "cuda/ptx"
+    ),
     "cp.async.bulk.wait_group 0": Spelling("cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<0>());", "cuda/ptx"),
 }
 

@@ -2,8 +2,8 @@
 
 An entry is called by a hash of the source's text and path, the options, the compiler and its version, and the variables of the
 environment that it or the host's compiler heeds. It says what else the compiler looked at (`compile_inputs`). Where any of that
-has changed, it does not count. Within one process what was made is remembered likewise, so that the variants of one file are of
-one compilation, and a header that changes is heeded there, too.
+has changed, or the entry is not what was written under its name, it does not count. Within one process what was made is
+remembered likewise, so that the variants of one file are of one compilation, and a header that changes is heeded there, too.
 
 The PTX stands beside its entry as a file that can be opened, called as reports call it: `lock.cu.ptx`, in a folder of its own.
 
@@ -28,7 +28,7 @@ from ptxcore.records import NamedTuple
 from ptxcore.sources import remembered
 from ptxmm.kernels.compile_inputs import CompileInputs, contents, inputs_of, telling, tool_of, untold
 
-_FORMAT = 2  # of an entry
+_FORMAT = 3  # of an entry
 _VARIABLE = "PTXMM_CACHE"
 #: Variables of the environment that hold options.
 _FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
@@ -104,10 +104,15 @@ class KeptPtx:
             return None
         try:
             entry = json.loads(contents(self._file))
-            text = entry["text"]
-            return _Made(text, CompileInputs.read(entry["inputs"])) if entry["sum"] == _sum(text) else None
+            made = _Made(entry["text"], CompileInputs.read(entry["inputs"]))
+            return made if entry["sum"] == self._sum(made) else None
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return None
+
+    def _sum(self, made: _Made) -> str:
+        """What tells an entry of this key from one that is damaged, or of another key. It is also of what the text was made of:
+        that decides whether the entry counts."""
+        return sha256(json.dumps([self._key, made]).encode("utf-8", "surrogatepass")).hexdigest()
 
     def file(self, text: str) -> str:
         """The PTX as a file that can be opened; empty where nothing is kept."""
@@ -138,7 +143,8 @@ class KeptPtx:
             _of_this_process(self._key)[:] = [_Made(text, inputs)]
             if self._file:
                 os.makedirs(os.path.dirname(self._file), mode=0o700, exist_ok=True)
-                _write(self._file, json.dumps({"inputs": inputs, "sum": _sum(text), "text": text}))
+                made = _Made(text, inputs)
+                _write(self._file, json.dumps({"inputs": inputs, "sum": self._sum(made), "text": text}))
                 _clean(os.path.dirname(self._file))
         except (OSError, ValueError):
             pass  # it is compiled again the next time
@@ -168,10 +174,6 @@ def _version(nvcc: str, stamp: str) -> str:
     if done.returncode or not done.stdout.strip():
         raise OSError("no version")
     return f"{stamp}\n{done.stdout}"
-
-
-def _sum(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _beside(entry: str) -> str:

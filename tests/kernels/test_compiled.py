@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -242,6 +244,77 @@ def test_what_is_no_entry_does_not_count(place: Place, tmp_path: Path) -> None:
     assert place.runs == 8
 
 
+def test_an_entry_that_says_other_inputs_does_not_count(place: Place, tmp_path: Path) -> None:
+    """Else what has changed since would not be seen to have: a header that the entry no longer names, or a name that was looked
+    for."""
+    place.compile()
+    (entry,) = (tmp_path / "cache").glob("*.json")
+    good = json.loads(entry.read_text(encoding="utf-8"))
+    headers, folders, sought, there, tools = good["inputs"]
+    assert headers and "maybe/x.h" in sought
+    spoilt = (
+        [headers[1:], folders, sought, there, tools],
+        [headers, folders, [name for name in sought if name != "maybe/x.h"], there, tools],
+        [headers, [*folders, "elsewhere"][1:], sought, there, tools],
+    )
+    for number, inputs in enumerate(spoilt, 2):
+        entry.write_text(json.dumps(good | {"inputs": inputs}), encoding="utf-8")
+        assert place.compile() and place.runs == number
+
+
+def test_an_entry_under_the_name_of_another_does_not_count(place: Place, tmp_path: Path) -> None:
+    plain = place.compile()
+    (first,) = (tmp_path / "cache").glob("*.json")
+    place.write("k.cu", "// other")
+    other = place.compile()
+    (second,) = {*(tmp_path / "cache").glob("*.json")} - {first}
+    shutil.copy(first, second)
+    assert place.compile() == other != plain and place.runs == 3
+
+
+#: What a property of the cache is drawn from: what each file may say; None: there is no such file.
+TEXTS: dict[str, list[str | None]] = {
+    "k.cu": ['#include "one.h"', '#include "a b.h"\n#if __has_include("maybe/x.h")\n#endif'],
+    "inc/one.h": ['#include "a b.h"', "// one"],
+    "one.h": ["// beside", '#include "a b.h"', None],
+    "early/a b.h": ["// early", None],
+    "late/a b.h": ["// late", "// later"],
+    "inc/maybe/x.h": ["", None],
+}
+
+
+@pytest.mark.part(4)
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_changes_and_whatever_is_damaged_the_answer_is_that_of_the_compiler(
+    place: Place, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files, options, the compiler and bytes of the cache change at random; the same again is never compiled again."""
+    draw = random.Random(seed)
+    for _ in range(6):
+        what = draw.choice(("file", "file", "version", "damage", "damage"))
+        if what == "file":
+            name = draw.choice(list(TEXTS))
+            text = draw.choice(TEXTS[name])
+            if text is None:
+                (place.folder / name).unlink(missing_ok=True)
+            else:
+                place.write(name, text)
+        elif what == "version":
+            place.write("bin/version", draw.choice(("1.0", "1.1")))
+        for entry in (tmp_path / "cache").rglob("*") if what == "damage" else ():
+            if entry.is_file():
+                data = bytearray(entry.read_bytes())
+                for _ in range(draw.choice((1, 3))):
+                    data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+                entry.write_bytes(data[: draw.choice((len(data), len(data) // 2))])
+        options = draw.choice(([], ["-DA"]))
+        kept, runs = place.compile(*options), place.runs
+        assert place.compile(*options) == kept and place.runs == runs, "the same again"
+        with monkeypatch.context() as without:
+            without.setenv("PTXMM_CACHE", "none")
+            assert place.compile(*options) == kept
+
+
 def test_what_changes_while_it_is_compiled_is_not_kept(place: Place, tmp_path: Path) -> None:
     os.utime(place.folder / "inc" / "one.h")  # now: it may have changed since the compiler read it
     (place.folder / "inc" / "one.h").touch()
@@ -290,18 +363,26 @@ def test_nvcc_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PTXMM_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("NVCC", raising=False)
     Path("k.cu").write_text('#include "k.h"\n__global__ void k(unsigned *p) { *p = WORD; }\n', encoding="utf-8")
-    Path("k.h").write_text("#define WORD 77\n", encoding="utf-8")
-    for name in ("k.cu", "k.h"):
+    Path("k.h").write_text('#include "word.h"\n#ifdef OTHER\n#define WORD OTHER\n#endif\n', encoding="utf-8")
+    Path("word.h").write_text("#ifndef OTHER\n#define WORD 77\n#endif\n", encoding="utf-8")
+    for name in ("k.cu", "k.h", "word.h"):
         os.utime(name, (OLD, OLD))
 
-    def text() -> str:
+    def text(*options: str) -> str:
         forget()
-        return modules.compile_cuda("k.cu").text
+        return modules.compile_cuda("k.cu", options).text
 
     first = text()
     assert ", 77;" in first and len(list(Path("cache").glob("*.json"))) == 1
     with monkeypatch.context() as without:
         without.setattr(subprocess, "run", None)
         assert text() == first
-    Path("k.h").write_text("#define WORD 78\n", encoding="utf-8")
-    assert ", 78;" in text()
+    assert ", 79;" in text("-DOTHER=79")
+    Path("word.h").write_text("#define WORD 78\n", encoding="utf-8")
+    assert ", 78;" in text(), "the header of a header"
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(f'#!/bin/sh\nexec {shlex.quote(str(shutil.which("nvcc")))} -DOTHER=80 "$@"\n', encoding="utf-8")
+    wrapper.chmod(0o755)
+    Path("word.h").write_text("\n", encoding="utf-8")
+    monkeypatch.setenv("NVCC", str(wrapper))
+    assert ", 80;" in text(), "another compiler"

@@ -193,11 +193,16 @@ def _parties(race: RaceEntry) -> Iterator[Cause]:
     one, other = race.events
     if one.at is None or other.at is None:
         return
-    if one.at == other.at:
+    if one.at == other.at and (one.at.line or one.line == other.line):
         yield Cause(one.at, "races with itself", one.instruction if one.instruction == other.instruction else "")
         return
-    for event, at, there in ((one, one.at, other.at), (other, other.at, one.at)):
-        yield Cause(at, f"races with {f'line {there.line}' if there.path == at.path else there}", event.instruction)
+    for event, at, by in ((one, one.at, other), (other, other.at, one)):
+        there = by.at or at
+        if not there.line:  # a compiler says so of what it made of several lines
+            told = f"line {by.line} of the PTX"
+        else:
+            told = f"line {there.line}" if there.path == at.path else str(there)
+        yield Cause(at, f"races with {told}", event.instruction)
 
 
 def failing(result: Result) -> list[Checked]:

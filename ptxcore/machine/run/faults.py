@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import basename
 from typing import Protocol
 
 from ptxcore.isa.mbarrier import contents
@@ -121,6 +122,14 @@ class UndefinedValue:
 
 
 UNDEFINED = UndefinedValue()
+
+
+def line_of(op: Blamed, locations: Sequence[tuple[str, int]]) -> str:
+    """The line of an instruction in words: that of the source, where `locations`, the program's source lines, say it, before
+    that of the PTX. A compiler gives line 0 to what it made of several lines."""
+    path, line = locations[op.location] if op.location >= 0 else ("", 0)
+    number = op.instruction.span.line
+    return f"{basename(path)}:{line}, PTX {number}" if line else f"line {number}"
 
 
 def lacking(state: int) -> str:

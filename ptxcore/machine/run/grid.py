@@ -22,7 +22,7 @@ from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
 from ptxcore.machine.run.dependence import GridDependence
 from ptxcore.machine.run.emulation import blame, decide, emulate, undefined_registers, values_of
-from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, UnwrittenValue, fault
+from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, UnwrittenValue, fault, line_of
 from ptxcore.machine.run.memory import GlobalMemory, ParameterValues, Segment
 from ptxcore.machine.run.special import LaunchShape, SpecialRegisters, Triple
 from ptxcore.machine.run.thread import NOWHERE, Asleep, Polled, RunningThread, Suspended
@@ -479,7 +479,7 @@ class GridLaunch:
     def _doing(self, thread: RunningThread) -> str:
         """What a thread waits for."""
         op = self._op_at(thread)
-        place = "" if op is None else f" (line {op.instruction.span.line})"
+        place = "" if op is None else f" ({line_of(op, self.program.locations)})"
         if thread.waiting:
             return f"{thread.waiting() if callable(thread.waiting) else thread.waiting}{place}"
         if op is None or not polls(op):

@@ -181,3 +181,37 @@ race_free
     main(["check", str(tmp_path)])
     out = capsys.readouterr().out
     assert out.count("does not terminate (spin loop) here") == 2 and out.count("for the same reason") == 2 * 3
+
+
+def test_a_race_with_what_has_no_line_of_the_source_says_the_line_of_the_ptx(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A compiler gives line 0 to what it made of several lines: two such are not one, and "line 0" is no place."""
+    (tmp_path / "k.cu").write_text("// where the lines of the PTX come from\n" * 4)
+    (tmp_path / "k.ptx").write_text(f"""
+.version 9.0
+.target sm_90
+.address_size 64
+.file 1 "{tmp_path}/k.cu"
+.visible .entry k(.param .u64 x) {{
+    .reg .b64 %x; .reg .b32 %r; .reg .pred %p;
+    ld.param.u64 %x, [x];
+    mov.u32 %r, %ctaid.x;
+    setp.eq.u32 %p, %r, 0;
+    @%p bra ONE;
+    .loc 1 0 0
+    st.global.u32 [%x], 1;
+    ret;
+ONE:
+    .loc 1 LINE 0
+    ld.global.u32 %r, [%x];
+    ret;
+}}""")
+    text = (tmp_path / "k.ptx").read_text()
+    for line, told in (("0", "races with line 17 of the PTX"), ("3", "k.cu:3: races with line 13 of the PTX")):
+        (tmp_path / "k.ptx").write_text(text.replace("LINE", line))
+        main(f"check {tmp_path}/k.ptx --grid 2 --block 1 --arg x=u32[1] --timeout {PATIENCE}".split())
+        page = capsys.readouterr().out
+        assert told in page
+        assert "line 0" not in page
+        assert "itself" not in page

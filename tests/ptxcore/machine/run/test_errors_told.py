@@ -162,6 +162,16 @@ def test_a_deadlock_at_an_mbarrier_object_says_what_its_phase_lacks(arrivals: in
     assert f"waits at 'mbarrier.try_wait.parity.shared.b64' for a phase that {words} (line 12)" in str(caught.value)
 
 
+@pytest.mark.parametrize(("line", "words"), [(7, "(ring.cu:7, PTX 12)"), (0, "(line 12)")])
+def test_a_deadlock_says_the_line_of_the_source_where_it_has_one(line: int, words: str) -> None:
+    """A compiler gives line 0 to what it made of several lines."""
+    text = _WAITS_FOR_A_PHASE.replace("ARRIVALS", "3").replace("BYTES", "64")
+    text = text.replace("L: ", f".loc 1 {line} 0; L: ".replace("; ", " ")) + '.file 1 "src/ring.cu"\n'
+    with pytest.raises(KernelError) as caught:
+        launch(load(text, "k.ptx"), "k", (1,), (1,), [np.zeros(64, np.uint32)])
+    assert f"for a phase that lacks 2 arrivals {words}" in str(caught.value)
+
+
 def test_of_a_phase_that_lacks_nothing_only_the_wait_is_told() -> None:
     """A store over the half of the object that counts leaves such a one."""
     text = """.version 8.0

@@ -24,9 +24,9 @@ RUNS = {
     """,
     "One run for all executions": "determinate rows log together",
     "One run, with something open": """
-        lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records sections
-        served claims ticket_accesses slots publications errand_threads errands imagined tickets persistent
-        carried_rounds
+        lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records
+        section_meetings sections served errand_threads branching claims ticket_accesses slots publications errands imagined
+        tickets persistent carried_rounds
     """,
     "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",
     "Runs that show what is wrong": "fence_orders exact replay",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 
 from axioms.dynamic.attempts import Attempt
 from axioms.dynamic.findings import Party
 from axioms.dynamic.ticket_locks import DrawnNumber
-from axioms.dynamic.updates_in_sections import Update
+from axioms.dynamic.updates_in_sections import Update, commute
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Varying
 from ptxcore.records import dataclass
@@ -37,14 +38,17 @@ class GuardedBytes:
         if writes:
             self._written.add(byte)
 
-    def close(self) -> None:
-        """The first run is over: says which bytes are guarded. Those that are accessed under several locks are not."""
+    def close(self) -> bool:
+        """A run is over: says which bytes are guarded; whether that are others than before. Those that are accessed under
+        several locks are not."""
+        before, self.lock_of = self.lock_of, {}
         for byte in self._written:
             of = self._touched[byte]
             if len(of) == 1:
                 ((lock, threads),) = of.items()
                 if len(threads) > 1:
                     self.lock_of[byte] = lock
+        return self.lock_of != before
 
 
 @dataclass(eq=False)
@@ -92,4 +96,10 @@ class PlaceUpdates:
     updates: list[Update] = field(default_factory=list)
 
 
-__all__ = ["Byte", "GuardedBytes", "LockedSection", "Place", "PlaceUpdates", "SectionLock"]
+def hanging_in(left: Mapping[Place, PlaceUpdates]) -> set[Byte]:
+    """The bytes of which the order of sections decides what they leave there."""
+    hanging = [place for place, of in left.items() if not commute(of.updates)]
+    return {(cta, at + i) for (cta, at), size in hanging for i in range(size)}
+
+
+__all__ = ["Byte", "GuardedBytes", "LockedSection", "Place", "PlaceUpdates", "SectionLock", "hanging_in"]

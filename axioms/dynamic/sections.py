@@ -10,18 +10,25 @@ that against the conditions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from axioms.dynamic.accesses import LEVELS
 from axioms.dynamic.attempts import Attempt, check_attempt
 from axioms.dynamic.carried import Carried
-from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped
-from axioms.dynamic.section_records import Byte, GuardedBytes, LockedSection, Place, PlaceUpdates, SectionLock
+from axioms.dynamic.section_meetings import MeetingSections
+from axioms.dynamic.section_records import (
+    Byte,
+    GuardedBytes,
+    LockedSection,
+    Place,
+    PlaceUpdates,
+    SectionLock,
+    hanging_in,
+)
 from axioms.dynamic.shadow import CONSTANT, Access, in_section
 from axioms.dynamic.told import WIDE, Untold
-from axioms.dynamic.updates_in_sections import Update, commute
+from axioms.dynamic.updates_in_sections import Update
 from axioms.dynamic.waiting import WrittenBytes
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
@@ -35,7 +42,6 @@ from ptxcore.values.terms import Value, mask
 
 _WINDOWS = 1 << GLOBAL_BITS
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
-_WARP = 32
 _ACQUIRES, _RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
 #: Atomic operations that may take a lock.
 TAKING = ("cas", "exch", "or")
@@ -43,28 +49,24 @@ TAKING = ("cas", "exch", "or")
 _LOCKING = "locking"
 
 
-class InSections(Determinate):
+class InSections(MeetingSections):
     """Watches one launch. `settle` is asked when it has ended. It tells no race: it knows of less order than there is."""
 
     alone = False
 
     def __init__(self, size: int, guarded: GuardedBytes, *, first: bool) -> None:
         """`first`: the run that tells what is guarded, and holds nothing against the conditions."""
-        super().__init__(size)
-        self.guarded, self._first = guarded, first
+        super().__init__(size, first=first)
+        self.guarded = guarded
         self.sections = 0
         self.taken: Party | None = None  # who takes a lock first
         self._locks: dict[Place, SectionLock] = {}
         self._lock_bytes = {(p[0][0], p[0][1] + i): p for p in guarded.locks for i in range(p[1])}
-        self._in: dict[int, LockedSection] = {}
         #: The locks that threads try to take now, and the scopes of their polls so far.
         self._trying: dict[int, tuple[SectionLock, set[str]]] = {}
-        #: The sections that had to begin before what a thread does next, as bits; and before those that come to a barrier.
-        self._past: dict[int, int] = {}
-        self._come: dict[tuple[int, int], tuple[int, set[LockedSection]]] = {}
         self._waits: Party | None = None
-        self._joined = False  # whether threads met in a section
         self._shapes: dict[Byte, Place] = {}
+        self._bases: dict[int, int] = {}  # what to add to an offset in a segment for the number of its byte
         self._updates: dict[Place, PlaceUpdates] = {}
         #: What sections found in guarded bytes and stored elsewhere; and the guarded bytes that were read outside of sections.
         self.carried = Carried()
@@ -116,13 +118,19 @@ class InSections(Determinate):
             super().reads(thread, address, size)
             return self._found_outside(thread, segment, first, byte, size)
         self._access_inside(thread, section, segment, first, size)
+        return self._found_in(thread, section, place, segment, first)
+
+    def _found_in(
+        self, thread: WatchedThread, section: LockedSection, place: Place, segment: Segment, first: int
+    ) -> int | Varying:
+        """What stands at a guarded place in a section now."""
         if place in section.left:
             return section.left[place][2]
         if place not in section.found:
-            number = segment.read(first, size)
+            number = segment.read(first, place[1])
             if type(number) is not int:
                 raise self.leaves(thread, "unknown")
-            section.found[place] = Varying.fresh(8 * size, number, self)
+            section.found[place] = Varying.fresh(8 * place[1], number, self)
         return section.found[place]
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
@@ -392,64 +400,6 @@ class InSections(Determinate):
         if how.sem != "acquire" and section.acquired:
             section.fenced = self._covered(section), scope
 
-    # Threads that meet.
-
-    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
-        super().arrives(thread, level, identity, waits, count)
-        self._meets([thread.number])
-        key = thread.number // self.size, identity
-        past, sections = self._come.get(key, (0, set()))
-        more = self._sections_of([thread.number])
-        self._come[key] = past | self._past.get(thread.number, 0), sections | more
-
-    def released(self, cta: Any, level: str, identity: int, whole: bool) -> None:
-        super().released(cta, level, identity, whole)
-        number = next(iter(cta.threads)).number
-        past, sections = self._come.pop((number // self.size, identity), (0, set()))
-        waited = self.last[number // self.size, identity].waited
-        self._come_behind(waited, past | self._past_of_ended(cta.threads), sections)
-
-    def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
-        super().met(how, threads, masked)
-        numbers = [thread.number for thread in threads]
-        warp = numbers[0] % self.size // _WARP * _WARP
-        past = self._past_of_ended(threads[0].cta.threads[warp : warp + _WARP])
-        self._meets(numbers)
-        for number in numbers:
-            past |= self._past.get(number, 0)
-        self._come_behind(numbers, past, self._sections_of(numbers) if how.form.mnemonic == "bar" else set())
-
-    def _meets(self, numbers: Sequence[int]) -> None:
-        """Threads meet others, maybe in a section: its end may have to wait for these."""
-        self._joined = self._joined or any(number in self._in for number in numbers)
-
-    def _past_of_ended(self, threads: Sequence[Any]) -> int:
-        """The sections before the ends of some threads: who waits for others waits for these no longer."""
-        past = 0
-        for thread in threads if self._past else ():
-            if thread.done:
-                past |= self._past.get(thread.number, 0)
-        return past
-
-    def _sections_of(self, numbers: Sequence[int]) -> set[LockedSection]:
-        """The sections that threads are in now, and in which they have acquired what those before them did."""
-        sections = {self._in[number] for number in numbers if number in self._in}
-        return {section for section in sections if section.acquired or self._first}
-
-    def _come_behind(self, numbers: Sequence[int] | frozenset[int], past: int, sections: set[LockedSection]) -> None:
-        """Threads have met; they come behind what was done in some sections, and are in them now as long as these last."""
-        if past:
-            self._past.update(dict.fromkeys(numbers, past))
-        for section in sections:
-            if section.lock.owner is not section:
-                continue
-            alone = all(self._in.get(number) in (None, section) for number in numbers)
-            if len(sections) > 1 or not alone:
-                raise Stopped(Open("order", section.party))
-            section.members.update(numbers)
-            section.members.discard(section.holder)
-            self._in.update(dict.fromkeys(numbers, section))
-
     # At the end.
 
     def settle(self) -> None:
@@ -463,16 +413,9 @@ class InSections(Determinate):
             raise Stopped(Open("order", self._waits))  # somebody waits, maybe for what others do behind a section
         for lock in self._locks.values():
             self._settle_lock(lock)
-        hanging = {byte for byte, of in self._hanging()}
+        hanging = hanging_in(self._updates)
         self.again = self.again or not self._read_outside.isdisjoint(hanging - self.guarded.hanging)
         self.guarded.hanging |= hanging
-
-    def _hanging(self) -> Iterator[tuple[Byte, PlaceUpdates]]:
-        """The guarded bytes of which the order of sections decides what they leave there."""
-        for ((cta, at), size), of in self._updates.items():
-            if not commute(of.updates):
-                for i in range(size):
-                    yield (cta, at + i), of
 
     @property
     def lasting(self) -> bool:

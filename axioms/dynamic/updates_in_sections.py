@@ -12,6 +12,8 @@ from axioms.dynamic.linear import congruent
 from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, mask, substitute, symbol, symbols_of
 
+#: What leaves what was there.
+_NOTHING = ""
 _BITWISE = ("and", "or", "xor")
 #: Comparisons, and whether they are of signed numbers.
 _LESS = {"ult": "u", "ule": "u", "slt": "s", "sle": "s"}
@@ -29,7 +31,7 @@ def commute(updates: Iterable[Update]) -> bool:
     updates = list(updates)
     if any(not symbols_of(update.value) <= {update.found} for update in updates):
         return False  # it hangs on another place, too
-    kinds = {_kind(update.found, update.value) for update in updates if update.value is not update.found}
+    kinds = {_kind(update.found, update.value) for update in updates if update.value is not update.found} - {_NOTHING}
     if len(kinds) <= 1 and None not in kinds:
         return True
     place = symbol("place", updates[0].found.width)
@@ -42,7 +44,7 @@ def _kind(found: Term, value: Value) -> str | None:
         return None
     form = congruent(value, lambda of: (0, mask(of.width)) if of is found else None)
     if form is not None and dict(form.factors) == {found: 1}:
-        return "add"
+        return "add" if form.start & mask(found.width) else _NOTHING
     return _combination(found, value)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from axioms.dynamic.branching import InBranchingSections
 from axioms.dynamic.findings import Open, Party, Stopped, step
 from axioms.dynamic.section_records import GuardedBytes
 from axioms.dynamic.sections import TAKING
-from axioms.dynamic.served import InServedSections
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
@@ -38,7 +38,7 @@ class Sectioned(NamedTuple):
     """The final values of the run; who watched its launches; what may have others in other executions."""
 
     state: FinalValues
-    watchers: list[InServedSections]
+    watchers: list[InBranchingSections]
     differing: frozenset[str]
 
     def leaves_open(self, check: Check, test: KernelTest) -> bool:
@@ -86,9 +86,12 @@ def run_with_sections(runs: Runs) -> Sectioned | None:
     found = None
     for number in range(_MOST_RUNS):
         found = _run(runs, guarded, first=not number)
+        more = sum(of.close() for of in guarded) > 0
+        if found is None and number and more:
+            continue  # it did not know of all guarded bytes
         if found is None or not any(w.sections for w in found.watchers):
             return None
-        if number and not any(w.again for w in found.watchers):
+        if number and not more and not any(w.again for w in found.watchers):
             return found
     return None
 
@@ -101,21 +104,21 @@ def _may_lock(runs: Runs) -> bool:
 
 
 def _run(runs: Runs, guarded: list[GuardedBytes], *, first: bool) -> Sectioned | None:
-    watchers: list[InServedSections] = []
+    watchers: list[InBranchingSections] = []
     names: dict[int, str] = {}
     segments: dict[str, Segment] = {}
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         device = runs.devices[launch.loaded]
 
-        def single() -> InServedSections:
+        def single() -> InBranchingSections:
             if watchers:
                 watchers[-1].settle()
                 if watchers[-1].lasting:
                     raise Stopped(Open("order"))  # of what a later launch finds nothing is known
             found = {names[n]: s for n, s in device.memory.segments.items() if n in names}
             segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
-            watchers.append(InServedSections(prod(launch.block), guarded[len(watchers)], first=first))
+            watchers.append(InBranchingSections(prod(launch.block), guarded[len(watchers)], first=first))
             return watchers[-1]
 
         return Watchers(None, single)

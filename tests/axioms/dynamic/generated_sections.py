@@ -31,7 +31,17 @@ class Writer:
         self.shared = self.grid == 1 and self._often(0.4)
         self.take = self.choose.choice(("cas", "cas", "exch", "or", "ticket", "ticket"))
         self.ops = self.choose.choice(
-            (("add",), ("add",), ("max",), ("xor",), ("add", "add", "max"), ("put",), ("own",))
+            (
+                ("add",),
+                ("add",),
+                ("max",),
+                ("xor",),
+                ("add", "add", "max"),
+                ("put",),
+                ("own",),
+                ("branch",),
+                ("branch", "add"),
+            )
         )
         self.wide = self.choose.choice(("relaxed", "acquire"))
         self.look = self.choose.choice(("", "", "ld.relaxed", "ld.acquire", "ld.volatile"))
@@ -148,6 +158,23 @@ class Writer:
                 store.replace("%v0", number),
                 f"{past}:",
             ]
+        if op == "branch":  # one thing or another, by what is found
+            one, other = self._label(), self._label()
+            _, there = self._place(DATA + 2)
+            by = self.choose.choice(("%v0", "%v0", "%r5"))
+            ways = [
+                [f"add.u32 %v0, %v0, {number};", store], [store.replace("%v0", number)], [f"{st}.{space}.u32 {there}, {by};"],
+                [f"st.global.u32 [%rd3+{4 * OWN}], {number};"], ["bar.warp.sync 1;"], [self._fence()], [],
+                [f"{ld}.{space}.u32 %v1, {there};", f"setp.lt.u32 %p4, %v1, %v0; @%p4 {st}.{space}.u32 {there}, 5;"],
+            ]  # fmt: skip
+            first, second = (
+                self.choose.choice(ways[:4]),
+                self.choose.choice(ways if self._wrong() else [*ways[:4], [], ways[7]]),
+            )
+            test = self.choose.choice(
+                (f"setp.lt.u32 %p3, %v0, {number};", "setp.ge.u32 %p3, %v0, 2;", "setp.eq.u32 %p3, %v0, 1;")
+            )
+            return [load, test, f"@%p3 bra {one};", *first, f"bra {other};", f"{one}:", *second, f"{other}:"]
         kind = "b32" if op == "xor" else "u32"
         return [load, f"{op}.{kind} %v0, %v0, {number};", store]
 

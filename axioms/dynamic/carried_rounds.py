@@ -19,14 +19,14 @@ from typing import Any
 from axioms.dynamic.accesses import commutative
 from axioms.dynamic.carried import Carried
 from axioms.dynamic.determinate import Determinate
-from axioms.dynamic.findings import Open, Stopped
 from axioms.dynamic.linear import congruent
 from axioms.dynamic.open_values import are_written
 from axioms.dynamic.owners import OUTSIDE
-from axioms.dynamic.persistent import Persistent, Worker
+from axioms.dynamic.persistent import Persistent, RoundWorker
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.faults import UNDEFINED
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Uninitialised, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
@@ -111,6 +111,9 @@ class CarryingRounds(Persistent):
         #: What symbols are, and of which round; and the one that a register of a thread had when its round began.
         self._names: dict[Term, tuple[Name, int]] = {}
         self._begun: dict[tuple[int, int], Term] = {}
+        #: Registers that nobody has written before the first round; of each whether it is one, the same in all workers.
+        self._unwritten: set[tuple[int, int]] = set()
+        self._begins_written: dict[Name, bool] = {}
         #: What is carried along, and is no sum.
         self.no_sums: set[Name] = set()
         self._given: dict[tuple[int, int], _Given] = {}
@@ -156,7 +159,7 @@ class CarryingRounds(Persistent):
 
     # Registers.
 
-    def _begin(self, thread: WatchedThread, stands: object, worker: Worker) -> None:
+    def _begin(self, thread: WatchedThread, stands: object, worker: RoundWorker) -> None:
         if not isinstance(stands, tuple):
             raise self.leaves(thread, "order")
         if self.width == 1:  # nobody else has to learn of its ticket
@@ -176,13 +179,20 @@ class CarryingRounds(Persistent):
         if before is not None:
             self._keeps(value, name, self._names[before][1])
         here = value.number if isinstance(value, Varying) else value
-        if type(here) is not int or (before is None and here is not value):
+        written = (number, slot) not in self._unwritten and here is not UNDEFINED
+        if self._begins_written.setdefault(name, written) != written or (written and type(here) is not int):
+            raise self.leaves(thread, "order")
+        if not written:  # guards may hide that nobody reads it: then it may hold nothing in each round
+            self._unwritten.add((number, slot))
+            thread.R[slot] = UNDEFINED
+            return
+        if before is None and here is not value:
             raise self.leaves(thread, "order")
         thread.R[slot] = found = self._symbol(name, ticket, width, here)
         assert isinstance(found.term, Term)
         self._begun[number, slot] = found.term
 
-    def _learn(self, worker: Worker, threads: Sequence[Any], standing: list[object]) -> None:
+    def _learn(self, worker: RoundWorker, threads: Sequence[Any], standing: list[object]) -> None:
         self._check_first(threads[0])
         super()._learn(worker, threads, standing)
 
@@ -313,8 +323,6 @@ class CarryingRounds(Persistent):
     def settle(self) -> None:
         super().settle()
         for given in self._given.values():
-            if not self.owners.one_operation(given.segment, given.first, given.size):
-                raise Stopped(Open("order", self.counter.party if self.counter is not None else None))
             if not self._is_kept(given):
                 self.spread.append((given.segment, given.first, given.first + given.size))
 

@@ -59,12 +59,6 @@ class Owners:
         of = self._touched.get(id(segment), (segment, {}))[1]
         return any(at < end and first < at + size for at, size in of)
 
-    def one_operation(self, segment: Segment, first: int, size: int) -> bool:
-        """Whether all that is done to the bytes is one atomic operation at just these, in scopes that have all threads."""
-        of = self._touched.get(id(segment), (segment, {}))[1]
-        there = [one for (at, length), one in of.items() if at < first + size and first < at + length]
-        return len(there) == 1 and (there[0].first, there[0].end) == (first, first + size) and bool(there[0].commutes)
-
     def apart(self) -> bool:
         """Whether no two owners, one of them a round, have conflicting accesses but of operations that commute."""
         for _, of in self._touched.values():

@@ -53,7 +53,7 @@ class TicketCounter:
 
 
 @dataclass
-class Worker:
+class RoundWorker:
     """`taker`: the thread that takes its tickets; `fresh`: it has taken one of which the others do not know yet; `since`: what
     its threads did to shared memory since they all met."""
 
@@ -76,7 +76,7 @@ class Persistent(Determinate):
         self.counter: TicketCounter | None = None
         self.owners = Owners()
         self.shared = SharedRounds()
-        self._workers: dict[int, Worker] = {}
+        self._workers: dict[int, RoundWorker] = {}
         #: Of each thread the round that it is in, a ticket; where it stands at a barrier; and by its place in a worker, how
         #: rounds begin.
         self._round: dict[int, int] = {}
@@ -85,8 +85,8 @@ class Persistent(Determinate):
         self._used: dict[int, bool] = {}
         self._apart: dict[int, bool] = {}
 
-    def _worker(self, number: int) -> Worker:
-        return self._workers.setdefault(number // self.width, Worker())
+    def _worker(self, number: int) -> RoundWorker:
+        return self._workers.setdefault(number // self.width, RoundWorker())
 
     # Accesses.
 
@@ -175,7 +175,7 @@ class Persistent(Determinate):
             apart = self._apart[id(op)] = _asks_no_more(entry, op, others, names)
         return (*self.live_of(thread).before(op, thread.R), plain(thread.carry)) if apart else None
 
-    def _begin(self, thread: WatchedThread, stands: object, worker: Worker) -> None:
+    def _begin(self, thread: WatchedThread, stands: object, worker: RoundWorker) -> None:
         """A thread begins a round. All rounds begin alike."""
         place = thread.number % self.width
         if stands is None:
@@ -225,7 +225,7 @@ class Persistent(Determinate):
         if len({self._round.get(thread.number, OUTSIDE) for thread in threads}) > 1:
             raise self.leaves(threads[0], "order")
 
-    def _learn(self, worker: Worker, threads: Sequence[Any], standing: list[object]) -> None:
+    def _learn(self, worker: RoundWorker, threads: Sequence[Any], standing: list[object]) -> None:
         """The threads of a worker meet that which has taken a ticket: they begin its round."""
         for thread, stands in zip(threads, standing, strict=True):
             if thread.number != worker.taker:

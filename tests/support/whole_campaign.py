@@ -22,6 +22,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "axioms" / "dynamic"))
 
+import generated_carried_rounds
 import generated_clusters
 import generated_copies
 import generated_lookbacks
@@ -62,7 +63,8 @@ MADE: dict[str, Callable[[int], KernelTest]] = {
     "phases": generated_phases.kernel, "copies": generated_copies.kernel, "clusters": generated_clusters.kernel,
     "transfers": generated_transfers.kernel, "lookbacks": generated_lookbacks.kernel,
     "sections": generated_sections.section_kernel, "tickets": generated_tickets.ticket_kernel,
-    "ticket rounds": generated_ticket_rounds.generated, "numbered": generated_numbered.kernel,
+    "ticket rounds": generated_ticket_rounds.generated, "carried rounds": generated_carried_rounds.generated,
+    "numbered": generated_numbered.kernel,
     "vain rounds": generated_vain_rounds.made, "stages": _stage,
 }  # fmt: skip
 #: Final values of one run, and what may have others.
@@ -81,13 +83,14 @@ def _up_to_tickets(test: KernelTest) -> _Up | None:
 
 def _up_to_rounds(test: KernelTest) -> _Up | None:
     found = run_in_rounds(Runs(test, watched=True))
-    return None if found is None else (found.state, frozenset())
+    return None if found is None else (found.state, found.differing)
 
 
 #: Ways that stand for all executions up to something. Of small kernels another way may be first, so these are asked by
 #: themselves: what they take for right is right, with these values.
 UP_TO: dict[str, Callable[[KernelTest], _Up | None]] = {
     "sections": _up_to_sections, "tickets": _up_to_tickets, "ticket rounds": _up_to_rounds,
+    "carried rounds": _up_to_rounds,
 }  # fmt: skip
 #: Too many threads for a formula: what every order of their steps shows is held against them.
 _IN_ALL_ORDERS = frozenset(("stages",))

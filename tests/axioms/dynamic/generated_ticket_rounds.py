@@ -26,9 +26,10 @@ _PLACE = "mad.lo.u32 %r4, %t0, %r3, %r2; mul.wide.u32 %rd4, %r4, 4; add.u64 %rd4
 
 
 def round_kernel(
-    work: str, before: str = "", seal: str = "bar.sync 0;", block: int = 2, tickets: int = TICKETS
+    work: str, before: str = "", seal: str = "bar.sync 0;", block: int = 2, tickets: int = TICKETS, after: str = ""
 ) -> KernelTest:
-    """A kernel that does `before`, and in each round `work`, with the address of its own word in `%rd4`."""
+    """A kernel that does `before`, in each round `work`, with the address of its own word in `%rd4`, and in the last one
+    `after`."""
     lines = [
         _HEAD,
         before,
@@ -40,7 +41,7 @@ def round_kernel(
         work,
         seal,
     ]
-    text = "\n ".join([*lines, "bra LOOP;", "END: ret;", "}"])
+    text = "\n ".join([*lines, "bra LOOP;", f"END: {after} ret;", "}"])
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": 2, "block": block,
         "params": {

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import AnyStatement, Instruction
 from ptxmm.repair import costs
-from ptxmm.repair.building import Place, alone_site
+from ptxmm.repair.building import Place, ranked_site
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import loops_around, start_of
 from ptxmm.repair.sites import EditSite
@@ -84,6 +84,4 @@ def _site(
     before = next((s.span.line for s in reversed(last) if isinstance(s, Instruction)), 0)
     line, loops = start_of(following)[0], loops_around(body, i)
     there = ((missing.statement, missing.price),)
-    yield from alone_site(
-        place.who, line, put_at("")[0], there, put, loops, source, between=(following.span.line, before)
-    )
+    yield ranked_site(place.who, line, put_at("")[0], there, put, loops, source, between=(following.span.line, before))

@@ -52,6 +52,8 @@ class Noting(Determinate):
         #: Whether some thread found something older than what was there; each `fence.sc`.
         self.stale = False
         self.totals: list[Total] = []
+        #: Whether some operation orders more in the model than here.
+        self.weaker = False
         #: Threads that the script holds back; those that wait for others since this way asks it of them. What does not end
         #: then shows nothing.
         self.held: set[int] = set()

@@ -21,6 +21,10 @@ from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread, Write
 
+#: Semantics of an exchange that is a store if nobody looks at what it finds: it would only continue what others released, which
+#: orders more, and the runs that it takes then are those that a store takes.
+_NO_ACQUIRE = ("relaxed", "release")
+
 
 class OneOfSeveral(Noting):
     """Watches one launch in one of several runs."""
@@ -166,6 +170,10 @@ class OneOfSeveral(Noting):
         if used is None:
             functions = thread.launch.program.functions.values()
             used = self._used[thread.op] = not results_unused(functions, thread.instruction)
+        if how.op == "exch" and not used and spot.mode != ORDERED and how.sem in _NO_ACQUIRE:
+            self.weaker = True
+            self.writes(thread, address, size, write(0)[0])
+            return None
         self.together = False
         lead = self._lead(thread) if used else on
         operands = tuple(thread.value(s) for s in thread.instruction.sources[1:] if s is not None)

@@ -250,8 +250,8 @@ def run_several(
             raise Stopped(unknown)
         if places is not None:
             places.look()
-        # The order of `fence.sc` may exclude that a thread finds what is older.
-        beyond = any(w.stale for w in watchers) and any(w.total for w in watchers)
+        # The order of `fence.sc`, or what orders more than was known, may exclude that a thread finds what is older.
+        beyond = any(w.stale for w in watchers) and any(w.total or w.weaker for w in watchers)
         found.append((state, sum(w.accesses for w in watchers), beyond))
         return [w.events for w in watchers]
 

@@ -320,6 +320,10 @@ class InSections(MeetingSections):
             raise Asleep  # a run in which it is not scheduled until the lock is free
         return lock
 
+    def polls(self, thread: WatchedThread, block: int) -> None:
+        if thread.number not in self._trying:  # else it is known where its attempt began
+            super().polls(thread, block)
+
     def _attempts_at(self, thread: WatchedThread, lock: SectionLock, attempt: Attempt) -> None:
         """A thread begins to try to take a lock."""
         lock.attempts.append((attempt, self._party(thread)))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ptxmm.result import Result
 
 #: Seconds that the runs may take; and those that other orders have where they leave a check open.
-_LONGEST, _MORE = 20.0, 10.0
+_LONGEST, _MORE = 30.0, 10.0
 #: Runs, of which each may tell more of guarded bytes.
 _MOST_RUNS = 6
 

@@ -294,6 +294,10 @@ class _Going:
         if at is None:
             raise UnknownErrand
         segment, first, byte = at
+        if address % size or first + size > segment.size or thread.instruction.use.words["vec"]:
+            raise UnknownErrand  # it may be an error of the run
+        if kind == "W" and not segment.writable:
+            raise UnknownErrand
         if self.run._lock_at(thread, byte, size) is not None:
             raise Ended
         place = self.run._guarded(thread, byte, size)

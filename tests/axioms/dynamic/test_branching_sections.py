@@ -58,6 +58,18 @@ _WRONG: dict[str, tuple[str, ...]] = {
         "ld.global.u32 %v1, [%rd3+32]; setp.eq.u32 %p3, %v1, 0; @%p3 bra END; st.global.u32 [%rd1+104], 1;",
     ),
     "one way waits without end": (_TAKEN, f"{_LOAD} N: setp.ge.u32 %p3, %v0, %r5; @%p3 bra N;", _ADD, _GIVE),
+    "a misaligned access on a way": (
+        _TAKEN,
+        f"{_LOAD} setp.eq.u32 %p3, %v0, 0; @%p3 bra N; st.global.u32 [%rd1+22], 1; N:",
+        _ADD,
+        _GIVE,
+    ),
+    "an access beyond the buffer on a way": (
+        _TAKEN,
+        f"{_LOAD} setp.eq.u32 %p3, %v0, 0; @%p3 bra N; st.global.u32 [%rd1+256], 1; N:",
+        _ADD,
+        _GIVE,
+    ),
     "an access out of bounds on a way": (_TAKEN, f"{_LARGER} st.global.u32 [%rd1+4096], 1; N:", _ADD, _GIVE),
 }
 

@@ -110,6 +110,8 @@ class CarryingRounds(Persistent):
         self.lasting = False
         #: What symbols are, and of which round; and the one that a register of a thread had when its round began.
         self._names: dict[Term, tuple[Name, int]] = {}
+        #: What other symbols are: sums of these, and of which round.
+        self._sums: dict[Term, tuple[dict[Term, int], int]] = {}
         self._begun: dict[tuple[int, int], Term] = {}
         #: Registers that nobody has written before the first round; of each whether it is one, the same in all workers.
         self._unwritten: set[tuple[int, int]] = set()
@@ -144,12 +146,28 @@ class CarryingRounds(Persistent):
         """Of a sum of what is carried along and of numbers, how often it has what; None for anything else. All of it is of one
         round."""
         form = congruent(term, self._range)
-        if form is None or any(self._names[one][1] != ticket for one in form.factors):
+        if form is None:
             return None
-        return dict(form.factors)
+        found: dict[Term, int] = {}
+        for one, factor in form.factors.items():
+            parts, of = self._sums[one] if one in self._sums else ({one: 1}, self._names[one][1])
+            if of != ticket:
+                return None
+            for part, times in parts.items():
+                found[part] = found.get(part, 0) + factor * times
+        return found
 
     def _range(self, one: Term) -> tuple[int, int] | None:
-        return (0, mask(one.width)) if one in self._names else None
+        return (0, mask(one.width)) if one in self._names or one in self._sums else None
+
+    def _short(self, value: Varying, ticket: int) -> Varying:
+        """The same sum under a symbol of its own: what is added up of many parts stays small."""
+        factors = self._factors(value.term, ticket)
+        if factors is None:
+            return value
+        one = anything(value.term.width)
+        self._sums[one] = factors, ticket
+        return Varying(one, VARIES, 1, value.number, self)
 
     def _keeps(self, value: object, name: Name, ticket: int) -> None:
         """A round leaves a value in the place of what it found: it may have added something, else it is no sum."""
@@ -250,9 +268,9 @@ class CarryingRounds(Persistent):
         found = self.stored.found(segment, first, size)
         if found is None:
             return told
-        if found is True or self._scope_of(thread):
+        if not isinstance(found, Varying) or self._scope_of(thread):
             raise self.leaves(thread, "order")
-        return found
+        return self._short(found, self._round.get(thread.number, OUTSIDE))
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         super().writes(thread, address, size, value)

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from by_runs import by_formula, compare_right
+from by_runs import by_formula, by_runs, compare_right
 from campaigns import lengths, share
 from generated_carried_rounds import ALL_ADD, generated
 from generated_ticket_rounds import round_kernel
@@ -16,6 +16,7 @@ from axioms.dynamic.carried_rounds import CarryingRounds
 from ptxmm.kernels.persistent import InRounds, run_in_rounds
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
 
 
 def _in_rounds(test: KernelTest) -> InRounds | None:
@@ -131,3 +132,64 @@ def test_each_condition_leaves_open_what_is_something_else(name: str, monkeypatc
     assert taken is not None
     others = {label for state in expected.states for label in state if state[label] != taken.state[label]}
     assert expected.verdict not in ("ok", "bounded") or not others <= taken.differing
+
+
+_AT_SIZE = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 c, .param .u64 in, .param .u64 out)
+{
+ .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<6>; .shared .align 4 .b8 s[32];
+ ld.param.u64 %rd1, [c]; ld.param.u64 %rd2, [in]; ld.param.u64 %rd3, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x;
+ setp.ne.u32 %p1, %r1, 0; and.b32 %r3, %r1, 31; setp.ne.u32 %p2, %r3, 0; mov.u32 %r4, 0; mov.u32 %r9, s;
+LOOP: SECOND @%p1 bra GOT;
+ atom.global.add.u32 %r5, [%rd1], 1; st.shared.u32 [s], %r5;
+GOT: FIRST ld.shared.u32 %r5, [s]; setp.ge.u32 %p3, %r5, 6; @%p3 bra END;
+ mad.lo.u32 %r6, %r5, %r2, %r1; mul.wide.u32 %rd4, %r6, 4; add.u64 %rd4, %rd4, %rd2;
+ ld.global.u32 %r6, [%rd4]; add.u32 %r4, %r4, %r6; bra LOOP;
+END:
+SUM
+ shr.u32 %r6, %r1, 3; add.u32 %r6, %r6, %r9; @!%p2 st.shared.u32 [%r6+8], %r4; THIRD @%p1 bra DONE;
+ ld.shared.u32 %r4, [s+8]; ld.shared.u32 %r6, [s+12]; add.u32 %r4, %r4, %r6; GIVE
+DONE: ret;
+}
+"""
+_SHUFFLES = "\n".join(f" shfl.sync.bfly.b32 %r6, %r4, {n}, 31, -1; add.u32 %r4, %r4, %r6;" for n in (16, 8, 4, 2, 1))
+_RIGHT = {
+    "FIRST": "bar.sync 0;", "SECOND": "bar.sync 0;", "THIRD": "bar.sync 0;", "SUM": _SHUFFLES,
+    "GIVE": "red.global.add.u32 [%rd3], %r4;",
+}  # fmt: skip
+_MISTAKES = {
+    "no barrier behind the ticket": {"FIRST": ""},
+    "no barrier before it": {"SECOND": ""},
+    "no barrier before the parts are read": {"THIRD": ""},
+    "no atomic operation": {"GIVE": "ld.global.u32 %r6, [%rd3]; add.u32 %r4, %r4, %r6; st.global.u32 [%rd3], %r4;"},
+    "a part of the sum": {"SUM": _SHUFFLES.replace("4, 8, 31", "4, 4, 31")},
+}
+
+
+def _at_size(mistake: dict[str, str]) -> KernelTest:
+    text = _AT_SIZE
+    for word, put in {**_RIGHT, **mistake}.items():
+        text = text.replace(word, put)
+    words = {"c": 1, "in": 6 * 64, "out": 1}
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
+        "params": {name: {"type": "u32", "elements": n, "init": [*range(n)]} for name, n in words.items()},
+        "check": {"forall": f"out[0] == {sum(range(6 * 64))} && c[0] == 8", "race_free": True, "terminates": True},
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+def test_sums_of_blocks_are_as_in_the_run() -> None:
+    """What 64 threads have is added up by shuffles and in shared memory."""
+    found = _in_rounds(_at_size({}))
+    assert found is not None and found.carries and not found.differing
+    assert found.state["out[0]"] == sum(range(6 * 64))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", _MISTAKES)
+def test_a_mistake_with_a_sum_is_told(name: str) -> None:
+    _, result = by_runs(_at_size(_MISTAKES[name]))
+    assert result.verdict == "no"

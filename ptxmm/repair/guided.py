@@ -34,6 +34,10 @@ _ASIDE, _OTHER, _FAR = 1000, 5, 30
 #: nothing of who executes it together.
 _NEAR, _EACH, _LATER, _FIRST = 6, 1, 12, 1000
 _TOGETHER = ".sync.aligned"
+#: What a reason says of asynchronous operations, and what is about these: it comes then as if it cost nothing.
+_ASYNC, _OF_ASYNC = "an asynchronous operation", ("fence.proxy.async", "cp.async.")
+#: What a reason says that names an mbarrier, though the lines are about none: a wait for it may be missing.
+_WAITED_FOR = "mbarrier object"
 
 #: And another number of threads at a barrier of the CTA: what is lacking there is a warp. And any number where what is wrong is
 #: about no object.
@@ -111,7 +115,7 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
     if not base.clues:
         return None
     left_out = subject.left_out
-    by_object = _stuck(base) or bool(subject.objects(base.clues))
+    by_object = _stuck(base) or bool(subject.objects(base.clues)) or _WAITED_FOR in base.reason
     sites = subject.sites(REPAIR, by_object)
 
     end = subject.how.hurried(_SHARE if by_object else _SHARE_NEAR).deadline
@@ -191,18 +195,29 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
     for s, site in enumerate(sites):
         for o, option in enumerate(site.options):
             if not option.about:
-                named = _named(option, seen.reason)
-                if o and seen.ends and _put_in(option) and (named or apart[s] <= _NEAR):
-                    later = _LATER * bool(seen.about) - _FIRST * named
+                earlier = _earlier(option, seen.reason)
+                if o and seen.ends and _put_in(option) and (earlier == _FIRST or apart[s] <= _NEAR):
+                    later = _LATER * bool(seen.about) - earlier
                     yield (option.cost + _EACH * apart[s] + later, apart[s], site.line), s, o
             elif _mends(option, seen) and not (counted and _number(option)):
                 yield _rank(site, option, seen), s, o
 
 
 def _named(option: Option, reason: str) -> bool:
-    """Whether a reason names the statement that an option puts in."""
+    """Whether a reason names the statement that an option puts in, or an mbarrier that it waits for."""
     wanted = option.wanted
-    return wanted is not None and wanted.kind == "put" and wanted.new.split(" ")[0].removesuffix(_TOGETHER) in reason
+    if wanted is None or wanted.kind != "put":
+        return False
+    waits = bool(option.about) and option.meets and _WAITED_FOR in reason
+    return waits or wanted.new.split(" ")[0].removesuffix(_TOGETHER) in reason
+
+
+def _earlier(option: Option, reason: str) -> int:
+    """How much earlier an option is that a reason names, or that is about asynchronous operations as the reason is."""
+    if _named(option, reason):
+        return _FIRST
+    new = option.wanted.new if option.wanted is not None else ""
+    return option.cost if _ASYNC in reason and new.startswith(_OF_ASYNC) else 0
 
 
 def _put_in(option: Option) -> bool:

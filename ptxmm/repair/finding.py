@@ -242,7 +242,10 @@ def _among_sites(
 
     def searching(sites: list[EditSite]) -> Search:
         check = partial(judging, subject, sites, weaker=mode != REPAIR)
-        left = subject.how.left()
+        try:
+            left = subject.how.left()
+        except OutOfTime:  # of what is known something is told all the same
+            left = 0.0
         ample = 0.0 if left is None else pace.work(left) * _AMPLE
         return Search(
             sites, check, patience, ample, limit, every or mode != REPAIR, told=told, pace=pace, base=start

@@ -13,11 +13,11 @@ from litmus.test import Test
 from ptxcore.clock import OutOfTime
 from ptxmm.cli.main import main
 from ptxmm.repair import pace
-from ptxmm.repair.finding import answered
+from ptxmm.repair.finding import Answer, _among_sites, answered
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.search import Search
 from ptxmm.repair.sites import Vector
-from ptxmm.repair.subjects import How, Larger, LitmusSubject, met, only_now
+from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging, met, only_now
 
 
 def test_patience_is_counted_in_what_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,3 +109,18 @@ def test_what_is_not_known_of_a_barrier_in_time_is_not_held_against_it_and_no_pa
 def test_the_question_who_waits_is_left_after_some_time() -> None:
     subject = LitmusSubject(of_library("barriers/MP+bar.sync-other-barrier"), How())
     assert subject.waits(subject.text, 1e-9) is None and subject.waits(subject.text) is False
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_time_that_is_over_between_two_steps_is_told_with_what_is_known(known: bool) -> None:
+    """What holds, and was judged before, is a repair; that nothing of it can be left out is not said."""
+    subject = LitmusSubject(of_library("message-passing/MP+rlx"), How())
+    base, sites = subject.judge(subject.text), subject.sites("repair")
+    strongest = tuple(0 if any(o.meets for o in site.options) else len(site.options) - 1 for site in sites)
+    assert judging(subject, sites, strongest).holds
+    subject.how = How(deadline=0.0)
+    answer = Answer(mode="repair", subject=subject, base=base, most=None)
+    vector = strongest if known else None
+    _among_sites(answer, sites, pace.Pace(), 0.1, every=False, told=lambda _: None, known=vector)
+    assert answer.stopped == "out of time" and len(answer.found) == known
+    assert not any(found.minimal or found.cheapest for found in answer.found)

@@ -72,12 +72,17 @@ def repaired(test: Test, every: bool) -> tuple[Answer, LitmusSubject]:
     return answered(of, "repair", every=every, most=None), of
 
 
-def weakest(of: Subject) -> set[str] | None:
-    """The texts of the weakest repairs, by trying all there are; None for too many."""
-    sites = of.sites("repair")
+def weakest(of: Subject, mode: str = "repair") -> set[str] | None:
+    """The texts of the weakest repairs, or of the largest weakenings (or the text as it is), by trying all there are; None for
+    too many."""
+    sites = of.sites(mode)
     if prod(len(s.options) for s in sites) > _FEW:
         return None
-    good = [v for v in product(*(range(len(s.options)) for s in sites)) if judging(of, sites, v).holds]
+    good = [
+        v
+        for v in product(*(range(len(s.options)) for s in sites))
+        if judging(of, sites, v, weaker=mode != "repair").holds
+    ]
     least = [v for v in good if not any(
         w != v and all(s.at_most(a, b) for s, a, b in zip(sites, w, v, strict=True)) for w in good)]  # fmt: skip
     return {edited(of.text, edits_of(sites, v)) for v in least}
@@ -112,6 +117,10 @@ def weakened(test: Test) -> str:
     for found in answer.found:
         again = ptxmm.parse(found.text, "weaker.litmus")
         assert subject(again).judge(again.text).holds, f"does not hold:\n{found.text}"
+    few = weakest(subject(test), "weaken") if answer.complete else None
+    if few is not None:
+        assert ({f.text for f in answer.found} or {test.text}) == few, f"not those of trying all:\n{test.text}"
+        return "weakened, all tried" if answer.found else "nothing is weaker, all tried"
     return "weakened" if answer.found else "nothing is weaker" if answer.complete else "weakening not known in time"
 
 

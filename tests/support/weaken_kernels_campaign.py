@@ -3,7 +3,8 @@
     python tests/support/weaken_kernels_campaign.py [FIRST] [STEP] [SECONDS]
 
 Each STEP-th kernel from the FIRST on, with so many seconds for the search. Each weakening is checked again, on the launch
-given, on the next larger one and on the one after that, for all that the kernel as it is keeps there. Prints a line for each
+given, on the next larger one and on the one after that, for all that the kernel as it is keeps there; where few texts are
+weaker, all of them are tried: the weakenings are the largest ones that hold. Prints a line for each
 kernel, and how many texts and launches there were; what fails stops it, with the text.
 """
 
@@ -14,6 +15,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 
+from repair_campaign import weakest
 from repair_kernels_campaign import known
 
 import ptxmm
@@ -54,6 +56,12 @@ def judged(name: str, seconds: float) -> Counter[str]:
     subject = KernelSubject(test, How(deadline=time.perf_counter() + seconds))
     answer = answered(subject, "weaken", every=True, most=None)
     count = Counter({"kernels": 1, "kernels with all weakenings known": int(answer.complete)})
+    few = (
+        weakest(KernelSubject(test, How(deadline=time.perf_counter() + seconds)), "weaken") if answer.complete else None
+    )
+    if few is not None:
+        assert ({found.text for found in answer.found} or {subject.text}) == few, f"{name}: not those of trying all"
+        count["kernels of which all texts were tried"] += 1
     launches = kept(subject.test, subject.text) if answer.found else []
     for found in answer.found:
         count["weakenings"] += 1

@@ -204,7 +204,7 @@ def _checks(result: Result) -> Iterator[Finding]:
         if check.holds is False and check is result.checks[0] and not result.of_kernel:
             yield _condition(result, check)
         elif check.holds is False and not (check.kind == "race_free" and result.races):
-            spots = check.spots or ([(check.spot, "")] if check.spot else None)
+            spots = check.spots or check.keeps or ([(check.spot, "")] if check.spot else None)
             yield _of(
                 result, check.kind, check.message, spots=spots, place=check.place or check.text, details=check.linearisation,
                 steps=_steps(check.linearisation, check.steps),

@@ -24,7 +24,7 @@ from ptxmm.words.linearisation import LinearisationWords
 from ptxmm.words.waits import WaitWords, does, instruction_of, line_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from axioms.cat.model import Model
     from axioms.program import Program
@@ -239,8 +239,12 @@ def _entry(question: Question, wait: Wait) -> dict[str, Any]:
     return found
 
 
-def tell_linearisation(question: Question, linearisation: LinearisationWords, checked: Checked) -> None:
-    """The execution that shows it: its steps, the reads that are out of date, and why they may be."""
+def tell_linearisation(
+    question: Question, linearisation: LinearisationWords, checked: Checked, claimed: Collection[str] = ()
+) -> None:
+    """The execution that shows it: its steps, the reads that are out of date, and why they may be. Where none is, and every
+    location keeps what was written last, only the order of the steps is another one than was meant: then the places are
+    those that wrote what the locations that are `claimed` keep."""
     reasons = linearisation.explanations()
     checked.tell(linearisation.steps_for(reasons), (reason.text for reason in reasons))
     places = [culprit for reason in reasons for culprit in reason.culprits]
@@ -249,11 +253,15 @@ def tell_linearisation(question: Question, linearisation: LinearisationWords, ch
         places += [(read, "this read is out of date"), (missed, "what it misses is written here")]
     for kept, later in linearisation.endings.items():
         places += [(kept, "what is kept at the end is written here"), (later, "and this may come before it")]
-    for index, what in places:
-        event = linearisation.events[index]
-        if event.thread >= 0:
-            place = question.pointed(event.thread, event.line or 0, what)
-            checked.spots += [place] if place not in checked.spots else []
+    last = {linearisation.events[i].location: i for i in linearisation.order if linearisation.events[i].kind == "W"}
+    named = {name if name in last else name.removesuffix("[0]"): name for name in claimed if not places}
+    keeps = [(last[at], f"{name} keeps what is written here") for at, name in named.items() if at in last]
+    for found, told in ((places, checked.spots), (keeps, checked.keeps)):
+        for index, what in found:
+            event = linearisation.events[index]
+            if event.thread >= 0:
+                place = question.pointed(event.thread, event.line or 0, what)
+                told += [place] if place not in told else []
 
 
 #: What the picture of a check is called.

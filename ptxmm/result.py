@@ -165,7 +165,8 @@ class Checked:
     ends. `besides`: the test itself does not ask for it.
 
     What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`,
-    the outcome; `linearisation`, the execution, a line for each step; `waits`, who does not terminate, for programs.
+    the outcome; `linearisation`, the execution, a line for each step; `waits`, who does not terminate, for programs. Where
+    nothing is out of date, only the order of the steps is another one than was meant: `keeps` is what wrote the outcome.
     `counts`: of a condition that was decided, how many states satisfy its proposition, and how many do not.
     `place` tells it from other findings of its kind, and stays the same when unrelated lines change.
     `causes` are what to look at first. The first lines of `linearisation` are `steps`, of which `left` are left out."""
@@ -179,6 +180,7 @@ class Checked:
     besides: bool = False
     message: str = ""
     spots: list[tuple[Spot, str]] = field(default_factory=list)
+    keeps: list[tuple[Spot, str]] = field(default_factory=list)
     state: dict[str, int] = field(default_factory=dict)
     linearisation: list[str] = field(default_factory=list)
     waits: list[dict[str, Any]] = field(default_factory=list)

@@ -31,7 +31,8 @@ def _judge_all(question: KernelQuestion, decision: Decision, check: Check, check
     if bad is not None:
         checked.state = shown.states[bad]
         checked.message = words.broken(checked, checked.state)
-        tell_linearisation(question, LinearisationWords(shown.witnesses[bad], question.cast), checked)
+        linearisation = LinearisationWords(shown.witnesses[bad], question.cast)
+        tell_linearisation(question, linearisation, checked, checked.state)
 
 
 def _judge_some(question: KernelQuestion, decision: Decision, check: Check, checked: Checked) -> None:

@@ -250,7 +250,10 @@ class TextReport:
 
     def _rests_on(self, result: Result, limits: StepLimits) -> list[str]:
         """What the answers rest on; no more of it than a reader takes in."""
-        loops = [loop for loop in result.loops if loop.kind == "waiting"]
+        waiting = [loop for loop in result.loops if loop.kind == "waiting"]
+        loops = list({loop.spot: loop for loop in reversed(waiting)}.values())[
+            ::-1
+        ]  # of nested ones with one head the first
         notes = [plain(note) for note in (*warned(result), *result.notes)]
         if limits.everything or len(loops) <= (0 if limits.tight else _MOST_LOOPS):
             lines = [plain(followed(loop)) for loop in loops]

@@ -171,7 +171,8 @@ def wrapped(line: str, width: int) -> list[str]:
 
 def causes(result: Result) -> list[Cause]:
     """What to look at first, each once: what caused checks to fail, what has no meaning, or what caused the first race. Where
-    nothing is known to be missing, the places that a failure is about: where threads wait, what is out of date, what races."""
+    nothing is known to be missing, the places that a failure is about: where threads wait, what is out of date, what races, or
+    what wrote the values that break a claim."""
     found = dict.fromkeys(c for check in failing(result) for c in check.causes)
     if not found and result.undefined is not None and not undefined_by_race(result):
         does = [site for site in result.undefined.culprits if site.thread >= 0]
@@ -185,6 +186,8 @@ def causes(result: Result) -> list[Cause]:
     raced = undefined_by_race(result) or any(result.of_kernel or c.kind == "race_free" for c in failing(result))
     if not found and raced and result.races:
         found = dict.fromkeys(_parties(result.races[0]))
+    if not found and result.of_kernel:
+        found = dict.fromkeys(Cause(spot, what, "") for check in failing(result) for spot, what in check.keeps)
     return list(found)
 
 

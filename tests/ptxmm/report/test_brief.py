@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -12,11 +13,14 @@ from xml.etree import ElementTree
 import pytest
 from waiting import PATIENCE
 
+import ptxmm
 from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.cli.main import main
+from ptxmm.findings import findings
 from ptxmm.kernels.files import expand
 from ptxmm.report.text import TextReport
-from ptxmm.words.brief import LINES, WIDTH, folded, wrapped
+from ptxmm.result import Loop, Spot
+from ptxmm.words.brief import LINES, WIDTH, causes, folded, wrapped
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").glob("*.toml"))
@@ -215,3 +219,25 @@ ONE:
         assert told in page
         assert "line 0" not in page
         assert "itself" not in page
+
+
+def test_where_no_read_is_out_of_date_the_places_are_those_that_wrote_what_is_kept() -> None:
+    """Another order of the steps than was meant breaks the claim, and nothing is missing: still there are lines to open."""
+    gate = ROOT / "tests" / "kernels" / "gate" / "torn_pair"
+    found = ptxmm.check(replace(ptxmm.load(f"{gate / 'test.toml'}:buggy"), expect=("ok",)))
+    told = [(cause.spot.line, cause.what) for cause in causes(found)]
+    assert told == [(34, "out[0] keeps what is written here"), (36, "out[1] keeps what is written here")]
+    lines = (gate / "buggy.ptx").read_text(encoding="utf-8").splitlines()
+    assert [lines[line - 1].split()[0] for line, _ in told] == ["st.global.u32"] * 2
+    (finding,) = (finding for finding in findings(found) if finding.kind == "forall")
+    assert [(spot.line, what) for spot, what in finding.spots] == told
+
+
+def test_nested_loops_with_one_head_are_told_once() -> None:
+    spot = Spot("k.ptx", 31)
+    loops = [Loop("waiting", spot, None, label, 1, ("c0",)) for label in ("$L", "")]
+    outcome = decided(EXAMPLES[:1])[0]
+    whole = outcome._replace(result=replace(outcome.result, loops=loops))
+    for page in pages(whole):
+        (line,) = (line for line in page if "spin loop" in line)
+        assert "31 ($L)" in line

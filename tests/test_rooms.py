@@ -26,7 +26,8 @@ RUNS = {
     "One run, with something open": """
         lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records
         section_meetings sections served errand_threads branching claims ticket_accesses slots publications errands imagined
-        tickets persistent carried_rounds
+        tickets persistent carried_rounds search_cells search_nodes search_threads search_blocks searches search_ends
+        searching
     """,
     "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",
     "Runs that show what is wrong": "fence_orders exact replay",
@@ -44,7 +45,9 @@ ORDERS = {
         algebra compile specialise primitives residual statements asking model shapes
     """,
     "axioms.dynamic": " ".join(RUNS.values()),
-    "ptxcore": "records clock places diagnostics sources fixes collection syntax values findings isa check machine advice",
+    "ptxcore": """
+        records clock parts places diagnostics sources fixes collection syntax values findings isa check machine advice
+    """,
     "ptxcore.machine": "ir loops lower run vector explore",
     "ptxcore.values": """
         terms bits ieee packed spread elementary floats fast kept_arrays products matrix_descriptors tensor_map

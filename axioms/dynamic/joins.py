@@ -1,8 +1,11 @@
-"""Where the ways behind a branch come together again: the instruction that each of them comes to next."""
+"""Where the ways behind a branch come together again: the instruction that each of them comes to next; and what may be executed
+from an instruction on."""
 
 from __future__ import annotations
 
-from ptxcore.machine.lower.ops import Code
+from collections.abc import Iterable
+
+from ptxcore.machine.lower.ops import Code, Source
 
 #: Behind these control goes elsewhere, unless a guard holds them back.
 _LEAVES = ("branch", "jump", "exit", "return")
@@ -65,8 +68,28 @@ def _following(code: Code, place: int) -> list[int]:
     return goes
 
 
+def reachable(code: Code, place: int) -> frozenset[int]:
+    """The numbers of the instructions that may be executed from one on."""
+    found, waiting = set[int](), [place]
+    while waiting:
+        number = waiting.pop()
+        if number < len(code.ops) and number not in found:
+            found.add(number)
+            waiting += _following(code, number)
+    return frozenset(found)
+
+
+def special_registers(sources: Iterable[Source | None]) -> Iterable[str]:
+    """The special registers that an instruction reads."""
+    for source in sources:
+        if source is not None:
+            if source.kind == "special":
+                yield source.name
+            yield from special_registers(source.parts)
+
+
 def _numbers(bits: int) -> list[int]:
     return [number for number in range(bits.bit_length()) if bits >> number & 1]
 
 
-__all__ = ["Joins"]
+__all__ = ["Joins", "reachable", "special_registers"]

@@ -8,15 +8,14 @@ run stands for all executions (docs/whole-launches.md, Numbered CTAs, has the ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from axioms.dynamic.accesses import commutative
 from axioms.dynamic.alike import NotAlike, refuse
 from axioms.dynamic.confluent import Confluent
 from axioms.dynamic.findings import Open, Party, Stopped
+from axioms.dynamic.joins import special_registers
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
-from ptxcore.machine.lower.ops import Code, Source
+from ptxcore.machine.lower.ops import Code
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
 
@@ -39,16 +38,8 @@ def interchangeable(code: Code) -> bool:
             refuse(op)
     except NotAlike:
         return False
-    asked = {name.removeprefix("%") for op in code.ops for name in _specials(op.sources)}
+    asked = {name.removeprefix("%") for op in code.ops for name in special_registers(op.sources)}
     return all(name.startswith(_SAME) for name in asked)
-
-
-def _specials(sources: Iterable[Source | None]) -> Iterable[str]:
-    for source in sources:
-        if source is not None:
-            if source.kind == "special":
-                yield source.name
-            yield from _specials(source.parts)
 
 
 class Numbered(Confluent):

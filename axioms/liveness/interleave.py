@@ -21,7 +21,6 @@ from axioms.analysis.constant_reads import follows_causality
 from axioms.cat.model import Model
 from axioms.liveness.graph import END, IDLE, MemoryRange, NextAccess, ProgressGraph, Unsuited
 from axioms.liveness.limits import Limits
-from axioms.liveness.parts import strongly_connected
 from axioms.liveness.progress import Progress, Schedule
 from axioms.liveness.repeat import PLAIN, Periodic, PointInLoop, ThreadPart, breaks, written_out
 from axioms.program import Program
@@ -30,6 +29,7 @@ from axioms.witness.result import Decision
 from axioms.witness.stalls import Stall, Wait, repeated
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.effect_kinds import LOAD
+from ptxcore.parts import strongly_connected
 from ptxcore.places import includes
 from ptxcore.records import NamedTuple
 

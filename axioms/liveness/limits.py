@@ -22,8 +22,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from axioms.liveness.graph import END, IDLE, MemoryRange, ProgressGraph, Unsuited
-from axioms.liveness.parts import strongly_connected
 from axioms.liveness.progress import Progress, Schedule
+from ptxcore.parts import strongly_connected
 from ptxcore.records import NamedTuple
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from axioms.dynamic.confluent import Confluent
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.emulated import Emulating
-from axioms.dynamic.findings import ByteRace, Misuse, Open
+from axioms.dynamic.findings import ByteRace, Misuse, Open, Party
 from axioms.dynamic.numbered import Numbered
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
@@ -32,6 +32,7 @@ from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import FinalValues, Runs, all_beside, truth
+from ptxmm.kernels.searched import decide_by_searches
 from ptxmm.kernels.sectioned import decide_by_sections
 from ptxmm.kernels.several import (
     UNWRITTEN,
@@ -188,7 +189,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
                 several = None
             else:
                 by_rounds = partial(decide_by_rounds, runs, result, places, by_orders, telling)
-                by_tickets = partial(decide_by_tickets, runs, result, places, by_orders, telling, by_rounds)
+                by_searches = partial(_by_searches, runs, result, places, first[1].party, by_rounds)
+                by_tickets = partial(decide_by_tickets, runs, result, places, by_orders, telling, by_searches)
                 several = _whatever_order(run, test, result, places, by_tickets)
         if several is None:
             return ""
@@ -266,6 +268,21 @@ def _whatever_order(
     told_so = copy.deepcopy(result)
     if not settled or _by_one_run(test, told_so, places, ran, None):
         return further()
+    return _unless_decided(result, told_so, further)
+
+
+def _by_searches(
+    runs: Runs, result: Result, places: Places, begins: Party | None, further: Callable[[], _Left]
+) -> _Left:
+    """Answers all checks by a run up to the ways of its searches; what hangs on these `further` runs may decide."""
+    told_so = copy.deepcopy(result)
+    if not decide_by_searches(runs, told_so, places, begins):
+        return further()
+    return _unless_decided(result, told_so, further)
+
+
+def _unless_decided(result: Result, told_so: Result, further: Callable[[], _Left]) -> _Left:
+    """Takes the answers that were told, unless these leave a check open and `further` runs decide it."""
     open_ = further() if told_so.verdict == "undecided" else None
     if open_ is not None or told_so.verdict != "undecided":
         for field in dataclasses.fields(result):

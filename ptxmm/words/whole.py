@@ -163,6 +163,23 @@ def ticketed(threads: int, accesses: int, taken: list[tuple[str, str, int, str]]
     )
 
 
+def of_searches(text: str, elements: list[str]) -> str:
+    """Why a check of values is not decided by a run up to the ways of its searches."""
+    return f"{text}: not decided, since {_named(elements)} may have other values where threads go other ways"
+
+
+def searched(threads: int, accesses: int, searches: int, nodes: int, place: str) -> str:
+    """The note of a test that one run decides up to the ways of searches: how many there are, with how many places on their
+    ways, and where the first one begins."""
+    each = "a search" if searches == 1 else f"{searches:,} searches"
+    return (
+        f"one run of all {threads:,} threads stands for all executions up to the ways of {each} ({place}): whatever threads "
+        f"find there, at {nodes:,} places on all ways together, they come to the same; what they do on any of them is ordered, "
+        "morally strong, or of one winner, and program order and barriers order every other pair of the run's "
+        f"{accesses:,} accesses that conflict"
+    )
+
+
 def of_sections(text: str, elements: list[str]) -> str:
     """Why a check of values is not decided by a run up to the order of its critical sections."""
     return f"{text}: not decided, since {_named(elements)} may have other values where critical sections come in another order"

@@ -1,0 +1,136 @@
+"""Kernel tests decided by one run up to the ways of searches (`axioms.dynamic.searching`)."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from axioms.dynamic.findings import Open, Party, Stopped, step
+from axioms.dynamic.searching import LeftByLaunches, Searching
+from ptxcore.clock import limited
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import UsageError
+from ptxcore.machine.run.memory import Segment
+from ptxcore.records import NamedTuple
+from ptxmm.kernels.expressions import TYPES
+from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.runs import FinalValues, Runs, Watchers
+from ptxmm.kernels.several import LIMIT, FinalStates
+from ptxmm.kernels.test import observed
+from ptxmm.kernels.whole_answers import tell_all
+from ptxmm.words import whole as told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ptxcore.machine.lower.ops import ExecutableModule
+    from ptxmm.kernels.launch import Launch
+    from ptxmm.kernels.places import Places
+    from ptxmm.result import Result
+
+#: Seconds that the runs may take, and how often more instructions may be found to begin searches.
+_LONGEST, _MOST_RUNS = 30.0, 12
+
+
+class SearchedLaunches(NamedTuple):
+    """The final values of the run; what may have others in other executions; who watched its launches."""
+
+    state: FinalValues
+    differing: frozenset[str]
+    watchers: list[Searching]
+
+
+def decide_by_searches(runs: Runs, result: Result, places: Places, begins: Party | None) -> bool:
+    """Answers all checks by one run up to the ways of its searches, the first of which begins at an instruction; whether it
+    stands for all executions so."""
+    if begins is None:
+        return False
+    with limited(_LONGEST):
+        found = run_with_searches(runs, begins)
+    if found is None:
+        return False
+    accesses = sum(w.accesses for w in found.watchers)
+    tell_all(
+        runs.test,
+        result,
+        FinalStates([found.state], 1, accesses, beyond=False, differing=found.differing),
+        told.of_searches,
+    )
+    threads = sum(prod(launch.grid) * prod(launch.block) for launch in runs.test.launches)
+    number, party = next((i, w.starts[0].party) for i, w in enumerate(found.watchers) if w.starts)
+    spot = str(places.of(number, party.op, runs.devices[runs.test.launches[number].loaded].program))
+    searches, nodes = (sum(getattr(w, name) for w in found.watchers) for name in ("searches", "nodes"))
+    result.notes.append(told.searched(threads, accesses, searches, nodes, spot))
+    return True
+
+
+def run_with_searches(runs: Runs, *begins: Party) -> SearchedLaunches | None:
+    """Runs a test, with searches from more and more instructions on; None where that does not stand for all executions."""
+    launches = runs.test.launches
+    apart = len({launch.queue for launch in launches}) > 1 or len({launch.loaded for launch in launches}) > 1
+    if apart or any(launch.after for launch in launches):
+        return None
+    searched = frozenset(id(party.op.instruction) for party in begins)
+    for _ in range(_MOST_RUNS):
+        found = _run(runs, searched)
+        if isinstance(found, SearchedLaunches):
+            return found if any(w.starts for w in found.watchers) else None
+        if found.party is None or found.what not in ("order", "unordered"):
+            return None
+        more = searched | {id(found.party.op.instruction)}
+        if more == searched:
+            return None
+        searched = more
+    return None
+
+
+def run_from_anywhere(runs: Runs) -> SearchedLaunches | None:
+    """The same, from each atomic operation on that gives something."""
+    ops = [op for device in runs.devices.values() for code in device.program.functions.values() for op in code.ops]
+    begins = [Party(0, op) for op in ops if op.use.form.mnemonic == "atom"]
+    return run_with_searches(runs, *begins)
+
+
+def _run(runs: Runs, searched: frozenset[int]) -> SearchedLaunches | Open:
+    watchers: list[Searching] = []
+    names: dict[int, str] = {}
+    segments: dict[str, Segment] = {}
+    left = [LeftByLaunches({})]
+
+    def watch(launch: Launch, _: ExecutableModule) -> Watchers:
+        device = runs.devices[launch.loaded]
+
+        def single() -> Searching:
+            if watchers:
+                left.append(watchers[-1].settle())
+            found = {names[n]: s for n, s in device.memory.segments.items() if n in names}
+            segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
+            watchers.append(Searching(prod(launch.block), searched, left[-1]))
+            return watchers[-1]
+
+        return Watchers(None, single)
+
+    def placed(found: dict[int, str]) -> None:
+        names.clear()
+        names.update(found)
+
+    try:
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=placed)
+        watchers[-1].settle()
+    except Stopped as stopped:
+        return stopped.why if isinstance(stopped.why, Open) else Open("race")
+    except (KernelError, UsageError):
+        return Open("error")
+    return SearchedLaunches(state, frozenset(_differing(runs, watchers[-1], segments)), watchers)
+
+
+def _differing(runs: Runs, watcher: Searching, segments: dict[str, Segment]) -> Iterator[str]:
+    """The observed elements that may have other values in other executions."""
+    types = {p.name: TYPES[p.type].width // 8 for p in runs.test.parameters if isinstance(p, Buffer)}
+    for name, index in observed(runs.test.checks):
+        segment = segments.get(name)
+        if segment is None:
+            continue  # it is not passed to a kernel
+        first, end = index * types[name], (index + 1) * types[name]
+        if any(of is segment and low < end and first < high for of, low, high in watcher.spread):
+            yield f"{name}[{index}]"

@@ -31,6 +31,7 @@ import generated_peeks
 import generated_phases
 import generated_relays
 import generated_rounds
+import generated_searches
 import generated_sections
 import generated_stages
 import generated_ticket_rounds
@@ -47,6 +48,7 @@ from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.persistent import run_in_rounds
 from ptxmm.kernels.runs import FinalValues
+from ptxmm.kernels.searched import run_from_anywhere
 from ptxmm.kernels.sectioned import run_with_sections
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.ticketed import run_with_tickets
@@ -64,9 +66,11 @@ MADE: dict[str, Callable[[int], KernelTest]] = {
     "transfers": generated_transfers.kernel, "lookbacks": generated_lookbacks.kernel,
     "sections": generated_sections.section_kernel, "tickets": generated_tickets.ticket_kernel,
     "ticket rounds": generated_ticket_rounds.generated, "carried rounds": generated_carried_rounds.generated,
-    "numbered": generated_numbered.kernel,
+    "numbered": generated_numbered.kernel, "searches": generated_searches.search_kernel,
     "vain rounds": generated_vain_rounds.made, "stages": _stage,
 }  # fmt: skip
+#: Seconds for all ways of searches.
+_SEARCHING = 5.0
 #: Final values of one run, and what may have others.
 _Up = tuple[FinalValues, frozenset[str]]
 
@@ -81,6 +85,12 @@ def _up_to_tickets(test: KernelTest) -> _Up | None:
     return None if found is None else (found.state, found.differing)
 
 
+def _up_to_searches(test: KernelTest) -> _Up | None:
+    with limited(_SEARCHING):
+        found = run_from_anywhere(Runs(test, watched=True))
+    return None if found is None else (found.state, found.differing)
+
+
 def _up_to_rounds(test: KernelTest) -> _Up | None:
     found = run_in_rounds(Runs(test, watched=True))
     return None if found is None else (found.state, found.differing)
@@ -90,7 +100,7 @@ def _up_to_rounds(test: KernelTest) -> _Up | None:
 #: themselves: what they take for right is right, with these values.
 UP_TO: dict[str, Callable[[KernelTest], _Up | None]] = {
     "sections": _up_to_sections, "tickets": _up_to_tickets, "ticket rounds": _up_to_rounds,
-    "carried rounds": _up_to_rounds,
+    "carried rounds": _up_to_rounds, "searches": _up_to_searches,
 }  # fmt: skip
 #: Too many threads for a formula: what every order of their steps shows is held against them.
 _IN_ALL_ORDERS = frozenset(("stages",))

@@ -20,10 +20,10 @@ TESTS = variants(FILES)
 #: Kernels that take most of a second or more. They are the same in kind as others that are always decided.
 SLOW = {
     "barrier_completion", "barrier_memcpy_tile", "bitonic_sort", "cluster_exchange_loop", "cutlass_semaphore_bar_red",
-    "double_add_cas", "dynamic_shared_ring", "grid_sync_sign_bit", "heap_push_list", "leader_tells_by_shuffle",
+    "double_add_cas", "dynamic_shared_ring", "grid_sync_sign_bit", "hash_table", "heap_push_list", "leader_tells_by_shuffle",
     "missed_phase", "ms_queue", "multicast_stage", "pipeline_block", "pipeline_producers", "pipeline_roles",
     "pipeline_shared_state", "pipeline_three_stages", "three_stage_cp_async", "ticket_lock_block", "tree_barrier",
-    "ttas_best", "until_nothing_changes", "work_queue",
+    "ttas_best", "union_links", "until_nothing_changes", "work_queue",
 }  # fmt: skip
 #: Kernels of whole warpgroups, which take most of a second each: of so many variants one is tried in every run.
 TENSOR_CORES = ("wgmma_", "umma_")

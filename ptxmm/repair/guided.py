@@ -34,8 +34,9 @@ _ASIDE, _OTHER, _FAR = 1000, 5, 30
 #: nothing of who executes it together.
 _NEAR, _EACH, _LATER, _FIRST = 6, 1, 12, 1000
 _TOGETHER = ".sync.aligned"
-#: What a reason says of asynchronous operations, and what is about these: it comes then as if it cost nothing.
-_ASYNC, _OF_ASYNC = "an asynchronous operation", ("fence.proxy.async", "cp.async.")
+#: What a reason says of asynchronous operations, and what is about these: it comes then as if it cost no more than a number,
+#: just before a barrier of a warp at the same place.
+_ASYNC, _OF_ASYNC, _CHEAP = "an asynchronous operation", ("fence.proxy.async", "cp.async."), 3
 #: What a reason says that names an mbarrier, though the lines are about none: a wait for it may be missing.
 _WAITED_FOR = "mbarrier object"
 
@@ -217,7 +218,7 @@ def _earlier(option: Option, reason: str) -> int:
     if _named(option, reason):
         return _FIRST
     new = option.wanted.new if option.wanted is not None else ""
-    return option.cost if _ASYNC in reason and new.startswith(_OF_ASYNC) else 0
+    return option.cost - _CHEAP if _ASYNC in reason and new.startswith(_OF_ASYNC) else 0
 
 
 def _put_in(option: Option) -> bool:

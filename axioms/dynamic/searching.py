@@ -46,6 +46,7 @@ class _Outside(NamedTuple):
     known: Table
     number: int
     party: Party
+    is_constant: bool
 
 
 @dataclass
@@ -130,8 +131,8 @@ class Searching(Determinate):
         number, clocks = thread.number, self.clocks
         known, time = clocks.known[number], clocks.own[number]
         self._number += 1
-        party = self._party(thread)
-        self._outside.append(_Outside(kind, segment, first, size, number, time, known, self._number, party))
+        party, constant = self._party(thread), self._scope_of(thread) == CONSTANT
+        self._outside.append(_Outside(kind, segment, first, size, number, time, known, self._number, party, constant))
 
     def _writes(self, thread: WatchedThread, address: int, size: int, *, searching: bool, kind: str = "W") -> None:
         segment, first = thread.segment(address)
@@ -370,8 +371,8 @@ class _HeldAgainst:
         cell, by = reach.cell, self.by[reach]
         if noted.kind == reach.kind == "R":
             return
-        if reach.strong == CONSTANT:
-            raise self._open(reach)
+        if noted.is_constant or reach.strong == CONSTANT:
+            raise self._open(reach)  # no order of threads makes up for that
         table = id(noted.known)
         if table not in self._tables:
             self._tables[table] = noted.known

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Seconds that the runs may take, and how often more instructions may be found to begin searches.
 _LONGEST, _MOST_RUNS = 30.0, 12
+#: Instructions that begin searches; what these may leave, others may find, and search from there on.
+_BEGIN = frozenset(("atom",))
 
 
 class SearchedLaunches(NamedTuple):
@@ -43,7 +45,7 @@ class SearchedLaunches(NamedTuple):
 def decide_by_searches(runs: Runs, result: Result, places: Places, begins: Party | None) -> bool:
     """Answers all checks by one run up to the ways of its searches, the first of which begins at an instruction; whether it
     stands for all executions so."""
-    if begins is None:
+    if begins is None or begins.op.use.form.mnemonic not in _BEGIN:
         return False
     with limited(_LONGEST):
         found = run_with_searches(runs, begins)

@@ -42,4 +42,4 @@ def in_source(error: InputError, launch: Launch | PtxText) -> InputError:
         said = f": {ptx[d.span.line - 1].strip()}" if 1 <= d.span.line <= len(ptx) else ""
         message = f"{d.message} ({launch.path}:{d.span.line}{said})" if d.span.line else d.message
         found.append(Diagnostic(span, message, d.hint, d.severity, d.code))
-    return InputError(dict.fromkeys(found), launch.source, source)
+    return type(error)(dict.fromkeys(found), launch.source, source)

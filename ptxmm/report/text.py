@@ -225,7 +225,7 @@ class TextReport:
         page += [f"    {'*' if telling[i] else ' '} {line}" for i, line in zip(numbers, shown, strict=False)]
         if len(result.states) > len(numbers):
             page.append(f"      and {len(result.states) - len(numbers)} more (--all tells them)")
-        if not result.listed_all:
+        if not _all_listed(result):
             page.append("    there may be more states than these")
         if result.executions is not None:
             page.append(f"    {executions_of(result.executions)}")
@@ -421,12 +421,17 @@ def count_of(result: Result) -> str:
     count = result.positive + result.negative
     if count == 0:  # none ends; or a filter, or the model, leaves none
         return "no execution" if any(map(_ends_nowhere, result.checks[:1])) else "no outcome"
-    if result.listed_all:
+    if _all_listed(result):
         return f"{_word(result)}: {result.positive} of {count}"
     if result.positive and result.negative:
         return f"{_word(result)}: at least {result.positive} of at least {count}"
     word = _word(result)
     return f"{'not known' if word in _OF_ALL else word}: {result.positive} of the {count} listed"
+
+
+def _all_listed(result: Result) -> bool:
+    """Whether no outcome is missing: none was left out, and the search did not end early."""
+    return result.listed_all and not result.stopped
 
 
 def _word(result: Result) -> str:

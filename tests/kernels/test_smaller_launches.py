@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,8 +108,9 @@ END: ret;
 """
 
 
+@pytest.mark.parametrize("in_cuda", [False, True])
 def test_what_a_run_leaves_open_and_exploration_refuses_is_undecided_and_no_bad_input(
-    monkeypatch: pytest.MonkeyPatch,
+    in_cuda: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who executes `activemask` together hangs on what 32 threads read, each for itself."""
     tree = {
@@ -116,7 +119,11 @@ def test_what_a_run_leaves_open_and_exploration_refuses_is_undecided_and_no_bad_
     }  # fmt: skip
     monkeypatch.setattr(checking, "decide_whole", lambda *_: "open")
     monkeypatch.setattr(checking, "shown_by_runs", lambda *_: False)
-    result = checking.check(KernelFile.of(tree, "k.toml", {"k.ptx": _UNDER_CONDITIONS}).test(), model_named("ptx-9.0"))
+    test = KernelFile.of(tree, "k.toml", {"k.ptx": _UNDER_CONDITIONS}).test()
+    if in_cuda:
+        (tmp_path / "k.cu").write_text("// of which the module says no lines\n")
+        test = replace(test, launches=(replace(test.launches[0], source=str(tmp_path / "k.cu")),))
+    result = checking.check(test, model_named("ptx-9.0"))
     assert result.verdict == "undecided"
     assert result.error.startswith(
         "'activemask.b32' is executed by threads of the warp each under a condition of its own"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import ptxmm
 from ptxmm.cli.main import main
+from ptxmm.report.text import count_of
 
 _READS = """PTX reads
 { x = 0; }
@@ -63,3 +66,10 @@ def test_the_first_line_says_what_is_known(
     assert main(["check", "--no-defaults", str(path)]) == status
     name = text.split()[1]
     assert capsys.readouterr().out.startswith(f"{head}  {name}  under ptx-9.0, ")
+
+
+def test_what_was_seen_before_the_time_ran_out_is_not_always_so(tmp_path: Path) -> None:
+    (tmp_path / "t.litmus").write_text(_READS + "forall (0:r0 = 0)")
+    result = ptxmm.check(ptxmm.load(str(tmp_path / "t.litmus")))
+    assert count_of(result) == "always: 1 of 1"
+    assert count_of(replace(result, stopped=True)) == "not known: 1 of the 1 listed"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from axioms.dependence import with_any_numbers
 from axioms.errors import UnsupportedProgram
+from axioms.events.event_kinds import WRITE
 from axioms.liveness.progress import FAIR, progress_named
 from axioms.liveness.search import find
 from axioms.witness.result import Decision
@@ -253,7 +254,7 @@ def tell_linearisation(
         places += [(read, "this read is out of date"), (missed, "what it misses is written here")]
     for kept, later in linearisation.endings.items():
         places += [(kept, "what is kept at the end is written here"), (later, "and this may come before it")]
-    last = {linearisation.events[i].location: i for i in linearisation.order if linearisation.events[i].kind == "W"}
+    last = {linearisation.events[i].location: i for i in linearisation.order if linearisation.events[i].kind is WRITE}
     named = {name if name in last else name.removesuffix("[0]"): name for name in claimed if not places}
     keeps = [(last[at], f"{name} keeps what is written here") for at, name in named.items() if at in last]
     for found, told in ((places, checked.spots), (keeps, checked.keeps)):

@@ -23,7 +23,7 @@ from ptxcore.collection import collection_rare
 from ptxcore.diagnostics import InputError, NotExplored
 from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
 from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading
-from ptxmm.kernels.counterexamples import UNTOLD, shown_by_runs
+from ptxmm.kernels.counterexamples import UNTOLD, shown_beside, shown_by_runs
 from ptxmm.kernels.extent import extent, too_large
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
@@ -113,6 +113,9 @@ def check(
                     result = by_run
                     return result
                 of_run = by_run
+                if shown_beside(test, of_run, deadline):
+                    result = of_run
+                    return result
             elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
         until = _earlier(deadline, _SHARE if later is not None else SHARE * smaller)

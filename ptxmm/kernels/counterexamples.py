@@ -6,6 +6,7 @@ of a run is one of the model. What no run shows is not thereby so.
 
 from __future__ import annotations
 
+import copy
 import time
 
 from ptxcore.clock import OutOfTime, limited, tick
@@ -58,6 +59,19 @@ def shown_by_runs(test: KernelTest, result: Result, deadline: float | None) -> b
     except (OutOfTime, TimeoutError, UsageError):  # who builds the launch tells what is wrong with it
         pass
     return False
+
+
+def shown_beside(test: KernelTest, result: Result, deadline: float | None) -> bool:
+    """Whether some runs show that a check fails which is open in an answer; then that says so, too."""
+    shown = copy.deepcopy(result)
+    if not shown_by_runs(test, shown, deadline) or shown.verdict != "no":
+        return False
+    for at, (checked, other) in enumerate(zip(result.checks, shown.checks, strict=True)):
+        if checked.holds is None and other.holds is False:
+            result.checks[at] = other
+    result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
+    result.runs, result.error, result.listed_all = shown.runs, None, False
+    return result.verdict == "no"
 
 
 def _run(runs: Runs, seed: int | None) -> _Seen | None:

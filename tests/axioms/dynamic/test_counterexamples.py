@@ -10,13 +10,14 @@ from agreement import note
 from by_runs import by_formula
 from campaigns import lengths
 from test_waiting_launches import _kernel
+from ticketed_kernels import ticketed_kernel
 from waiting import PATIENCE
 
 import ptxmm
 import ptxmm.api
 from ptxcore.clock import OutOfTime
 from ptxmm.kernels import check as checking
-from ptxmm.kernels.counterexamples import shown_by_runs
+from ptxmm.kernels.counterexamples import shown_beside, shown_by_runs
 from ptxmm.kernels.extent import extent
 from ptxmm.kernels.question import KernelQuestion
 from ptxmm.kernels.test import Check, KernelTest
@@ -58,6 +59,24 @@ def test_an_outcome_that_must_not_be_is_shown_with_its_run() -> None:
     broken, open_ = result.checks
     assert broken.holds is False and broken.state["x[0]"] < 64 and "a run of all threads" in broken.message
     assert open_.holds is None and "not decided" in open_.message
+
+
+_TICKETS = """atom.global.add.u32 %r6, [%rd3], 1; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd1, %rd6;
+ st.global.u32 [%rd6], %r4;"""
+
+
+def test_what_one_run_leaves_open_another_shows_to_be_wrong() -> None:
+    """One run says that nothing races, and not whose ticket is the first: a claim about that rests on luck."""
+    test = ticketed_kernel(_TICKETS, 1, 40, words=40, start=(0,), forall="x[0] == 0")
+    for claim, shown in ((test.checks[0], True), (Check("no_deadlock"), False)):
+        checks = [Checked(kind=claim.kind, text=str(claim)), Checked(kind="race_free", text="race_free", holds=True)]
+        result = Result(path="k", name="k", model="ptx-9.0", verdict="undecided", checks=checks, error="open")
+        assert shown_beside(replace(test, checks=(claim, test.checks[1])), result, None) is shown
+        assert result.verdict == ("no" if shown else "undecided")
+        first, races = result.checks
+        assert races.holds is True
+        assert (first.holds, result.error) == ((False, None) if shown else (None, "open"))
+        assert not shown or first.state["x[0]"] != 0
 
 
 def test_a_witness_decides_only_what_asks_for_one() -> None:

@@ -31,7 +31,8 @@ def tell_all(
         wanted = check.kind == "exists"
         at = truths.index(wanted) if wanted in truths else 0
         if truths[at] is not wanted and check.elements() & several.differing:
-            checked.message = differing(checked.text, sorted(check.elements() & several.differing))
+            message = differing(checked.text, sorted(check.elements() & several.differing))
+            checked.message = told.OtherOrders(message)
         else:
             _answer(checked, check, truths[at], shown[at])
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)

@@ -351,6 +351,10 @@ def of_products(text: str, places: list[str]) -> str:
 _MOST_ADDITIONS = 12
 
 
+class OtherOrders(str):
+    """What is not known of a check, of which a run in another order tells no less than this one."""
+
+
 class SumOrders(str):
     """What is not known of a check, of which the formula would not know more: there are too many orders."""
 

@@ -24,6 +24,7 @@ from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.result import Checked, Result
 from ptxmm.words.notes import ran_out_deciding, ran_out_executing
+from ptxmm.words.whole import OtherOrders
 
 _TEXT = """.version 8.0
 .target sm_90
@@ -68,8 +69,12 @@ _TICKETS = """atom.global.add.u32 %r6, [%rd3], 1; mul.wide.u32 %rd6, %r6, 4; add
 def test_what_one_run_leaves_open_another_shows_to_be_wrong() -> None:
     """One run says that nothing races, and not whose ticket is the first: a claim about that rests on luck."""
     test = ticketed_kernel(_TICKETS, 1, 40, words=40, start=(0,), forall="x[0] == 0")
-    for claim, shown in ((test.checks[0], True), (Check("no_deadlock"), False)):
-        checks = [Checked(kind=claim.kind, text=str(claim)), Checked(kind="race_free", text="race_free", holds=True)]
+    cases = (test.checks[0], OtherOrders("open"), True), (test.checks[0], "", False), (Check("no_deadlock"), "", False)
+    for claim, why, shown in cases:
+        checks = [
+            Checked(kind=claim.kind, text=str(claim), message=why),
+            Checked(kind="race_free", text="race_free", holds=True),
+        ]
         result = Result(path="k", name="k", model="ptx-9.0", verdict="undecided", checks=checks, error="open")
         assert shown_beside(replace(test, checks=(claim, test.checks[1])), result, None) is shown
         assert result.verdict == ("no" if shown else "undecided")

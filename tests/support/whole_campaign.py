@@ -77,7 +77,10 @@ _Up = tuple[FinalValues, frozenset[str]]
 
 def _up_to_sections(test: KernelTest) -> _Up | None:
     found = run_with_sections(Runs(test, watched=True))
-    return None if found is None else (found[0], frozenset())
+    if found is None:
+        return None
+    state, _, differing = found
+    return state, differing
 
 
 def _up_to_tickets(test: KernelTest) -> _Up | None:

@@ -13,9 +13,10 @@ from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
+from ptxmm.kernels.named_segments import NamedSegments
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers, all_beside
 from ptxmm.kernels.several import LIMIT, FinalStates
-from ptxmm.kernels.ticketed import MORE, NamedSegments, leaves_open
+from ptxmm.kernels.ticketed import MORE, leaves_open
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
@@ -122,7 +123,9 @@ def _run(runs: Runs, worker: str, watcher: Callable[[int], Persistent]) -> InRou
         return None
     last = watchers[-1]
     differing = (
-        frozenset(found.differing(runs, last.spread, last.stored)) if isinstance(last, CarryingRounds) else frozenset()
+        found.spread_over(runs.test, last.spread, last.stored.bytes_of)
+        if isinstance(last, CarryingRounds)
+        else frozenset()
     )
     return InRounds(state, sum(w.accesses for w in watchers), counters, worker, differing=differing)
 

@@ -10,19 +10,14 @@ from axioms.dynamic.searching import LeftByLaunches, Searching
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
-from ptxcore.machine.run.memory import Segment
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.named_segments import NamedSegments
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers
 from ptxmm.kernels.several import LIMIT, FinalStates
-from ptxmm.kernels.test import observed
 from ptxmm.kernels.whole_answers import tell_all
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.places import Places
@@ -95,44 +90,26 @@ def run_from_anywhere(runs: Runs) -> SearchedLaunches | None:
 
 def _run(runs: Runs, searched: frozenset[int]) -> SearchedLaunches | Open:
     watchers: list[Searching] = []
-    names: dict[int, str] = {}
-    segments: dict[str, Segment] = {}
+    buffers = NamedSegments()
     left = [LeftByLaunches({})]
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
-        device = runs.devices[launch.loaded]
+        memory = runs.devices[launch.loaded].memory
 
         def single() -> Searching:
             if watchers:
                 left.append(watchers[-1].settle())
-            found = {names[n]: s for n, s in device.memory.segments.items() if n in names}
-            segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
+            buffers.note(memory)
             watchers.append(Searching(prod(launch.block), searched, left[-1]))
             return watchers[-1]
 
         return Watchers(None, single)
 
-    def placed(found: dict[int, str]) -> None:
-        names.clear()
-        names.update(found)
-
     try:
-        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=placed)
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=buffers.place)
         watchers[-1].settle()
     except Stopped as stopped:
         return stopped.why if isinstance(stopped.why, Open) else Open("race")
     except (KernelError, UsageError):
         return Open("error")
-    return SearchedLaunches(state, frozenset(_differing(runs, watchers[-1], segments)), watchers)
-
-
-def _differing(runs: Runs, watcher: Searching, segments: dict[str, Segment]) -> Iterator[str]:
-    """The observed elements that may have other values in other executions."""
-    types = {p.name: TYPES[p.type].width // 8 for p in runs.test.parameters if isinstance(p, Buffer)}
-    for name, index in observed(runs.test.checks):
-        segment = segments.get(name)
-        if segment is None:
-            continue  # it is not passed to a kernel
-        first, end = index * types[name], (index + 1) * types[name]
-        if any(of is segment and low < end and first < high for of, low, high in watcher.spread):
-            yield f"{name}[{index}]"
+    return SearchedLaunches(state, buffers.spread_over(runs.test, watchers[-1].spread), watchers)

@@ -12,9 +12,8 @@ from axioms.dynamic.sections import TAKING
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
-from ptxcore.machine.run.memory import Segment
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.open_elements import open_elements
+from ptxmm.kernels.named_segments import NamedSegments
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers, truth
 from ptxmm.kernels.several import LIMIT, FinalStates
 from ptxmm.words import whole as told
@@ -105,34 +104,28 @@ def _may_lock(runs: Runs) -> bool:
 
 def _run(runs: Runs, guarded: list[GuardedBytes], *, first: bool) -> Sectioned | None:
     watchers: list[InBranchingSections] = []
-    names: dict[int, str] = {}
-    segments: dict[str, Segment] = {}
+    buffers = NamedSegments()
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
-        device = runs.devices[launch.loaded]
+        memory = runs.devices[launch.loaded].memory
 
         def single() -> InBranchingSections:
             if watchers:
                 watchers[-1].settle()
                 if watchers[-1].lasting:
                     raise Stopped(Open("order"))  # of what a later launch finds nothing is known
-            found = {names[n]: s for n, s in device.memory.segments.items() if n in names}
-            segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
+            buffers.note(memory)
             watchers.append(InBranchingSections(prod(launch.block), guarded[len(watchers)], first=first))
             return watchers[-1]
 
         return Watchers(None, single)
 
-    def placed(found: dict[int, str]) -> None:
-        names.clear()
-        names.update(found)
-
     try:
-        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=placed)
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=buffers.place)
         if watchers:
             watchers[-1].settle()
     except (Stopped, KernelError, UsageError):
         return None
     if not watchers:
         return None
-    return Sectioned(state, watchers, frozenset(open_elements(runs.test, segments, watchers[-1].is_open)))
+    return Sectioned(state, watchers, frozenset(buffers.open_elements(runs.test, watchers[-1].is_open)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.carried import Carried
 from axioms.dynamic.findings import Open, Stopped, step
 from axioms.dynamic.tickets import Tickets
 from ptxcore.clock import limited
@@ -13,17 +12,16 @@ from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import Segment
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.open_elements import open_elements
+from ptxmm.kernels.named_segments import NamedSegments
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers, truth
 from ptxmm.kernels.several import LIMIT, FinalStates
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from axioms.dynamic.findings import Party
     from ptxcore.machine.lower.ops import ExecutableModule
-    from ptxcore.machine.run.memory import GlobalMemory
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.places import Places
     from ptxmm.kernels.test import Check, KernelTest
@@ -57,33 +55,6 @@ def leaves_open(check: Check, test: KernelTest, state: FinalValues, differing: f
     """Whether a run does not answer a check, since it is about what may be something else."""
     shown = truth(test, check, state) is (check.kind == "exists")
     return not shown and not check.elements().isdisjoint(differing)
-
-
-class NamedSegments:
-    """The buffers of a run: names by the numbers of segments, and segments by their names, as launches begin."""
-
-    def __init__(self) -> None:
-        self.names: dict[int, str] = {}
-        self.segments: dict[str, Segment] = {}
-
-    def place(self, names: dict[int, str]) -> None:
-        """Where buffers have been placed."""
-        self.names = dict(names)
-
-    def note(self, memory: GlobalMemory) -> None:
-        """A launch begins with this memory."""
-        found = {self.names[n]: s for n, s in memory.segments.items() if n in self.names}
-        self.segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
-
-    def differing(self, runs: Runs, spread: Sequence[tuple[Segment, int, int]], carried: Carried) -> Iterator[str]:
-        """The observed elements that may have other values in other executions."""
-        varying = {id(segment): carried.bytes_of(segment) for segment in self.segments.values()}
-
-        def is_open(segment: Segment, first: int, end: int) -> bool:
-            reached = any(of is segment and low < end and first < high for of, low, high in spread)
-            return reached or not varying[id(segment)].isdisjoint(range(first, end))
-
-        return open_elements(runs.test, self.segments, is_open)
 
 
 def decide_by_tickets(
@@ -143,7 +114,7 @@ def run_with_tickets(runs: Runs) -> Ticketed | None:
         return None
     if not any(watcher.slots.tickets or watcher.slots.claims for watcher in watchers):
         return None
-    differing = frozenset(buffers.differing(runs, watchers[-1].slots.spread, watchers[-1].carried))
+    differing = buffers.spread_over(runs.test, watchers[-1].slots.spread, watchers[-1].carried.bytes_of)
     return Ticketed(state, differing, sum(w.accesses for w in watchers), list(_taken(watchers, buffers.segments)))
 
 

@@ -1,0 +1,54 @@
+"""The memory of buffers while a test runs, and which of their observed elements may hold something else in other executions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Set
+
+from ptxcore.machine.run.memory import GlobalMemory, Segment
+from ptxmm.kernels.expressions import TYPES
+from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.test import KernelTest, observed
+
+
+class NamedSegments:
+    """The buffers of a run: names by the numbers of segments, and segments by their names, as launches begin."""
+
+    def __init__(self) -> None:
+        self.names: dict[int, str] = {}
+        self.segments: dict[str, Segment] = {}
+
+    def place(self, names: dict[int, str]) -> None:
+        """Where buffers have been placed."""
+        self.names = dict(names)
+
+    def note(self, memory: GlobalMemory) -> None:
+        """A launch begins with this memory."""
+        found = {self.names[n]: s for n, s in memory.segments.items() if n in self.names}
+        self.segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
+
+    def open_elements(self, test: KernelTest, is_open: Callable[[Segment, int, int], bool]) -> Iterator[str]:
+        """The observed elements that may have other values. `is_open`: whether some bytes of a segment, from the first one to
+        the end, may hold something else."""
+        types = {p.name: TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer)}
+        for name, index in observed(test.checks):
+            segment = self.segments.get(name)
+            if segment is not None and is_open(segment, index * types[name], (index + 1) * types[name]):
+                yield f"{name}[{index}]"  # others are not passed to a kernel
+
+    def spread_over(
+        self,
+        test: KernelTest,
+        spread: Iterable[tuple[Segment, int, int]],
+        bytes_of: Callable[[Segment], Set[int]] = lambda _: frozenset(),
+    ) -> frozenset[str]:
+        """Those of which bytes are in some parts of segments, from a first byte to an end, or among `bytes_of` one."""
+        varying = {id(segment): bytes_of(segment) for segment in self.segments.values()}
+
+        def is_open(segment: Segment, first: int, end: int) -> bool:
+            reached = any(of is segment and low < end and first < high for of, low, high in spread)
+            return reached or not varying[id(segment)].isdisjoint(range(first, end))
+
+        return frozenset(self.open_elements(test, is_open))
+
+
+__all__ = ["NamedSegments"]

@@ -31,7 +31,7 @@ from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.order import ends, gaps, orders, start_of
-from ptxmm.repair.sites import EditSite, Vector
+from ptxmm.repair.sites import EditSite, Vector, Wanted
 from ptxmm.repair.subjects import How, judging
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -192,7 +192,7 @@ class Fix:
                 found.append((cost, s, o))
         self._add([(s, o) for _, s, o in sorted(found)], f"{statement.name} is put in before {lines}")
 
-    def _options(self) -> Iterator[tuple[int, int, ptxmm.repair.sites.Wanted, int]]:  # type: ignore[name-defined]
+    def _options(self) -> Iterator[tuple[int, int, Wanted, int]]:
         for s, site in enumerate(self.sites):
             for o, option in enumerate(site.options):
                 if o and option.wanted is not None:

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 #: The files of `axioms.dynamic` in their order, by what they are for.
 RUNS = {
-    "What every run needs": "findings clocks shadow open_values sums accesses",
+    "What every run needs": "findings clocks shadow open_values sums accesses sequential_fences",
     "Values and code of threads": "linear needed idle live joins recording depends owners",
     "Threads that wait": "waiting",
     "Asynchronous operations": """

@@ -4,7 +4,8 @@ Where every such circle is broken, what threads read from each other has an orde
 interleaved. A circle leads from bytes to bytes by threads that come behind a write to the ones, and then write the others;
 where threads meet, that leads from the ones to the meeting, and from there to the others. It is broken where threads find what
 they come behind, and either each of these writes depends on that (section 8.10.4), or each thread acquires it, and releases it
-with what it writes (section 8.10.6). Who writes behind what nothing orders before finds nothing.
+with what it writes (section 8.10.6). Who writes behind what nothing orders before finds nothing. A read that is ordered behind
+some writes to its bytes, and before all others, need not acquire what it finds: that is ordered before it anyway.
 """
 
 from __future__ import annotations
@@ -17,18 +18,27 @@ from ptxcore.records import dataclass
 _NEVER = 1 << 60
 #: What operations come behind: bytes, or a meeting of threads by its number.
 Node = Bytes | int
+#: By two nodes: the operations that come behind the one, and when their threads release the write of the other.
+Edges = dict[tuple[Node, Node], "list[tuple[FollowingOperation, int]]"]
 
 
 @dataclass(eq=False, slots=True)
 class FollowingOperation:
     """An operation of a thread that comes behind a write to some bytes, and when its thread acquired that; None: not by any
-    fence. `active`: it may; others are such that the order of the run is certain."""
+    fence. `active`: it may; others are such that the order of the run is certain. `ordered`: since when it is behind what it
+    finds in base causality order, whatever it finds; `_NEVER` where it is not. `time`: its thread's own, of clocks."""
 
     where: Node
     thread: int
     acquired: int | None
     depends: Callable[[], bool]
     active: bool = True
+    ordered: int = _NEVER
+    time: int = 0
+
+    def acquires_before(self, released: int) -> bool:
+        """Whether its thread comes behind what this finds before a release."""
+        return min(self.ordered, _NEVER if self.acquired is None else self.acquired) <= released
 
 
 def _nothing() -> bool:
@@ -41,6 +51,7 @@ class Cycles:
     def __init__(self) -> None:
         self._steps: dict[int, list[FollowingOperation]] = {}
         self._fenced: dict[int, int] = {}
+        self._ordered: dict[Node, list[FollowingOperation]] = {}
         self._now = self._meetings = 0
         #: Bytes that are written behind a write that is not found: who reads there need not have found what it comes behind.
         self._loose: set[Node] = set()
@@ -48,12 +59,23 @@ class Cycles:
         #: at which such a write releases.
         self._edges: dict[tuple[Node, Node], dict[FollowingOperation, int]] = {}
 
-    def reads(self, thread: int, where: Bytes, *, acquires: bool, depends: Callable[[], bool]) -> None:
-        """A thread reads. `depends`: whether all that it does afterwards does so only for some values."""
+    def reads(
+        self, thread: int, where: Bytes, *, acquires: bool, depends: Callable[[], bool], ordered: int | None = None
+    ) -> None:
+        """A thread reads. `depends`: whether all that it does afterwards does so only for some values; `ordered`: its own time,
+        where all writes to these bytes so far are ordered before it."""
         self._now += 1
-        self._steps.setdefault(thread, []).append(
-            FollowingOperation(where, thread, self._now if acquires else _NEVER, depends)
-        )
+        step = FollowingOperation(where, thread, self._now if acquires else _NEVER, depends)
+        if ordered is not None:
+            step.ordered, step.time = self._now, ordered
+            self._ordered.setdefault(where, []).append(step)
+        self._steps.setdefault(thread, []).append(step)
+
+    def written(self, where: Bytes, behind: Callable[[int, int], bool]) -> None:
+        """Some bytes are written once more; `behind`: whether that is ordered behind what a thread did at a time of its own."""
+        for step in self._ordered.get(where, ()):
+            if not behind(step.thread, step.time):
+                step.ordered = _NEVER
 
     def overwrites(self, thread: int, where: Bytes) -> FollowingOperation:
         """A thread writes, and uses nothing that it finds; what it does afterwards may come behind another write to these
@@ -106,12 +128,7 @@ class Cycles:
             edge: steps for edge, of in self._edges.items()
             if (steps := [(s, at) for s, at in of.items() if s.active or s.where in self._loose])
         }  # fmt: skip
-        component = _components(edges)
-        circles: dict[int, list[tuple[FollowingOperation, int]]] = {}
-        for (one, other), steps in edges.items():
-            if component[one] == component[other]:
-                circles.setdefault(component[one], []).extend(steps)
-        return any(not self._broken(steps) for steps in circles.values())
+        return any(not self._broken(steps) for steps in _circles(edges))
 
     def _broken(self, steps: list[tuple[FollowingOperation, int]]) -> bool:
         if len({step.thread for step, _ in steps}) < 2:
@@ -121,7 +138,7 @@ class Cycles:
             return True
         if any(step.where in self._loose for step, _ in steps):
             return False
-        if all(step.acquired is not None and step.acquired <= released for step, released in steps):
+        if all(step.acquires_before(released) for step, released in steps):
             return True
         return all(step.depends() for step, _ in steps)
 
@@ -129,6 +146,36 @@ class Cycles:
     def _of_one(steps: list[tuple[FollowingOperation, int]]) -> bool:
         """Whether a circle is about the same bytes: that contradicts coherence."""
         return len({step.where for step, _ in steps if not isinstance(step.where, int)}) < 2
+
+
+def _circles(edges: Edges) -> Iterable[list[tuple[FollowingOperation, int]]]:
+    """The operations of each circle, or of several that have something in common. Where a thread writes some bytes, some other
+    thread must come behind that: it comes behind its own writes by program order, or else contradicts coherence."""
+    while True:
+        component = _components(edges)
+        inside = {edge: steps for edge, steps in edges.items() if component[edge[0]] == component[edge[1]]}
+        writers: dict[Node, set[int]] = {}
+        followers: dict[Node, set[int]] = {}
+        for (one, other), steps in inside.items():
+            threads = {step.thread for step, _ in steps}
+            followers.setdefault(one, set()).update(threads)
+            writers.setdefault(other, set()).update(threads)
+        left: Edges = {}
+        for (one, other), steps in inside.items():
+            of = [
+                (step, at) for step, at in steps
+                if (isinstance(one, int) or writers[one] - {step.thread})
+                and (isinstance(other, int) or followers[other] - {step.thread})
+            ]  # fmt: skip
+            if of:
+                left[one, other] = of
+        if left == edges:
+            break
+        edges = left
+    circles: dict[int, list[tuple[FollowingOperation, int]]] = {}
+    for (one, _), steps in edges.items():
+        circles.setdefault(component[one], []).extend(steps)
+    return circles.values()
 
 
 def _components(edges: Iterable[tuple[Node, Node]]) -> dict[Node, int]:

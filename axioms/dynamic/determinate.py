@@ -25,7 +25,8 @@ from axioms.dynamic.pairs import Pairs
 from axioms.dynamic.phases import Phases
 from axioms.dynamic.products import WarpgroupProducts
 from axioms.dynamic.proxies import Proxies
-from axioms.dynamic.shadow import CONSTANT, Access
+from axioms.dynamic.sequential_fences import SequentialFences
+from axioms.dynamic.shadow import CONSTANT, WIDE, Access
 from axioms.dynamic.sums import Sums, is_sum
 from axioms.dynamic.tensor_order import TensorOrder
 from axioms.dynamic.tensors import Tensors
@@ -64,6 +65,7 @@ class Determinate(LaunchState):
         #: Where threads that polled in vain poll again: executions without that round have no fence on the way there.
         self.vain: dict[int, int] = {}
         self.sums = Sums()
+        self.sequential = SequentialFences(self.clocks)
         self._make_parts()
         self._strong: dict[int, str] = {}
         self._commuting = Commuting()
@@ -283,7 +285,9 @@ class Determinate(LaunchState):
             if relaxed := self._tensor_order.arrival(number):
                 hands.append(Hand(relaxed[1], access.strong, number))
         kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
-        return Written(number, time, value if type(value) is int else 0, kind, access.strong, known, tuple(hands))
+        fenced = self.sequential.before(number) if access.strong else {}
+        number_written = value if type(value) is int else 0
+        return Written(number, time, number_written, kind, access.strong, known, tuple(hands), fenced)
 
     def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:
         """A strong read: what it may find, and what is certain then."""
@@ -300,7 +304,9 @@ class Determinate(LaunchState):
         fresh = read.certain - read.before
         self._learns(thread, access, segment, fresh)
         self.waits += bool(fresh)
-        hands = [hand for n in sorted(fresh) for hand in self._handed(place, n, read)]
+        seen = [place.writes[n] for n in sorted(fresh)] if fresh and self._observes(place, read) else []
+        self.sequential.observes(number, [w.fenced for w in seen])
+        hands = [hand for w in seen for hand in w.hands]
         if thread.instruction.use.sem in ("acquire", "acq_rel", "sc"):
             self._acquire(number, [(hand, access.strong) for hand in hands], access.strong)
         else:
@@ -314,15 +320,15 @@ class Determinate(LaunchState):
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""
 
-    def _handed(self, place: WrittenBytes, n: int, read: StrongRead) -> tuple[Hand, ...]:
-        """What a write hands on to a read that sees it, or an atomic operation behind it, each in the other's scope."""
+    def _observes(self, place: WrittenBytes, read: StrongRead) -> bool:
+        """Whether writes hand on what they do to a read that sees them, or an atomic operation behind them, each in the other's
+        scope."""
         within = self.clocks.within
         seen = [w for m, w in enumerate(place.writes) if m not in read.before]
-        strong = all(
+        return all(
             w.scope and within(w.scope, w.thread, read.thread) and within(read.scope, w.thread, read.thread)
             for w in seen
         )
-        return place.writes[n].hands if strong else ()
 
     def _acquire(self, number: int, offered: list[tuple[Hand, str]], scope: str) -> None:
         """A thread acquires in a scope what heads of release patterns hand on."""
@@ -351,6 +357,8 @@ class Determinate(LaunchState):
             offered, within = self.offered.get(number, []), self.clocks.within
             self._acquire(number, offered, scope)  # and what is left, a fence of a wider scope
             self.offered[number] = [(h, s) for h, s in offered if not within(scope, h.thread, number)]
+        if how.sem == "sc" and scope in WIDE:
+            self.sequential.comes_by(number)
         if how.sem != "acquire":
             hand = Hand(self.clocks.join([self.clocks.release(number)]), scope, number)
             self.fenced[number] = behind(self.fenced.get(number, ()), hand)

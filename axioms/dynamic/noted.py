@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 
-from axioms.dynamic.clocks import Clocks
+from axioms.dynamic.clocks import Clocks, Table
 from axioms.dynamic.cycles import FollowingOperation
 from axioms.dynamic.plan import Bytes, Name, Takers
 from axioms.dynamic.waiting import Hand, StrongRead, WrittenBytes
@@ -23,7 +23,7 @@ class Again(BaseException):
 class OpenOperation:
     """An operation whose order, or whose source, is open. `kind`: `update` and `store` write, `read` does not, a `taker` is an
     operation of which only the position tells. `before`: the operations that its thread came behind, as bits, without what it
-    found; `past` with that and with itself."""
+    found; `past` with that and with itself. `fenced`: what a `fence.sc` comes behind that is behind who observes it."""
 
     name: Name
     spot: OpenBytes
@@ -40,6 +40,7 @@ class OpenOperation:
     strong: str = ""
     time: int = 0
     hands: tuple[Hand, ...] = ()
+    fenced: Table = field(default_factory=dict)
     lead: Callable[[int], object] | None = None
     write: Write | None = None
     step: FollowingOperation | None = None

@@ -12,7 +12,7 @@ from axioms.dynamic.excluded import Total, excluded
 from axioms.dynamic.gathered import GatheredThread, others_of
 from axioms.dynamic.noted import OpenBytes, OpenOperation, Quiet, branches
 from axioms.dynamic.plan import Bytes, Script, StrongBytes
-from axioms.dynamic.shadow import Access
+from axioms.dynamic.shadow import WIDE, Access
 from axioms.dynamic.waiting import Hand, behind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
@@ -23,7 +23,6 @@ from ptxcore.machine.run.watched import WatchedThread
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _ACQUIRES = ("acquire", "acq_rel", "sc")
 _RELEASES = ("release", "acq_rel", "sc")
-WIDE = ("gpu", "sys")
 #: Rounds that a thread waits before it polls, until the others of its CTA have come to a barrier.
 _PATIENCE = 40
 
@@ -225,19 +224,27 @@ class Noting(Determinate):
             self.offered.setdefault(number, []).extend((hand, scope) for hand in hands)
             self._observed.setdefault(number, []).extend((spot, hand, scope) for hand in hands)
 
-    def _reads(self, thread: WatchedThread, spot: OpenBytes, depends: Callable[[], bool]) -> None:
+    def _reads(
+        self, thread: WatchedThread, spot: OpenBytes, depends: Callable[[], bool], *, ordered: int | None = None
+    ) -> None:
         acquires = thread.instruction.use.sem in _ACQUIRES and self._scope_of(thread) in WIDE
-        self.cycles.reads(thread.number, spot.name, acquires=acquires, depends=depends)
+        self.cycles.reads(thread.number, spot.name, acquires=acquires, depends=depends, ordered=ordered)
 
     def _reads_in_order(self, thread: WatchedThread, spot: OpenBytes, lead: Callable[[int], object]) -> None:
         """What the thread does next depends on what it finds, where it would go elsewhere with something else."""
         if lead is not on:
-            self._reads(thread, spot, lambda: branches(lead(spot.after(n)) for n in range(-1, len(spot.order))))
+            number, order = thread.number, spot.order
+            behind_all = all(self.clocks.ordered(number, other.name[1], other.time) for other in order)
+            self._reads(
+                thread, spot, lambda: branches(lead(spot.after(n)) for n in range(-1, len(order))),
+                ordered=self.clocks.own[number] if behind_all else None,
+            )  # fmt: skip
 
     def _overwrites_in_order(self, thread: WatchedThread, event: OpenOperation, *, uses: bool) -> None:
         """A write that comes next in its order; `uses`: its thread uses what it finds. It may come before what nothing orders
         before it, if it writes with what that found; or only behind by coherence order."""
         spot = event.spot
+        self.cycles.written(spot.name, lambda other, time: self.clocks.ordered(thread.number, other, time))
         if not uses:
             event.step = self.cycles.overwrites(thread.number, spot.name)
         for other in spot.order:

@@ -10,9 +10,9 @@ from typing import Any
 from axioms.dynamic.accesses import commutative
 from axioms.dynamic.findings import ByteRace, Open, Stopped
 from axioms.dynamic.noted import Again, OpenBytes, OpenOperation, Quiet, takers_of
-from axioms.dynamic.noting import WIDE, Noting, on
+from axioms.dynamic.noting import Noting, on
 from axioms.dynamic.plan import Name
-from axioms.dynamic.shadow import CLOSES, CONSTANT, COUNTED, ORDERED, Access
+from axioms.dynamic.shadow import CLOSES, CONSTANT, COUNTED, ORDERED, WIDE, Access
 from axioms.dynamic.sums import is_sum
 from axioms.dynamic.waiting import Hand, StrongRead
 from ptxcore.isa.form import Use
@@ -239,14 +239,16 @@ class OneOfSeveral(Noting):
             self.cycles.overwrites(thread.number, spot.name).active = True
         else:
             self._reads(thread, spot, lambda: False)
-        hands = [hand for e in certain for hand in e.hands if self._chained(spot, e.position, access)]
+        seen = [e for e in certain if self._chained(spot, e.position, access)]
         for e in certain:
             self.behind[thread.number] = self.behind.get(thread.number, 0) | e.past
-        self._gets(thread, spot, hands, access.strong, red=lead is on)
+        self._gets(thread, spot, [hand for e in seen for hand in e.hands], access.strong, red=lead is on)
+        if lead is not on:
+            self.sequential.observes(thread.number, [e.fenced for e in seen])
         access = self.shade(thread, "A", spot.segment, spot.first, size, COUNTED)
         event.time = access.time
         event.past |= self.behind.get(thread.number, 0)
-        event.hands = self._hands(thread, spot, access)
+        event.hands, event.fenced = self._hands(thread, spot, access), self.sequential.before(thread.number)
         self._done(thread, event)
         spot.takers.append(event)
         spot.strong.append((thread.number, access.strong))
@@ -283,12 +285,17 @@ class OneOfSeveral(Noting):
         event.lead, event.write, event.found, event.after = lead, write, old, self._cut(value, size)
         event.floor = spot.floor(thread.number, self.clocks)
         self._reads_in_order(thread, spot, lead)
-        hands = self._sees(thread, spot, len(spot.order) - 1, access)
+        seen = self._sees(thread, spot, len(spot.order) - 1, access)
+        hands = seen.hands if seen is not None else ()
         self._gets(thread, spot, hands, access.strong, red=lead is on)
+        if seen is not None and lead is not on:
+            self.sequential.observes(thread.number, [seen.fenced])
         access = self.shade(thread, "A", spot.segment, spot.first, size, ORDERED)
         event.time = access.time
         self._overwrites_in_order(thread, event, uses=lead is not on)
         self._note_write(thread, access, spot, None)
+        if seen is not None:
+            event.fenced = seen.fenced
         self._written_in_order(thread, spot, event, (*hands, *self._hands(thread, spot, access)))
         return None
 
@@ -322,8 +329,10 @@ class OneOfSeveral(Noting):
         if source < event.floor or (write is not None and write(event.found)[1]):
             raise self.leaves(thread, "order")
         self._reads_in_order(thread, spot, lead)
-        hands = self._sees(thread, spot, source, access)
-        self._gets(thread, spot, hands, access.strong, red=False)
+        seen = self._sees(thread, spot, source, access)
+        if seen is not None:
+            self._gets(thread, spot, seen.hands, access.strong, red=False)
+            self.sequential.observes(thread.number, [seen.fenced])
         event.time = self.shade(thread, "R", spot.segment, spot.first, size).time
         if write is not None:  # elsewhere in the order it may write
             self._overwrites_in_order(thread, event, uses=True)
@@ -349,21 +358,23 @@ class OneOfSeveral(Noting):
             raise Asleep
         self.held.discard(thread.number)
 
-    def _sees(self, thread: WatchedThread, spot: OpenBytes, source: int, access: Access) -> tuple[Hand, ...]:
-        """A thread has found what a write left: what it comes behind, and what that hands on."""
+    def _sees(self, thread: WatchedThread, spot: OpenBytes, source: int, access: Access) -> OpenOperation | None:
+        """A thread has found what a write left: what it comes behind; and the write, if it observes that."""
         if source < 0:
-            return ()
+            return None
         event = spot.order[source]
         self.behind[thread.number] = self.behind.get(thread.number, 0) | event.past
         within, other = self.clocks.within, event.name[1]
         strong = event.strong and within(event.strong, other, access.thread)
-        return event.hands if strong and within(access.strong, other, access.thread) else ()
+        return event if strong and within(access.strong, other, access.thread) else None
 
     def _written_in_order(
         self, thread: WatchedThread, spot: OpenBytes, event: OpenOperation, hands: tuple[Hand, ...]
     ) -> None:
         event.past |= self.behind.get(thread.number, 0)
         event.hands, event.strong = hands, self._scope_of(thread)
+        if event.strong:
+            event.fenced = self.sequential.before(thread.number, event.fenced)
         spot.order.append(event)
         self._done(thread, event)
         spot.saw(thread.number, event.time, len(spot.order) - 1)

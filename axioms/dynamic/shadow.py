@@ -65,7 +65,7 @@ Class = tuple[int, str, int, int]
 #: `_ANYTHING` where it is known that the order decides what stays; their scope, which has all threads; and their bytes.
 Group = tuple[str, str, int, int]
 _ANYTHING = "anything"
-_WIDE = frozenset(("gpu", "sys"))
+WIDE = frozenset(("gpu", "sys"))
 
 
 class ShadowCell:
@@ -210,7 +210,7 @@ class Shadow:
     def _add(self, cell: ShadowCell, access: Access, prefix: str) -> None:
         """A strong write that may come in any order among its like."""
         group: Group = access.commutes, access.strong, access.first, access.size
-        if not access.commutes or access.strong not in _WIDE or (cell.atomics and cell.group is None):
+        if not access.commutes or access.strong not in WIDE or (cell.atomics and cell.group is None):
             cell.group = None
         elif not cell.atomics:
             cell.group = group

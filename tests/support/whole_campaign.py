@@ -33,6 +33,7 @@ import generated_relays
 import generated_rounds
 import generated_searches
 import generated_sections
+import generated_sequential_fences
 import generated_stages
 import generated_ticket_rounds
 import generated_tickets
@@ -67,7 +68,7 @@ MADE: dict[str, Callable[[int], KernelTest]] = {
     "sections": generated_sections.section_kernel, "tickets": generated_tickets.ticket_kernel,
     "ticket rounds": generated_ticket_rounds.generated, "carried rounds": generated_carried_rounds.generated,
     "numbered": generated_numbered.kernel, "searches": generated_searches.search_kernel,
-    "vain rounds": generated_vain_rounds.made, "stages": _stage,
+    "vain rounds": generated_vain_rounds.made, "stages": _stage, "sequential fences": generated_sequential_fences.kernel,
 }  # fmt: skip
 #: Seconds for all ways of searches.
 _SEARCHING = 5.0

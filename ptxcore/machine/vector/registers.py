@@ -51,7 +51,9 @@ def choose(truth: Any, count: int) -> Any:
 
 
 def select(value: Any, places: Any) -> Any:
-    """A value at some of the places it has."""
+    """A value at some of the places it has; None for an operand that an instruction does not have."""
+    if value is None:
+        return None
     if type(value) is Partial:
         if value.values is None:
             return value

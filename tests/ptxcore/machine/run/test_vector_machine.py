@@ -235,6 +235,13 @@ def test_a_watcher_learns_that_what_it_was_told_does_not_count() -> None:
     assert watcher.told[-1] == ("restart", "mov.u32")
 
 
+def test_a_barrier_of_some_threads_has_no_operand_at_their_places() -> None:
+    machine = kernel(PLACE + "setp.lt.u32 %p1, %r0, 32; @%p1 bar.sync 0; @!%p1 bar.sync 0; st.global.u32 [%rd1], %r0;")
+    out = machine.memory.allocate(4 * 64, "out")
+    why, _ = both(machine, "k", (1, 1, 1), (64, 1, 1), [out])
+    assert not why
+
+
 def test_numbers_decide_which_machine_begins() -> None:
     machine = kernel(PLACE + "st.global.u32 [%rd1], %r0; // that nobody has launched")
     assert patience(machine, "k", ((1, 1, 1), (32, 1, 1), None)) is None

@@ -25,8 +25,9 @@ RUNS = {
     "One run for all executions": "determinate rows log together",
     "One run, with something open": """
         lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records
-        section_meetings sections served errand_threads branching claims ticket_accesses slots publications errands imagined
-        tickets persistent carried_rounds search_cells search_nodes search_threads search_blocks searches search_ends
+        section_values section_meetings sections served led_sections errand_threads branching claims ticket_accesses slots
+        publications errands imagined tickets persistent carried_rounds
+        search_cells search_nodes search_threads search_blocks searches search_ends
         searching
     """,
     "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",

@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.errand_threads import ErrandThread, UnknownErrand
 from axioms.dynamic.findings import Open, Stopped, step
-from axioms.dynamic.section_records import LockedSection, Place
-from axioms.dynamic.served import InServedSections
+from axioms.dynamic.led_sections import InLedSections
+from axioms.dynamic.section_records import LedAccess, LockedSection, Place
 from axioms.dynamic.waiting import Ended, plain, stopped_at
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
@@ -31,7 +31,7 @@ from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Varying
 from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.records import NamedTuple, dataclass
-from ptxcore.values.terms import Value, given, ite, negate
+from ptxcore.values.terms import Value, add, given, ite, mask, negate
 
 #: Blocks of one way, and ways of one stretch, at most.
 _MOST_BLOCKS, _MOST_WAYS = 256, 32
@@ -53,6 +53,7 @@ class _SectionWay:
 
     told: list[tuple[Value, bool]] = field(default_factory=list)
     reached: dict[_Reached, None] = field(default_factory=dict)
+    led: list[LedAccess] = field(default_factory=list)
     left: dict[Place, int | Varying] = field(default_factory=dict)
     stop: Op | None = None
     goes_on: Any = None
@@ -82,7 +83,7 @@ class _WayThread(ErrandThread):
     barrier = collective = _ended
 
 
-class InBranchingSections(InServedSections):
+class InBranchingSections(InLedSections):
     """Watches one launch. `settle` is asked when it has ended."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
@@ -117,6 +118,9 @@ class InBranchingSections(InServedSections):
         reached = list(dict.fromkeys(one for way in found for one in way.reached))
         for one in reached:
             self._reaches_on_way(thread, section, one)
+        for way in found:
+            for led in way.led:
+                super()._leads(thread, section, led)
         places = {one.place: one for one in reached if one.place is not None and one.kind == "W"}
         left = {
             place: (one.segment, one.first, self._merged(found, 0, place, self._now(thread, section, one)))
@@ -137,6 +141,10 @@ class InBranchingSections(InServedSections):
         if any(at in places for at in range(one.first, one.first + one.size)):
             raise self.leaves(thread, "order")
         self.shade(thread, one.kind, one.segment, one.first, one.size)
+
+    def _leads(self, thread: WatchedThread, section: LockedSection, led: LedAccess) -> None:
+        if thread.number not in self._stretches:
+            super()._leads(thread, section, led)  # else it is an access of a way
 
     def _address_of(self, thread: WatchedThread, one: _Reached) -> int:
         return self._bases[id(one.segment)] + one.first
@@ -228,6 +236,7 @@ class _Going:
         self.run, self.thread, self.section, self.chosen = run, thread, section, chosen
         self.way = _SectionWay()
         self._wrote: dict[tuple[int, int, int], int | Varying] = {}
+        self._led_by: Varying | None = None
 
     def goes(self, op: Op) -> _SectionWay:
         """The way. Raises UnknownErrand, and _Choose."""
@@ -285,9 +294,31 @@ class _Going:
         return int(self.chosen[number])
 
     def locates(self, thread: Any, value: Varying) -> int:
-        raise UnknownErrand
+        self._led_by = value
+        return value.number
 
     # Accesses.
+
+    def _leads(self, thread: Any, kind: str, address: int, size: int, put: Value | None) -> Varying | bool:
+        """Whether an access is at an address that hangs on what was found, or to bytes that others access so; of a read, what
+        it finds."""
+        led, self._led_by = self._led_by, None
+        if led is None:
+            at = self.run._at(thread, address)
+            inside = [] if at is None else [(at[2][0], at[2][1] + i) for i in range(size)]
+            if self.run.guarded.led.isdisjoint(inside):
+                return False
+        use = thread.instruction.use
+        if use.words["vec"] or scope_of(use) != "":
+            raise UnknownErrand
+        term = address if led is None else add(led.term, (address - led.number) & mask(led.term.width), led.term.width)
+        found = None if kind == "W" else Varying.fresh(8 * size, 0, self.run)
+        value = put if found is None else found.term
+        reached = self.run.guarded.reached.get((thread.number, id(thread.instruction)), set())
+        at_first = frozenset(reached if led is not None else {address})
+        one = LedAccess(self.thread, thread.instruction, kind, term, size, value, tuple(self.way.told), at_first)
+        self.way.led.append(one)
+        return True if found is None else found
 
     def _reach(self, thread: Any, kind: str, address: int, size: int) -> _Reached:
         at = self.run._at(thread, address)
@@ -312,6 +343,9 @@ class _Going:
         return reached
 
     def reads(self, thread: Any, address: int, size: int) -> Any:
+        led = self._leads(thread, "R", address, size, None)
+        if led is not False:
+            return led
         one = self._reach(thread, "R", address, size)
         if one.place is not None:
             now = self.way.left.get(one.place)
@@ -334,6 +368,8 @@ class _Going:
     def writes(self, thread: Any, address: int, size: int, value: Any) -> None:
         if isinstance(value, UndefinedValue) and not isinstance(value, Varying):
             raise UnknownErrand
+        if self._leads(thread, "W", address, size, value.term if isinstance(value, Varying) else value):
+            return
         one = self._reach(thread, "W", address, size)
         if one.place is not None:
             self.way.left[one.place] = value

@@ -9,9 +9,12 @@ from axioms.dynamic.attempts import Attempt
 from axioms.dynamic.findings import Party
 from axioms.dynamic.ticket_locks import DrawnNumber
 from axioms.dynamic.updates_in_sections import Update, commute
+from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Varying
+from ptxcore.machine.run.watched import WatchedThread
 from ptxcore.records import dataclass
+from ptxcore.values.terms import Value
 
 #: A byte, the same in all runs: the CTA whose shared memory it is (-1: `.global`), and the offset or address.
 Byte = tuple[int, int]
@@ -29,6 +32,11 @@ class GuardedBytes:
         self.lock_of: dict[Byte, Place] = {}
         #: Guarded bytes of which the order of sections decides what they leave there.
         self.hanging: set[Byte] = set()
+        #: Bytes that are accessed at addresses which hang on what sections found, and written in sections: what stands there is
+        #: known of none. And the addresses to which each thread may be led by each instruction, by its identity.
+        self.led: set[Byte] = set()
+        self.reached: dict[tuple[int, int], set[int]] = {}
+        self._may_be_led: set[Byte] = set()
         self._touched: dict[Byte, dict[Place, set[int]]] = {}
         self._written: set[Byte] = set()
 
@@ -38,17 +46,23 @@ class GuardedBytes:
         if writes:
             self._written.add(byte)
 
+    def leads(self, byte: Byte, lock: Place, thread: int, *, writes: bool) -> None:
+        """A thread may be led to a byte in a section of a lock."""
+        self.touch(byte, lock, thread, writes=writes)
+        self._may_be_led.add(byte)
+
     def close(self) -> bool:
         """A run is over: says which bytes are guarded; whether that are others than before. Those that are accessed under
         several locks are not."""
-        before, self.lock_of = self.lock_of, {}
+        before, self.lock_of = (self.lock_of, self.led), {}
+        self.led = self._may_be_led & self._written
         for byte in self._written:
             of = self._touched[byte]
             if len(of) == 1:
                 ((lock, threads),) = of.items()
-                if len(threads) > 1:
+                if len(threads) > 1 or byte in self.led:
                     self.lock_of[byte] = lock
-        return self.lock_of != before
+        return (self.lock_of, self.led) != before
 
 
 @dataclass(eq=False)
@@ -64,10 +78,32 @@ class SectionLock:
 
 
 @dataclass(eq=False)
+class LedAccess:
+    """An access of a section to some bytes at an address that may hang on what the section found (`address`, in terms of that):
+    by an instruction of a thread, where branches were `told` so; what is written there, or the symbol for what is found.
+    `at`: the addresses to which the run takes it to be led."""
+
+    thread: WatchedThread
+    op: Op
+    kind: str
+    address: Value
+    size: int
+    value: Value | None
+    told: tuple[tuple[Value, bool], ...]
+    at: frozenset[int]
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Who it is of: the same in all runs."""
+        return self.thread.number, id(self.op)
+
+
+@dataclass(eq=False)
 class LockedSection:
     """All that a thread, the `holder`, and those that it has met do from taking a lock to giving it back. `acquired`,
     `released`: the scopes in which it acquires and releases; `fenced`: how many of its accesses come before the last fence
-    that releases, and its scope; `before`: the sections that had to begin before it, as bits;
+    that releases, and its scope; `before`: the sections that had to begin before it, as bits; `found`, `left`: what it found at
+    guarded places, and what it leaves there; `led`: its accesses to bytes at addresses that hang on what is found;
     `number_drawn`: of a lock that is tickets."""
 
     lock: SectionLock
@@ -85,6 +121,7 @@ class LockedSection:
     accesses: list[tuple[int, int]] = field(default_factory=list)
     found: dict[Place, Varying] = field(default_factory=dict)
     left: dict[Place, tuple[Segment, int, int | Varying]] = field(default_factory=dict)
+    led: list[LedAccess] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -102,4 +139,4 @@ def hanging_in(left: Mapping[Place, PlaceUpdates]) -> set[Byte]:
     return {(cta, at + i) for (cta, at), size in hanging for i in range(size)}
 
 
-__all__ = ["Byte", "GuardedBytes", "LockedSection", "Place", "PlaceUpdates", "SectionLock", "hanging_in"]
+__all__ = ["Byte", "GuardedBytes", "LedAccess", "LockedSection", "Place", "PlaceUpdates", "SectionLock", "hanging_in"]

@@ -17,11 +17,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: What has another `kind`, which may be spelt like one of an effect: a file, and what it calls it.
 OTHERS = {
-    "axioms/dynamic/confluent.py w": "a write that a whole launch notes",
-    "axioms/dynamic/excluded.py event": "likewise",
+    "axioms/dynamic/excluded.py event": "a write that a whole launch notes",
     "axioms/dynamic/noted.py w": "likewise",
     "axioms/dynamic/noting.py event": "likewise",
     "axioms/dynamic/noting.py other": "likewise",
+    "axioms/dynamic/sightings.py w": "likewise",
     "axioms/liveness/reasons.py s": "where a thread is blocked",
     "axioms/liveness/search.py s": "likewise",
     "axioms/liveness/search.py stop": "likewise",

@@ -24,7 +24,7 @@ RUNS = {
     """,
     "One run for all executions": "determinate rows log together",
     "One run, with something open": """
-        lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records
+        sightings lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records
         section_values section_meetings sections served led_sections errand_threads branching claims ticket_accesses slots
         publications errands imagined tickets persistent carried_rounds
         search_cells search_nodes search_threads search_blocks searches search_ends

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 from axioms.dynamic.findings import step
 from axioms.dynamic.live import Same
 from axioms.dynamic.lookbacks import Alone, At, LookBack, NotConfluent, Stop, follow
+from axioms.dynamic.sightings import Seen
 from ptxcore.isa.warp import ballot
 
 #: Places that one thread comes to, in all rounds.
@@ -66,9 +67,9 @@ class Apart:
     def _ends_of(self, thread: Alone) -> set[Hashable]:
         """Where a thread may come to: one place."""
         ends: set[Hashable] = set()
-        begins: At | Stop = thread.begins
-        seen: set[tuple[int, Hashable, bool]] = {(0, begins.key, True)}
-        waiting = [(0, begins, True)]
+        begins = thread.begins
+        seen: set[tuple[int, Hashable, Seen, bool]] = {(0, begins.key, begins.seen, True)}
+        waiting: list[tuple[int, At | Stop, bool]] = [(0, begins, True)]
         while waiting:
             votes, at, said = waiting.pop()
             for stop in thread.reached(at).stops:
@@ -82,8 +83,9 @@ class Apart:
                     continue
                 after = thread.executes(stop.at, answer=self._voters(votes))
                 yes = bool(stop.brings[0])
-                if (votes + 1, after.key, yes) not in seen:
-                    seen.add((votes + 1, after.key, yes))
+                key = votes + 1, after.key, after.at.seen if isinstance(after, Stop) else after.seen, yes
+                if key not in seen:
+                    seen.add(key)
                     waiting.append((votes + 1, after, yes))
             if len(seen) > _MOST_STATES:
                 raise NotConfluent

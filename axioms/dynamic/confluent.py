@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import Any
 
 from axioms.dynamic.apart import Apart
-from axioms.dynamic.clocks import Table
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped
 from axioms.dynamic.live import Live
-from axioms.dynamic.lookbacks import Finds, LookBack, LookBackThread, NotConfluent, Ways, is_plain_fence
+from axioms.dynamic.lookbacks import LookBack, LookBackThread, NotConfluent, Ways, is_plain_fence
 from axioms.dynamic.shadow import Access
+from axioms.dynamic.sightings import Sight, Sightings
 from axioms.dynamic.waiting import Poll, Written, WrittenBytes
 from ptxcore.isa.effect_kinds import FENCE
 from ptxcore.isa.form import Use
@@ -56,20 +56,24 @@ def summed_reads(code: Code) -> set[int]:
 
 
 class Confluent(Determinate):
-    """Watches one launch. `searched`: the instructions by which threads look back, by their identity."""
+    """Watches one launch. `searched`: the instructions by which threads look back, by their identity: reads, and fences from
+    which no order is taken where they are of a look-back."""
 
     def __init__(self, size: int, searched: frozenset[int]) -> None:
         super().__init__(size)
         self.searched = searched
         self.found: list[LookBack] = []
-        #: Strong reads at which ways have ended: they may be part of these.
+        #: Reads at which ways have ended, or that came behind them unordered: they may be part of these.
         self.further: set[int] = set()
+        self._sightings = Sightings(self.clocks, self.places, self.shadows)
+        #: Whether a look-back has read bytes that are written by weak stores, or none.
+        self._reads_weakly = False
         #: Ways that were gone.
         self.ways = 0
         #: The look-backs of threads that have not come behind them; and where the last read was.
         self._active: dict[int, LookBack] = {}
         self._address = 0
-        #: The memory in which they look, by its number: it is gone when all is known.
+        #: The memory in which they may look, by its number: it is gone when all is known.
         self._segments: dict[int, Segment] = {}
         #: Fences of threads that look back, since they read last: they come behind the look-back, or within it.
         self._fences: dict[int, list[tuple[WatchedThread, Use]]] = {}
@@ -77,15 +81,38 @@ class Confluent(Determinate):
     # Where look-backs begin and end.
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
+        number, active = thread.number, thread.number in self._active
         if id(thread.instruction.instruction) not in self.searched:
-            self._ends(thread.number)
+            self._ends(number)
+        elif active and address >= _WINDOWS and self._is_beside(thread, address, size):
+            self.ticks()
+            segment, first = thread.segment(address)
+            self._look(thread, address, segment.read(first, size))
+            self._reads_weakly = True
+            return None
         else:
-            self._fences.pop(thread.number, None)
+            self._fences.pop(number, None)
         self._address = address
-        return super().reads(thread, address, size)
+        try:
+            return super().reads(thread, address, size)
+        except Stopped as stopped:
+            if active and isinstance(stopped.why, Open):
+                self.further.add(id(thread.instruction.instruction))
+            raise
+
+    def _is_beside(self, thread: WatchedThread, address: int, size: int) -> bool:
+        """Whether a read in a look-back, or a write there, is weak: its thread must come behind what it reads."""
+        strong = self._scope_of(thread)
+        return not strong or self._sightings.is_weakly_written(*thread.segment(address), size)
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
-        self._ends(thread.number)
+        number = thread.number
+        self._ends(number)
+        if self.performing is None and address >= _WINDOWS and not self._scope_of(thread):
+            known, time = self.clocks.known[number], self.clocks.own[number]
+            kind = "store" if type(value) is int else "other"
+            written = Written(number, time, value if type(value) is int else 0, kind, "", known)
+            self._sightings.write(*thread.segment(address), size, written)
         super().writes(thread, address, size, value)
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
@@ -98,7 +125,8 @@ class Confluent(Determinate):
 
     def other(self, thread: WatchedThread, what: Any, how: Use | None = None, address: int = 0) -> None:
         if thread.number in self._active and how is not None and is_plain_fence(what, how):
-            self._fences.setdefault(thread.number, []).append((thread, how))
+            if id(thread.instruction.instruction) not in self.searched:
+                self._fences.setdefault(thread.number, []).append((thread, how))
             self.exact = False
             return
         self._ends(thread.number)
@@ -124,17 +152,22 @@ class Confluent(Determinate):
         if id(thread.instruction.instruction) not in self.searched:
             super()._find(thread, access, segment, place)
             return
-        number, value = thread.number, segment.read(access.first, access.size)
+        self._look(thread, self._address, segment.read(access.first, access.size))
+
+    def _look(self, thread: WatchedThread, address: int, value: Any) -> None:
+        """A thread looks back, and finds something."""
+        number = thread.number
         if type(value) is not int or self.phases.objects:
             raise self.leaves(thread, "order")
-        if self._address >= _WINDOWS:
-            self._segments[self._address >> GLOBAL_BITS] = segment
+        self._fences.pop(number, None)
+        if len(self._segments) != len(thread.globals):
+            self._segments = dict(thread.globals)
         of = self._active.get(number)
         if of is None:
             of = self._active[number] = LookBack(thread.instruction)
             self.found.append(of)
             of.members[number] = self._member(self.polled[number])
-        of.members[number].found.append((thread.op, self._address, value))
+        of.members[number].found.append((thread.op, address, value))
 
     def _member(self, poll: Poll) -> LookBackThread:
         return LookBackThread(poll, self.clocks.known[poll.thread.number])
@@ -176,6 +209,8 @@ class Confluent(Determinate):
         """The launch is over. Raises Stopped where a look-back is not confluent."""
         if not self.found:
             return
+        if self._reads_weakly and self.agents.issued:
+            raise Stopped(Open("order", Party(next(iter(self.found[0].members)), self.found[0].asks)))
         first = next(iter(self.found[0].members.values())).poll.thread
         live = self.live_of(first)
         for of in self.found:
@@ -186,7 +221,7 @@ class Confluent(Determinate):
 
     def _gone(self, of: LookBack, live: Live) -> int:
         """How many ways were gone of a look-back that is confluent. Raises NotConfluent where it is not."""
-        ways = Ways(of, live, self.searched, self._finds)
+        ways = Ways(of, live, self.searched, self._sight)
         if len(ways.threads) > 1:
             apart = Apart(of, ways.threads)
             with suppress(NotConfluent):
@@ -196,75 +231,15 @@ class Confluent(Determinate):
             ways.check()
         finally:
             self.further.update(*(thread.further for thread in ways.threads))
+            if self.further <= self.searched:  # fences are the last to go: what they order may be needed
+                self.further |= ways.fences
         return ways.number
 
-    def _finds(self, member: LookBackThread) -> Finds:
-        """What a thread may find in its look-back."""
-        ops = member.poll.thread.launch.compiled.ops
-        known: dict[tuple[int, int, int], tuple[set[int], int]] = {}
-
-        def finds(op: int, address: int, size: int) -> tuple[set[int], int]:
-            key = op, address, size
-            if key not in known:
-                segment = self._segments.get(address >> GLOBAL_BITS)
-                if segment is None:
-                    raise NotConfluent
-                scope = ops[op].use.scope or "sys"
-                known[key] = self._possible(member, scope, segment, address & (_WINDOWS - 1), size)
-            return known[key]
-
-        return finds
-
-    def _possible(
-        self, member: LookBackThread, scope: str, segment: Segment, first: int, size: int
-    ) -> tuple[set[int], int]:
-        """The values that a read may find, and the last one. Raises NotConfluent where that is open, or it might race."""
-        at, place = self.places.get(id(segment), {}).get(first, (-1, None))
-        if place is None or at != first or place.size != size or not self._strongly_written(segment, first, size):
-            raise NotConfluent
-        number = member.poll.thread.number
-        base, beside = place.first, list[Written]()
-        for w in place.writes:
-            if w.thread == number or w.kind != "store":
-                raise NotConfluent
-            if _before(w, member.known, self.size):
-                base = w.value
-            elif member.end is None or not _behind(w, number, member.end, self.size):
-                within = self.clocks.within
-                if not (within(w.scope, w.thread, number) and within(scope, w.thread, number)):
-                    raise NotConfluent
-                beside.append(w)
-        if len({w.thread for w in beside}) > 1:
-            raise NotConfluent
-        if base is None:
-            raise NotConfluent
-        return {base, *(w.value for w in beside)}, beside[-1].value if beside else base
-
-    def _strongly_written(self, segment: Segment, first: int, size: int) -> bool:
-        """Whether all writes to some bytes are strong, and to just these."""
-        shadow = self.shadow_of(segment)
-        cells = shadow.cells
-        for unit in range(first // shadow.grain, -(-(first + size) // shadow.grain)):
-            cell = cells.get(unit)
-            if cell is not None and not all(
-                w.strong and (w.first, w.size) == (first, size) for w in (*cell.writes.values(), *cell.atomics.values())
-            ):
-                return False
-        return True
-
-
-def _before(write: Written, known: Table, size: int) -> bool:
-    """Whether a write is ordered before what a thread knew."""
-    cta, place = divmod(write.thread, size)
-    times = known.get(cta)
-    return times is not None and times[place] >= write.time
-
-
-def _behind(write: Written, number: int, end: int, size: int) -> bool:
-    """Whether a write comes behind what a thread did at a time."""
-    cta, place = divmod(number, size)
-    times = write.known.get(cta)
-    return times is not None and times[place] >= end
+    def _sight(self, member: LookBackThread) -> Sight:
+        """What a thread may see in its look-back."""
+        thread = member.poll.thread
+        ops, number = thread.launch.compiled.ops, thread.number
+        return Sight(self._sightings, ops, self._segments, number, member.known, member.end)
 
 
 def _forget(places: dict[int, tuple[int, WrittenBytes]], access: Access) -> None:

@@ -16,13 +16,14 @@ import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import product
 from math import prod
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import step
 from axioms.dynamic.live import Live
 from axioms.dynamic.shadow import CONSTANT
+from axioms.dynamic.sightings import NOTHING, CannotFind, Seen, Sight
 from axioms.dynamic.waiting import Copying, Ended, Poll, plain, stopped_at
 from ptxcore.isa.data_movement import ShuffleLanes
 from ptxcore.isa.effect_kinds import FENCE, EffectKind
@@ -30,11 +31,9 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple
 
+T = TypeVar("T", bound="At | Stop")
 #: Places that a thread comes to by itself; and those that threads come to together, with all ways there.
 _MOST_STATES, _MOST_WAYS = 1000, 20_000
-
-#: A number of an instruction, an address and a size: what a thread may find there, and what it does in the end.
-Finds = Callable[[int, int, int], tuple[set[int], int]]
 
 
 class NotConfluent(Exception):
@@ -72,12 +71,13 @@ class _Meets(BaseException):
 
 class _Reader:
     """Watches a copy: reads by some instructions find what they are told; whatever others would see ends it, but fences.
-    `fences`: those that it has come by since it read last."""
+    `fences`: those that it has come by since it read last; `seen`: what of others' releases."""
 
-    def __init__(self, searched: frozenset[int]) -> None:
-        self.searched = searched
+    def __init__(self, searched: frozenset[int], sight: Sight) -> None:
+        self.searched, self.sight = searched, sight
         self.told: int | None = None
         self.fences: tuple[int, ...] = ()
+        self.seen = NOTHING
 
     def reads(self, thread: Any, address: int, size: int) -> int:
         if id(thread.instruction.instruction) not in self.searched:
@@ -112,8 +112,10 @@ class _Walker(Copying):
         if not is_plain_fence(kind, how):
             raise Ended
         watcher: Any = self.watcher
-        if watcher.fences[-1:] != (self.op,):
-            watcher.fences += (self.op,)
+        one = id(self.instruction.instruction)
+        if watcher.fences[-1:] != (one,) and one not in watcher.searched:
+            watcher.fences += (one,)
+        watcher.seen = watcher.sight.fence(how, watcher.seen)
 
     modify = _ended
 
@@ -124,13 +126,15 @@ def is_plain_fence(kind: EffectKind, how: Use) -> bool:
 
 
 class At(NamedTuple):
-    """Where a thread is: about to execute a block. `fences`: those since its last read."""
+    """Where a thread is: about to execute a block. `fences`: those since its last read; `seen`: what it has seen on its way,
+    which `key` does not tell."""
 
     key: Hashable
     block: int
     registers: list[Any]
     carry: Any
     fences: tuple[int, ...] = ()
+    seen: Seen = NOTHING
 
 
 class Stop(NamedTuple):
@@ -140,10 +144,12 @@ class Stop(NamedTuple):
     at: At
     op: int = -1
     brings: tuple[Any, ...] = ()
+    fences: tuple[int, ...] = ()
 
 
 class _Reached(NamedTuple):
-    """All stops that a thread may come to from somewhere by itself, and the one that it does with the last values."""
+    """All stops that a thread may come to from somewhere by itself, and the one that it does with the last values; of those
+    that tell nothing but what it has seen there is one, with what it has surely seen there."""
 
     stops: tuple[Stop, ...]
     last: Stop
@@ -152,54 +158,69 @@ class _Reached(NamedTuple):
 class Alone:
     """A thread on its ways."""
 
-    def __init__(self, member: LookBackThread, live: Live, searched: frozenset[int], finds: Finds) -> None:
+    def __init__(self, member: LookBackThread, live: Live, searched: frozenset[int], sight: Sight) -> None:
         poll = member.poll
         self._walker: Any = _copied(poll)
-        self._reader = self._walker.watcher = _Reader(searched)
-        self._live, self._finds = live, finds
+        self._reader = self._walker.watcher = _Reader(searched, sight)
+        self._live, self.sight = live, sight
         self._compiled, self._parameters = poll.thread.launch.compiled, poll.thread.launch.read_parameters  # type: ignore[attr-defined]
         self.lane, self.warp, self.cta = self._walker.lane, self._walker.warp, self._walker.cta
         self.begins = self._at(poll.block, poll.registers, poll.thread.carry)
-        self._reached: dict[Hashable, _Reached] = {}
-        #: The strong reads at which ways have ended, since they are by no instruction that is searched with.
+        self._reached: dict[tuple[Hashable, Seen], _Reached] = {}
+        #: The reads at which ways have ended, since they are by no instruction that is searched with.
         self.further: set[int] = set()
 
     def _at(self, block: int, registers: list[Any], carry: Any) -> At:
-        fences = self._reader.fences
-        return At((block, self._live.of(block, registers), plain(carry), fences), block, registers, carry, fences)
+        fences, seen = self._reader.fences, self._reader.seen
+        key = block, self._live.of(block, registers), plain(carry), fences
+        return At(key, block, registers, carry, fences, seen)
 
     def _stop(self, op: Op, at: At, number: int = -1, brings: tuple[Any, ...] = ()) -> Stop:
-        place, carry = self._live.before(op, self._walker.R), plain(self._walker.carry)
-        return Stop((place, carry, self._reader.fences), at, number, brings)
+        place, carry, reader = self._live.before(op, self._walker.R), plain(self._walker.carry), self._reader
+        key = place, carry, reader.fences
+        return Stop(key, at._replace(seen=reader.seen), number, brings, reader.fences)
+
+    def is_same(self, op: int, other: int) -> bool:
+        """Whether two numbers are of one instruction."""
+        return self._compiled.ops[op] is self._compiled.ops[other]
 
     def reached(self, begins: At | Stop) -> _Reached:
         """Raises NotConfluent where it never stops with the last values, or there is too much to look at."""
         if isinstance(begins, Stop):
             return _Reached((begins,), begins)
-        if begins.key not in self._reached:
-            self._reached[begins.key] = self._walk(begins)
-        return self._reached[begins.key]
+        key = begins.key, begins.seen
+        if key not in self._reached:
+            self._reached[key] = self._walk(begins)
+        return self._reached[key]
 
     def _walk(self, begins: At) -> _Reached:
         stops: dict[Hashable, Stop] = {}
         lasts: dict[Hashable, At | Stop] = {}
-        seen, waiting = {begins.key}, [begins]
+        seen, waiting = {(begins.key, begins.seen)}, [begins]
         while waiting:
             at = waiting.pop()
             step()
             for after, is_last in self._behind(at):
                 if is_last:
-                    lasts[at.key] = after
+                    lasts[at.key, at.seen] = after
                 if isinstance(after, Stop):
-                    stops[after.key] = after
-                elif after.key not in seen:
-                    seen.add(after.key)
+                    stops[after.key] = self.either(stops.get(after.key, after), after)
+                elif (after.key, after.seen) not in seen:
+                    seen.add((after.key, after.seen))
                     waiting.append(after)
             if len(seen) > _MOST_STATES:
                 raise NotConfluent
         for key in seen:
             _last(lasts, key)
-        return _Reached(tuple(stops.values()), _last(lasts, begins.key))
+        return _Reached(tuple(stops.values()), _last(lasts, (begins.key, begins.seen)))
+
+    def either(self, one: T, other: T) -> T:
+        """A place that is like two others, with what the thread has surely seen there, whichever it is."""
+        if isinstance(one, At) and isinstance(other, At):
+            return one._replace(seen=self.sight.both(one.seen, other.seen))
+        if isinstance(one, Stop) and isinstance(other, Stop):
+            return one._replace(at=self.either(one.at, other.at))
+        raise NotConfluent
 
     def _behind(self, at: At) -> Iterable[tuple[At | Stop, bool]]:
         """What comes behind a block, and whether it does with the last value."""
@@ -208,22 +229,27 @@ class Alone:
             return
         except _Asks as asks:
             op, address, size = asks.args
-        values, last = self._finds(op, address, size)
-        for value in sorted(values):
-            yield self.executes(at, value), value == last
+        try:
+            found = self.sight.finds(op, address, size, at.seen)
+        except CannotFind:
+            raise NotConfluent from None
+        for value, seen in found:
+            yield self.executes(at, value, seen), (value, seen) == found[-1]
 
-    def executes(self, at: At, told: int | None = None, answer: Any = None) -> At | Stop:
-        """One block, with what a read finds there, or with what others have brought. Raises _Asks."""
+    def executes(self, at: At, told: int | None = None, seen: Seen | None = None, answer: Any = None) -> At | Stop:
+        """One block, or what there is of it before a read, with what the read at its beginning finds, and what the thread has
+        seen then, or with what others have brought. Raises _Asks where it begins with a read and is told nothing."""
         walker = self._walker
         walker.R, walker.carry, walker.op = list(at.registers), at.carry, -1
         walker.answer, walker.answered = answer, answer is not None
         self._reader.told, self._reader.fences = told, at.fences
+        self._reader.seen = at.seen if seen is None else seen
         try:
             block = self._compiled.blocks[at.block](walker, walker.R, self._parameters)
-        except _Asks:
-            if answer is not None:
-                raise NotConfluent from None
-            raise
+        except _Asks as asks:
+            block = self._compiled.compiler.again(self._compiled, self._compiled.ops[asks.args[0]])
+            if block == at.block and told is None and answer is None:
+                raise
         except _Meets as meets:
             op, brings = meets.args
             return self._stop(self._compiled.ops[op], at, op, brings)
@@ -231,7 +257,7 @@ class Alone:
             stopped = stopped_at(self._compiled, error)
             if stopped is None or not isinstance(error, Ended):
                 raise NotConfluent from None
-            if stopped.use.form.mnemonic == "ld" and scope_of(stopped.use) not in ("", CONSTANT):
+            if stopped.use.form.mnemonic == "ld" and scope_of(stopped.use) != CONSTANT:
                 self.further.add(id(stopped.instruction))
             return self._stop(stopped, at)
         if block < 0:
@@ -256,7 +282,7 @@ def _last(lasts: dict[Hashable, At | Stop], key: Hashable) -> Stop:
             break
         if isinstance(after, Stop):
             return after
-        key = after.key
+        key = after.key, after.seen
     raise NotConfluent
 
 
@@ -268,20 +294,26 @@ class Ways:
     """All ways of a look-back."""
 
     def __init__(
-        self, of: LookBack, live: Live, searched: frozenset[int], finds: Callable[[LookBackThread], Finds]
+        self,
+        of: LookBack,
+        live: Live,
+        searched: frozenset[int],
+        sight: Callable[[LookBackThread], Sight],
     ) -> None:
-        """`finds`: what a thread may find."""
+        """`sight`: what a thread may see."""
         self._of = of
-        self.threads = [Alone(member, live, searched, finds(member)) for member in of.members.values()]
+        self.threads = [Alone(member, live, searched, sight(member)) for member in of.members.values()]
         self._launch: Any = next(iter(of.members.values())).poll.thread.launch
         self.number = 0
+        #: Fences by which not all ways come, perhaps: the run may do without their order.
+        self.fences: set[int] = set()
 
     def check(self) -> None:
         """Raises NotConfluent where not all ways come to the same, or the run went none of them."""
         begins: _Together = tuple(thread.begins for thread in self.threads)
         ends: set[Hashable] = set()
         lasts: dict[Hashable, Hashable] = {}
-        seen, waiting = {_key(begins)}, [begins]
+        known, waiting = {_key(begins): begins}, [begins]
         while waiting:
             at = waiting.pop()
             reached = [thread.reached(place) for thread, place in zip(self.threads, at, strict=True)]
@@ -295,10 +327,15 @@ class Ways:
                 if after is None:
                     ends.add(_key(stops))
                     if len(ends) > 1:
+                        self.fences = {fence for stop in stops for fence in stop.fences}
                         raise NotConfluent
-                elif _key(after) not in seen:
-                    seen.add(_key(after))
-                    waiting.append(after)
+                else:
+                    before = known.get(_key(after))
+                    if before is not None:
+                        after = tuple(map(Alone.either, self.threads, before, after))
+                    if before is None or _seen(after) != _seen(before):
+                        known[_key(after)] = after
+                        waiting.append(after)
                 if _key(stops) == last:
                     lasts[_key(at)] = None if after is None else _key(after)
         _all_end(lasts)
@@ -365,13 +402,17 @@ def _once_more(thread: Alone, at: At, found: Iterator[tuple[int, int, int]]) -> 
     except _Asks as asks:
         op, address, _ = asks.args
         of_run = next(found, None)
-        if of_run is None or of_run[:2] != (op, address):
+        if of_run is None or not thread.is_same(op, of_run[0]) or of_run[1] != address:
             raise NotConfluent from None
         return thread.executes(at, of_run[2])
 
 
 def _key(together: Sequence[At | Stop]) -> Hashable:
     return tuple((type(one) is Stop, one.key) for one in together)
+
+
+def _seen(together: Sequence[At | Stop]) -> list[Seen]:
+    return [one.at.seen if isinstance(one, Stop) else one.seen for one in together]
 
 
 def _all_end(lasts: dict[Hashable, Hashable]) -> None:

@@ -121,7 +121,7 @@ def watched_run(
 def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
     """The run again, with the reads that lead on in several ways taken for look-backs; as it is where that decides nothing."""
     again = ran
-    while isinstance(again.why, Open) and again.why.what == "order":
+    while isinstance(again.why, Open) and again.why.what in ("order", "unordered"):
         last = again.watchers[-1]
         more = may_look_back(last) - again.searched if isinstance(last, Determinate) else set()
         if not more:

@@ -25,6 +25,8 @@ COPY_WAIT, READ_WAIT, MBARRIER_WAIT = 4, 3, 4
 PROXY_FENCE, INIT_FENCE = 9, 3
 #: Another number of arrivals, bytes or threads, another parity: nothing on hardware, but a guess at what is meant.
 NUMBER = 1
+#: What hands something over comes later: nothing on hardware, but that others wait longer.
+MOVE = 1
 #: What stands in a loop is executed again and again.
 IN_A_LOOP = 1
 #: Each statement that is touched.

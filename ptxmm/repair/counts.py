@@ -40,6 +40,7 @@ def count_sites(
     start, stop = lines.offset(line, column), lines.offset(line, end)
     about = _about(statement, body)
     options = [Option((), 0, (0,))]
+    told = copied_next(statement, body) if "expect_tx" in statement.modifiers else 0
     for other in _others(statement, number, body, threads):
         words = f"{lines.text[start:stop]} of {statement.name} becomes {other}"
         if lines.text[start:stop] != str(number):
@@ -48,7 +49,12 @@ def count_sites(
         said = source.of_line(statement.span.line, f"{number} becomes {other}") if source is not None else ""
         edit = TextEdit(start, stop, str(other))
         price = costs.NUMBER + costs.EDIT
-        options.append(Option((edit,), price, (other,), words, said, alters=True, wanted=wanted, about=about))
+        options.append(
+            Option(
+                (edit,), price, (other,), words, said, alters=True, wanted=wanted, about=about,
+                evident=(other == told) - (number == told) if told else 0,
+            )
+        )  # fmt: skip
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
         yield EditSite(place.who, statement.span.line, tuple(options), below)
@@ -100,6 +106,20 @@ def _sizes(body: Sequence[AnyStatement]) -> list[int]:
     return list(dict.fromkeys((*sizes, *([sum(sizes)] if sizes else []), *told)))[:_MOST]
 
 
+def copied_next(statement: Instruction, body: Sequence[AnyStatement]) -> int:
+    """The bytes of all copies that tell the object of a statement of theirs, up to the next one that tells it of bytes."""
+    at = next((k for k, s in enumerate(body) if s is statement), len(body))
+    about, total = object_of(statement, at, body), 0
+    for k in range(at + 1, len(body)):
+        s = body[k]
+        if object_of(s, k, body) != about:
+            continue
+        if isinstance(s, Instruction) and s.opcode == "mbarrier":
+            break
+        total += copied(s, body) or 0
+    return total
+
+
 def value_of(operand: Operand, body: Sequence[AnyStatement]) -> int | None:
     """A number, or what the only `mov` that writes a register puts there."""
     if isinstance(operand, Immediate):
@@ -137,18 +157,20 @@ def _others(statement: Instruction, number: int, body: Sequence[AnyStatement], t
     words = set(statement.modifiers)
     if "parity" in words:
         return [1 - number] if number in (0, 1) else []
+    first: list[int] = []
     if "expect_tx" in words:
         about = _about(statement, body)
         sizes = [(size, object_of(s, k, body)) for k, s in enumerate(body) if (size := copied(s, body)) is not None]
         told = sum(size for size, to in sizes if to == about)
         meant = [*(size for size, _ in sizes), sum(size for size, _ in sizes), told, number // 2, number * 2]
+        first = [copied_next(statement, body)]
     elif statement.opcode == "mbarrier":
         meant = [1, number - 1, number + 1, threads, threads // _WARP, threads + 1, threads // _WARP + 1]
     else:
         meant = [threads, number - _WARP, number + _WARP]
         meant = [n for n in meant if n % _WARP == 0 or n == threads]
-    there = sorted({n for n in meant if n > 0 and n != number}, key=lambda n: (abs(n - number), n))
-    return there[:_MOST]
+    there = sorted({n for n in meant if n > 0}, key=lambda n: (abs(n - number), n))
+    return [n for n in dict.fromkeys((*first, *there)) if n not in (0, number)][:_MOST]
 
 
 def copied(statement: AnyStatement, body: Sequence[AnyStatement]) -> int | None:

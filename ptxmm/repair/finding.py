@@ -16,6 +16,7 @@ from ptxmm.repair.building import REPAIR
 from ptxmm.repair.guided import led_to
 from ptxmm.repair.judgement import Judgement, Solution, Weakening
 from ptxmm.repair.meeting import met
+from ptxmm.repair.moves import is_move
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.search import Search
 from ptxmm.repair.sites import EditSite, Option, Vector, Wanted, edited, edits_of
@@ -32,6 +33,8 @@ _SOON, _TIMES = 0.3, 3
 _SOON_WEAKER = 1.0
 #: The share of the time for what is no arrival, where no execution ends.
 _BEFORE_ARRIVALS = 0.4
+#: What is not tried again where nothing was found.
+_MOVES = "what hands over that comes later, but where the lines of the fault led to it first"
 #: And one that is as strong as can be, which may be the first that holds, and so takes longer than the text as it is: a share
 #: of the time that is left.
 _AMPLE = 1 / 16
@@ -173,10 +176,13 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     stopped = answer.stopped and not (base.nonterminating and answer.stopped != "interrupted")
     if mode != REPAIR or answer.found or stopped:
         return answer  # what is put in makes nothing weaker
-    left_out, with_arrivals = subject.left_out, subject.sites(mode, True)
+    left_out, with_moves = subject.left_out, subject.sites(mode, True)
+    with_arrivals = [site for site in with_moves if not is_move(site.options[-1])]
+    moves = [_MOVES] * (len(with_arrivals) < len(with_moves))
     if not stuck:
-        subject.left_out = [*left_out, *not_put_in(with_arrivals, len(with_arrivals) - len(sites))]
+        subject.left_out = [*left_out, *not_put_in(with_arrivals, len(with_arrivals) - len(sites)), *moves]
         return answer
+    subject.left_out += moves
     if len(with_arrivals) > len(sites):  # some thread waits for what nobody does
         if base.nonterminating:  # what has more barriers does not end either
             many = len(with_arrivals)

@@ -17,12 +17,14 @@ from ptxcore.clock import OutOfTime
 from ptxcore.records import NamedTuple
 from ptxmm.repair.building import REPAIR, Lines
 from ptxmm.repair.judgement import Judgement
+from ptxmm.repair.moves import is_move
 from ptxmm.repair.pace import Pace
-from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector
+from ptxmm.repair.repeated import AlikeSites
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector, edits_of, separate
 from ptxmm.repair.subjects import Subject, judging
 
 #: So many times its patience a text may take, and the share of the time for all of them: where objects are known, or not.
-_PATIENT, _SHARE, _SHARE_NEAR = 4, 0.5, 0.2
+_PATIENT, _HASTY, _SHARE, _SHARE_NEAR = 4, 2, 0.6, 0.2
 #: So many edits are put together at most.
 _DEEPEST = 4
 #: What is tried where nobody got further is so much later; by how much else: what is about objects of which no line says
@@ -37,21 +39,52 @@ _TOGETHER = ".sync.aligned"
 #: What a reason says of asynchronous operations, and what is about these: it comes then as if it cost no more than a number,
 #: just before a barrier of a warp at the same place.
 _ASYNC, _OF_ASYNC, _CHEAP = "an asynchronous operation", ("fence.proxy.async", "cp.async."), 3
+#: What operations have in their names that are asynchronous.
+_ASYNCHRONOUS = (".async", "_async", "tcgen05.")
+#: What a text with mbarriers has.
+_MBARRIER = "mbarrier."
 #: What a reason says that names an mbarrier, though the lines are about none: a wait for it may be missing.
 _WAITED_FOR = "mbarrier object"
+
+#: What the text itself shows to be lacking is so much earlier, or later where it shows that to be right; another number is so
+#: much later where an access races with a copy; and what was seen to mend nothing at one place is so much later tried at all
+#: that look like it.
+_LACKING, _GUESS, _COPIES = 6, 4, 4
+#: What was not decided soon is so much later judged with more patience.
+_AGAIN = 6
 
 #: And another number of threads at a barrier of the CTA: what is lacking there is a warp. And any number where what is wrong is
 #: about no object.
 _RARELY = 20
 
-#: Which objects lines of the text are about: what is waited for there, or what tells that a copy is complete.
+#: Which objects lines of the text are about: what is waited for there, or what tells that a copy is complete; or what is waited
+#: for before them.
 Objects = Callable[[frozenset[int]], frozenset[str]]
+#: The judgement of a vector, and whether to be patient.
+Judge = Callable[[Vector, bool], Judgement]
+
+
+#: Between whom barriers bring order by themselves.
+_MEET = {"bar.warp.sync": ("", "warp"), "bar.sync": ("", "warp", "cta")}
+
+
+class _Next(NamedTuple):
+    """What is tried, the lowest rank first: a vector, after another one was seen, from which it differs at a site first; or
+    `again`."""
+
+    rank: tuple[int, ...]
+    number: int
+    before: _Seen
+    site: int
+    vector: Vector
+    again: bool
 
 
 class _Seen(NamedTuple):
     """What a text with some edits was seen to do: at which lines of the text without them, and at which objects; where threads
     wait at what was put in, the line of it is that of its site, negative. Some execution `ends`, as far as is known; the
-    `reason` is why it has no meaning, which may name what is missing."""
+    `reason` is why it has no meaning, which may name what is missing; `guards` is what is waited for last before the lines.
+    `between`: who the threads of a race are all of; `copies`: asynchronous operations are among what is wrong."""
 
     vector: Vector
     waits: bool
@@ -59,47 +92,65 @@ class _Seen(NamedTuple):
     about: frozenset[str]
     ends: bool
     reason: str
+    guards: frozenset[str]
+    between: str
+    copies: bool
 
 
 def guided(
-    text: str, sites: Sequence[EditSite], judge: Callable[[Vector], Judgement], base: Judgement, objects: Objects
-) -> Vector | None:
-    """A vector that holds; None where what the lines say leads to none. Raises OutOfTime."""
+    text: str, sites: Sequence[EditSite], judge: Judge, base: Judgement, objects: Objects,
+    guards: Objects = lambda _: frozenset(),
+) -> Vector | None:  # fmt: skip
+    """A vector that holds; None where what the lines say leads to none. `judge` is told whether to be patient: what is not
+    decided soon is judged again later. Raises OutOfTime."""
     lines = Lines(text)
     first = _Seen(
-        (0,) * len(sites), _stuck(base), base.clues, objects(base.clues), not base.nonterminating, base.reason
-    )
-    waiting: list[tuple[tuple[int, ...], int, _Seen, int, int]] = []
+        (0,) * len(sites), _stuck(base), base.clues, objects(base.clues), not base.nonterminating, base.reason,
+        guards(base.clues), base.between, _copies(base, base.clues, lines),
+    )  # fmt: skip
+    repeated = AlikeSites(text, sites)
+    waiting: list[_Next] = []
     seen, number = {first.vector}, 0
+
+    def put(rank: tuple[int, ...], before: _Seen, s: int, vector: Vector, *, again: bool = False) -> None:
+        nonlocal number
+        number += 1
+        heappush(waiting, _Next(rank, number, before, s, vector, again))
 
     def follow(after: _Seen, behind: int) -> None:
         """What may be tried next; `behind` is how much later that is."""
-        nonlocal number
         edits = sum(map(bool, after.vector))
         for rank, s, o in _tries(sites, after):
             if not after.vector[s]:
-                number += 1
-                heappush(waiting, ((rank[0] + behind, -edits, *rank[1:]), number, after, s, o))
+                put((rank[0] + behind, -edits, *rank[1:]), after, s, (*after.vector[:s], o, *after.vector[s + 1 :]))
 
     follow(first, 0)
     while waiting:
-        (rank, *_), _, before, s, o = heappop(waiting)
-        vector = (*before.vector[:s], o, *before.vector[s + 1 :])
-        if vector in seen:
+        rank, _, before, s, vector, again = heappop(waiting)
+        if not again and (vector in seen or not separate(edits_of(sites, vector))):
             continue
         seen.add(vector)
-        judged = judge(vector)
+        judged = judge(vector, again)
         if judged.holds:
             return vector
-        progress = _named(sites[s].options[o], before.reason) and judged.reason != before.reason
-        if _goes_on(judged, sum(map(bool, vector)), progress):
-            became = _told(vector, judged, sites, lines, objects)
+        if judged.holds is None:
+            if not again:
+                put((rank[0] + _AGAIN, *rank[1:]), before, s, vector, again=True)
+            continue
+        option, edits = sites[s].options[vector[s]], sum(map(bool, vector))
+        became = _told(vector, judged, sites, lines, objects, guards)
+        # something is no longer wrong, and nothing is wrong in another way
+        mended = judged.wrong and judged.reason == before.reason and not before.lines <= became.lines
+        if (spread := repeated.everywhere(vector, s)) is not None:
+            put((rank[0] + _COPIES * (not mended), -edits, *rank[2:]), before, s, spread)
+        progress = _named(option, before.reason) and judged.reason != before.reason
+        if _goes_on(judged, edits, progress or mended):
             if judged.wrong:
-                if judged.reason or not before.lines <= became.lines:  # something is no longer wrong
+                if judged.reason or mended:
                     follow(became, 0)
                 continue
             stuck = before.waits and became.lines == before.lines
-            follow(became, rank + _ASIDE * stuck)
+            follow(became, rank[0] + _ASIDE * stuck)
     return None
 
 
@@ -116,20 +167,20 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
     if not base.clues:
         return None
     left_out = subject.left_out
-    by_object = _stuck(base) or bool(subject.objects(base.clues)) or _WAITED_FOR in base.reason
+    by_object = _stuck(base) or bool(subject.objects(base.clues)) or _MBARRIER in subject.text
     sites = subject.sites(REPAIR, by_object)
 
     end = subject.how.hurried(_SHARE if by_object else _SHARE_NEAR).deadline
 
-    def judge(vector: Vector) -> Judgement:
+    def judge(vector: Vector, patient: bool) -> Judgement:
         if end is not None and time.perf_counter() > end:  # what has begun is not cut off: it may be the one that holds
             raise OutOfTime
         asked()
         with pace.measured():
-            return judging(subject, sites, vector, pace.wait(patience * _PATIENT))
+            return judging(subject, sites, vector, pace.wait(patience * (_PATIENT if patient else _HASTY)))
 
     try:
-        vector = guided(subject.text, sites, judge, base, subject.objects)
+        vector = guided(subject.text, sites, judge, base, subject.objects, subject.guards)
     except OutOfTime:
         vector = None
     if vector is None:
@@ -151,7 +202,10 @@ def _stuck(judged: Judgement) -> bool:
     return judged.waits or judged.nonterminating
 
 
-def _told(vector: Vector, judged: Judgement, sites: Sequence[EditSite], lines: Lines, objects: Objects) -> _Seen:
+def _told(
+    vector: Vector, judged: Judgement, sites: Sequence[EditSite], lines: Lines, objects: Objects,
+    guards: Objects,
+) -> _Seen:  # fmt: skip
     """What a text was seen to do, by the lines of the text without its edits."""
     edits = sorted(
         ((edit, s) for s, o in enumerate(vector) for edit in sites[s].options[o].edits), key=lambda pair: pair[0].start
@@ -171,7 +225,16 @@ def _told(vector: Vector, judged: Judgement, sites: Sequence[EditSite], lines: L
         objects(frozenset(there)) | put,
         not judged.nonterminating,
         judged.reason,
+        guards(frozenset(there)),
+        judged.between,
+        _copies(judged, there, lines),
     )
+
+
+def _copies(judged: Judgement, there: Iterable[int], lines: Lines) -> bool:
+    """Whether asynchronous operations are among what is wrong: by the reason, or by one of the lines."""
+    wrong = (lines.of(line) for line in there if line > 0)
+    return _ASYNC in judged.reason or any(word in text for text in wrong for word in _ASYNCHRONOUS)
 
 
 def _place(line: int, edits: Sequence[TextEdit], lines: Lines) -> int:
@@ -195,12 +258,15 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
     apart = places_apart(sites, seen.lines)
     for s, site in enumerate(sites):
         for o, option in enumerate(site.options):
-            if not option.about:
-                earlier = _earlier(option, seen.reason)
+            if is_move(option):
+                if seen.ends and not seen.waits:
+                    yield _rank_of_move(sites, option, o, seen), s, o
+            elif not option.about:
+                earlier = _earlier(option, seen)
                 if o and seen.ends and _put_in(option) and (earlier == _FIRST or apart[s] <= _NEAR):
-                    later = _LATER * bool(seen.about) - earlier
+                    later = _LATER * (bool(seen.about) or _too_narrow(option, seen.between)) - earlier
                     yield (option.cost + _EACH * apart[s] + later, apart[s], site.line), s, o
-            elif _mends(option, seen) and not (counted and _number(option)):
+            elif _mends(option, seen) and not (counted and _number(option) and option.evident <= 0):
                 yield _rank(site, option, seen), s, o
 
 
@@ -213,12 +279,20 @@ def _named(option: Option, reason: str) -> bool:
     return waits or wanted.new.split(" ")[0].removesuffix(_TOGETHER) in reason
 
 
-def _earlier(option: Option, reason: str) -> int:
-    """How much earlier an option is that a reason names, or that is about asynchronous operations as the reason is."""
-    if _named(option, reason):
+def _earlier(option: Option, seen: _Seen) -> int:
+    """How much earlier an option is that the reason names, or that is about asynchronous operations as what is wrong is."""
+    if _named(option, seen.reason):
         return _FIRST
     new = option.wanted.new if option.wanted is not None else ""
-    return option.cost - _CHEAP if _ASYNC in reason and new.startswith(_OF_ASYNC) else 0
+    if not new.startswith(_OF_ASYNC):
+        return 0
+    return option.cost - _CHEAP if seen.copies else -_LATER
+
+
+def _too_narrow(option: Option, between: str) -> bool:
+    """Whether a barrier brings together fewer than those between whom accesses race: what it orders is not these by itself."""
+    name = option.wanted.new.split(" ")[0] if option.wanted is not None else ""
+    return between not in _MEET.get(name, (between,))
 
 
 def _put_in(option: Option) -> bool:
@@ -248,12 +322,35 @@ def _number(option: Option) -> bool:
 
 
 def _rank(site: EditSite, option: Option, seen: _Seen) -> tuple[int, ...]:
-    later = _RARELY * (option.about.startswith("barrier") and not option.arrives)
+    later = _RARELY * (option.about.startswith("barrier") and not (option.arrives or option.meets))
     if seen.waits:
         return option.cost + later, option.apart, site.line
-    if not seen.about and _number(option):  # plain accesses race: orders and barriers come first
-        later += _RARELY
+    if _number(option):  # accesses race: orders, barriers and what comes too early are tried first
+        later += _GUESS * seen.copies if seen.about else _RARELY
     apart = min((abs(line - site.line) for line in seen.lines), default=0)
-    if option.meets:
-        later += min(apart, _FAR) // 2
-    return option.cost + later + _OTHER * (bool(seen.about) and option.about not in seen.about), apart, site.line
+    other = bool(seen.about) and option.about not in seen.about
+    later = -_LACKING if option.evident > 0 else later + _OTHER * other - _LACKING * option.evident
+    if option.evident > 1:
+        return option.cost + later, 0, site.line
+    later += min(apart, _FAR) // 2 if _waits_anew(option) else 0
+    return option.cost + later, apart, site.line
+
+
+def _waits_anew(option: Option) -> bool:
+    """Whether an option is a wait that is put in: of a statement that is there the place is known."""
+    return option.meets and option.wanted is not None and option.wanted.kind == "put"
+
+
+def _rank_of_move(sites: Sequence[EditSite], option: Option, number: int, seen: _Seen) -> tuple[int, ...]:
+    """What is moved comes the earlier the nearer what is wrong is to where it comes from, or to where it goes; or, where what
+    is wrong stands behind a wait for what it tells of, the nearer these two are."""
+    assert option.wanted is not None
+    ends = (option.wanted.before, option.wanted.line)
+    places = sorted({site.line for site in sites} | set(ends))
+    wrong = [line if line > 0 else sites[-line - 1].line for line in seen.lines]
+    apart = min(
+        (abs(bisect_left(places, end) - bisect_left(places, line)) for end in ends for line in wrong), default=0
+    )
+    if option.about in seen.guards:
+        apart = min(apart, number)
+    return option.cost + apart, apart, option.wanted.line

@@ -14,7 +14,8 @@ class Judgement(NamedTuple):
     nothing is known to hold or fail, none does within the bounds of loops. `failed` names the checks that fail, `undecided`
     those of which nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch
     this is, where it is not of the one given; what holds there but is not decided in a larger one is `unsure`. `clues`: the
-    lines at which threads wait that do not terminate, or else of what is wrong."""
+    lines at which threads wait that do not terminate, or else of what is wrong. `between`: what takes in both threads of a race
+    (thread, warp, cta or grid), where that is known."""
 
     holds: bool | None
     wrong: bool = False
@@ -27,6 +28,7 @@ class Judgement(NamedTuple):
     launch: str = ""
     unsure: str = ""
     clues: frozenset[int] = frozenset()
+    between: str = ""
 
 
 class JudgedTexts:

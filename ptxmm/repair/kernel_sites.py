@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
 from math import prod
 
 from ptxcore.places import SCOPES
@@ -26,12 +25,14 @@ from ptxmm.repair.copies import together
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.layout import Layout
+from ptxmm.repair.moves import moved_sites
 from ptxmm.repair.objects import object_of, place_of
-from ptxmm.repair.order import ENDS, alters, ends, gaps, is_init, loops_around, matters, start_of
-from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited
+from ptxmm.repair.order import BARRIERS, ENDS, alters, ends, gaps, is_init, loops_around, matters, start_of
+from ptxmm.repair.roles import Roles
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited, separate
 from ptxmm.repair.source_words import SourceWords
-from ptxmm.repair.tensor_sites import tensor_sites
-from ptxmm.repair.waits import missing_waits, places_of_waits, price_of_wait
+from ptxmm.repair.tensor_sites import by_async_proxy, tensor_sites
+from ptxmm.repair.waits import arrivals_at, missing_waits, places_of_waits, price_of_wait
 
 _TWO = (frozenset({0}), frozenset({0, 1}))
 #: Barriers that may be put in: the statement, its cost, the scope whose threads meet, and the kind that it is of.
@@ -59,7 +60,8 @@ def sites(
 ) -> list[EditSite]:  # fmt: skip
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
     the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are, as far as `left_out` does not name
-    them, and waits for an mbarrier. Copies of a place of the source are one site; `apart`: those of one call of a function."""
+    them, waits for an mbarrier, and what may come later. Copies of a place of the source are one site; `apart`: those of one
+    call of a function."""
     text = launches[0].text
     lines = Lines(text)
     source = SourceWords(text)
@@ -72,6 +74,7 @@ def sites(
         if with_arrivals:
             missing += _arrivals(body, lines, plain(name), source)
             found += _missing_waits(body, lines, plain(name), source)
+            found += moved_sites(body, plain(name), Layout(lines, table=False), source)
     found += arrival_sites(missing, [] if left_out is None else left_out)
     if ".loc" in text:
         found = together(read_module(text)[0], found, apart)
@@ -105,6 +108,19 @@ def objects_at(text: str, entries: Collection[str], lines: Collection[int]) -> f
     return frozenset(filter(None, found))
 
 
+def waited_before(text: str, entries: Collection[str], lines: Collection[int]) -> frozenset[str]:
+    """The names of what is waited for last in the text before each of these lines, in these kernels and in functions."""
+    found = set[str]()
+    for _, body in bodies(text, entries):
+        last = ""
+        for k, s in enumerate(body):
+            if s.span.line in lines:
+                found.add(last)
+            if isinstance(s, Instruction) and {"try_wait", "test_wait", "sync", "wait"} & set(s.modifiers):
+                last = object_of(s, k, body) or last
+    return frozenset(found - {""})
+
+
 def _place(name: str, launches: Sequence[Launch]) -> Place:
     """The scopes that take in further threads."""
     useful = []
@@ -136,6 +152,7 @@ def _of_body(
             continue
         if mode == REPAIR:
             yield from count_sites(statement, body, threads, lines, place, source)
+            yield from _waits_too(statement, body, lines, place, source)
         made = access_site(statement, lines, place, mode, layout.gone, layout.replaced, source)
         if made is not None:
             yield made
@@ -212,7 +229,7 @@ def _stores_in_bulk(body: Sequence[AnyStatement]) -> bool:
 def _alone(body: Sequence[AnyStatement], last: Instruction | None) -> Iterator[_Ranked]:
     """What else may be put in behind the access or barrier that comes `last`, by what the kernel does."""
     done = [s for s in body if isinstance(s, Instruction)]
-    if any({"bulk", "tensor"} & set(s.modifiers) or s.opcode == "tensormap" for s in done):
+    if any(map(by_async_proxy, done)):
         yield (("fence.proxy.async", costs.PROXY_FENCE),)
     if is_init(last):  # it orders nothing else that came before, and nothing that comes later gains by a later one
         yield (("fence.mbarrier_init.release.cluster", costs.INIT_FENCE),)
@@ -265,6 +282,7 @@ def _missing_waits(
 ) -> Iterator[EditSite]:  # fmt: skip
     """A site for each place where a wait for an mbarrier may be missing, with all that may be waited for there."""
     waits, layout = missing_waits(body), Layout(lines, table=False)
+    roles, arrived = Roles(body), arrivals_at(body)
     for i in places_of_waits(body) if waits else ():
         start = start_of(body[i])
         behind = next((s.span.line for s in body[i:] if isinstance(s, Instruction)), 0)
@@ -280,12 +298,30 @@ def _missing_waits(
                 options.append(
                     Option(
                         edit, cost, (len(options),), words, said, meets=True, alters=True, sure=True, wanted=wanted,
-                        about=wait.about,
+                        about=wait.about, evident=wait.unawaited + (wait.unawaited and roles.apart(i, arrived[wait.about])),
                     )
                 )  # fmt: skip
         if len(options) > 1:
             below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
             yield EditSite(who, start[0], tuple(options), below)
+
+
+def _waits_too(
+    statement: Instruction, body: Sequence[AnyStatement], lines: Lines, place: Place, source: SourceWords
+) -> Iterator[EditSite]:
+    """Who arrives at a barrier of the CTA may have to wait there, too."""
+    words, head = set(statement.modifiers), head_of(statement, lines)
+    if statement.opcode not in BARRIERS or "arrive" not in words or "cluster" in words or head is None:
+        return
+    name, line = statement.name, statement.span.line
+    new = name.replace("arrive", "sync")
+    told = f"{name} becomes {new}"
+    at = next(k for k, s in enumerate(body) if s is statement)
+    waits = Option(
+        (TextEdit(*head, new),), costs.CTA_BARRIER // 2 + costs.EDIT, (1,), told, source.of_line(line, told), meets=True,
+        alters=True, wanted=Wanted("word", line, 0, name, new), about=object_of(statement, at, body),
+    )  # fmt: skip
+    yield EditSite(place.who, line, (Option((), 0, (0,)), waits), _TWO)
 
 
 def _waits(statement: Instruction, lines: Lines, place: Place, source: SourceWords) -> Iterator[EditSite]:
@@ -353,9 +389,8 @@ def accepted(text: str, found: Sequence[EditSite], wrong: int) -> list[EditSite]
         waiting = [alike] if alike else []
         while waiting:
             group = waiting.pop()
-            edits = sorted((e for s in group for e in found[s].options[number].edits), key=lambda e: (e.start, e.end))
-            apart = all(a.end <= b.start for a, b in pairwise(edits))
-            if apart and errors(edited(text, edits)) <= wrong:
+            edits = [edit for s in group for edit in found[s].options[number].edits]
+            if separate(edits) and errors(edited(text, edits)) <= wrong:
                 for s in group:
                     good[s].append(number)
             elif len(group) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -63,6 +64,7 @@ class KernelSubject:
             kept = f"it is kept in {launch.kept}" if launch.kept else "that is in no file"
             self.notes.append(f"nvcc made the PTX of {launch.source} just now: {kept}")
         self._deadlocks: bool | None = None
+        self._asked_at_once: bool | None = None
         self._beyond: Beyond | None = None
         self._known: dict[tuple[str, str], Judgement] = {}
         self._pace = Pace()
@@ -85,8 +87,24 @@ class KernelSubject:
 
         return objects_at(self.text, {launch.entry for launch in self.test.launches}, lines)
 
+    def guards(self, lines: frozenset[int]) -> frozenset[str]:
+        """The names of what is waited for last before these lines of the module."""
+        from ptxmm.repair.kernel_sites import waited_before
+
+        return waited_before(self.text, {launch.entry for launch in self.test.launches}, lines)
+
     def judge(self, text: str, patience: float | None = None) -> Judgement:
-        """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime."""
+        """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime.
+
+        Where none did, that is asked at once: of a text that leaves threads waiting much else is hard to decide. What stays
+        open so is asked by itself."""
+        if text != self.text and _meets(text) and self._none_waits_at_first(patience):
+            checks = dict.fromkeys((*self.test.checks, *map(Check, _waits(text))))
+            started = time.perf_counter()
+            judged = self._judged(replace(self.test, checks=tuple(checks)), text, patience)
+            patience = None if patience is None else patience - (time.perf_counter() - started)
+            if judged.holds is not None or (patience is not None and patience <= 0):
+                return judged
         judged = self._judged(self.test, text, patience)
         if judged.holds and text != self.text and _meets(text):
             return met(judged, self.waits(text, patience), ("no_deadlock", "terminates"))
@@ -242,6 +260,14 @@ class KernelSubject:
                 replace(test, launches=launches), how.model, unroll=how.unroll, timeout=how.left(patience), witnesses=False,
                 options=how.options,
             )  # fmt: skip
+
+    def _none_waits_at_first(self, patience: float | None) -> bool:
+        """Whether the module as it is is known to leave no thread waiting; found out once. Raises OutOfTime."""
+        if self._asked_at_once is None:
+            stuck = self._stuck(self.text, patience)
+            self._asked_at_once = stuck is False
+            self._deadlocks = stuck if self._deadlocks is None else self._deadlocks
+        return self._asked_at_once
 
     def _stuck_at_first(self) -> bool | None:
         if self._deadlocks is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
+from itertools import pairwise
 
 from ptxcore.records import NamedTuple, dataclass
 
@@ -42,7 +43,10 @@ class Option:
     one does not; `arrives`: it is so many more arrivals; `sure`: all whom it is for come by, equally often; `wanted` says what
     becomes of the statement; `spot` who and which line, where that is not the site's; `about` names what threads wait or
     arrive at there; `far`: it is only tried where that is known to be waited for, `apart`: so many statements from one that
-    is about the same. The first option of a site is no change, or where things are weakened the weakest."""
+    is about the same; `evident`: the text itself shows that it is lacking (1), as where nothing waits for what others
+    arrive at (2: and who comes by here never arrives there), or other bytes are told of than are copied; or that what is
+    there is right (-1). The first option of a site is no change, or where things are weakened the
+    weakest."""
 
     edits: tuple[TextEdit, ...]
     cost: int
@@ -58,6 +62,7 @@ class Option:
     about: str = ""
     far: bool = False
     apart: int = 0
+    evident: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,11 @@ def edited(text: str, edits: Iterable[TextEdit]) -> str:
         parts += [text[at : edit.start], edit.new]
         at = max(at, edit.end)
     return "".join([*parts, text[at:]])
+
+
+def separate(edits: Iterable[TextEdit]) -> bool:
+    """Whether no two edits are about the same characters."""
+    return all(one.end <= other.start for one, other in pairwise(sorted(edits)))
 
 
 #: For each site the number of its option.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
@@ -94,6 +95,10 @@ class Subject(Protocol):
 
     def objects(self, lines: frozenset[int]) -> frozenset[str]:
         """The names of what the statements at these lines of the text wait or arrive at."""
+        ...
+
+    def guards(self, lines: frozenset[int]) -> frozenset[str]:
+        """The names of what is waited for last before these lines of the text."""
         ...
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
@@ -209,6 +214,8 @@ class LitmusSubject:
     def objects(self, lines: frozenset[int]) -> frozenset[str]:
         """Nothing that a litmus test lacks is looked for by its name."""
         return frozenset()
+
+    guards = objects
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text, and some execution still ends. Raises OutOfTime."""
@@ -377,6 +384,26 @@ def _clues(result: Result) -> frozenset[int]:
     return frozenset((*(site.line for site in culprits if site.line), *raced))
 
 
+#: Threads of kernels, as they are told.
+_THREAD = re.compile(r"CTA (\d+) thread (\d+)")
+_WARP = 32
+
+
+def _between(result: Result) -> str:
+    """What takes in both threads of a race, as far as their names say it."""
+    for race in result.races:
+        found = [_THREAD.search(event.thread) for event in race.events]
+        (one, other) = found if len(found) == 2 else (None, None)
+        if one is None or other is None:
+            continue
+        if one[1] != other[1]:
+            return "grid"
+        if one[2] == other[2]:
+            return "thread"
+        return "warp" if int(one[2]) // _WARP == int(other[2]) // _WARP else "cta"
+    return ""
+
+
 def of_result(result: Result, asked: bool = True) -> Judgement:
     """What a result says of a changed text."""
     checks = [c for c in result.checks if asked or c.kind in ("race_free", "no_deadlock", "terminates", "no_trap")]
@@ -388,7 +415,14 @@ def of_result(result: Result, asked: bool = True) -> Judgement:
         nonterminating = any(c.holds is False and c.hangs for c in checks)
         clues = _clues(result)
         return Judgement(
-            False, wrong, failed, waits=waits, undecided=undecided, nonterminating=nonterminating, clues=clues
+            False,
+            wrong,
+            failed,
+            waits=waits,
+            undecided=undecided,
+            nonterminating=nonterminating,
+            clues=clues,
+            between=_between(result),
         )
     if result.verdict == "undefined":
         reason = result.error or "undefined"
@@ -404,6 +438,7 @@ def of_result(result: Result, asked: bool = True) -> Judgement:
             waits=waits,
             nonterminating=nonterminating,
             clues=_clues(result),
+            between=_between(result),
         )
     if result.stopped or result.verdict in ("undecided", "error") or any(c.holds is None for c in checks):
         cut = REASONS[Coverage.ALL_CUT] in (result.error, *(c.message for c in checks if c.holds is None))

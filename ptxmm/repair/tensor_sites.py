@@ -52,6 +52,12 @@ def works(statement: AnyStatement) -> bool:
     )
 
 
+def by_async_proxy(statement: Instruction) -> bool:
+    """Whether an operation accesses memory in the asynchronous proxy, or belongs to one that does: bulk copies, and products,
+    which read their matrices of shared memory there."""
+    return bool({"bulk", "tensor"} & set(statement.modifiers)) or statement.opcode in ("tensormap", "tcgen05", "wgmma")
+
+
 def tensor_sites(
     body: Sequence[AnyStatement], place: Place, layout: Layout, source: SourceWords | None = None
 ) -> Iterator[EditSite]:

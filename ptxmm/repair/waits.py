@@ -32,6 +32,8 @@ class MissingWait(NamedTuple):
     parity: str
     about: str
     registers: tuple[str, ...]
+    #: Nothing in the kernel waits for it, though something arrives there.
+    unawaited: bool = False
 
     @property
     def statement(self) -> str:
@@ -66,12 +68,29 @@ def missing_waits(body: Sequence[AnyStatement]) -> list[MissingWait]:
         if {"try_wait", "test_wait"} & words and "parity" in words:
             parities.setdefault(place.name, {}).update(dict.fromkeys(_parity(statement)))
             names.setdefault(place.name, {})[statement.name.replace("test_wait", "try_wait")] = None
-    found = []
+    every = {
+        name: None for named in names.values() for name in named
+    }  # the scope that others wait in may be needed here
+    found, arrived = [], arrivals_at(body)
     for about, registers in list(objects.items())[:_MOST]:
-        for name in names.get(about, {_NAME: None}):
+        for name in names.get(about, every or {_NAME: None}):
             for parity in dict.fromkeys(("0", "1", *(p for p in parities.get(about, ()) if p.startswith("%")))):
                 needed = (*registers, parity) if parity.startswith("%") else registers
-                found.append(MissingWait(name, about, parity, about, needed))
+                found.append(
+                    MissingWait(name, about, parity, about, needed, about in arrived and about not in parities)
+                )
+    return found
+
+
+def arrivals_at(body: Sequence[AnyStatement]) -> dict[str, list[int]]:
+    """The numbers of the statements that arrive at each mbarrier, or copy what it is told of."""
+    found: dict[str, list[int]] = {}
+    for at, statement in enumerate(body):
+        place = place_of(statement, at, body) if isinstance(statement, Instruction) else None
+        if place is not None and not {"init", "inval", "try_wait", "test_wait"} & set(
+            getattr(statement, "modifiers", ())
+        ):
+            found.setdefault(place.name, []).append(at)
     return found
 
 

@@ -66,6 +66,7 @@ def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> 
         "gone": (_gone, _sequential),
         "number": (_numbers,),
         "bytes": (),
+        "move": (),
         "word": (_assembler, _reading),
     }
     if wanted.kind == "put":

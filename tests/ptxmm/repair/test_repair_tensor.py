@@ -9,7 +9,7 @@ from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_sites import accepted, bodies, errors
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.sites import EditSite, Vector, edited
-from ptxmm.repair.tensor_sites import tensor_sites, works
+from ptxmm.repair.tensor_sites import by_async_proxy, tensor_sites, works
 from ptxmm.repair.waits import places_of_waits
 
 STORES = """.version 9.0
@@ -77,7 +77,7 @@ def test_what_the_reason_names_is_tried_first_and_what_it_names_next_besides() -
     lines = frozenset({8})
     tried: list[Vector] = []
 
-    def judge(vector: Vector) -> Judgement:
+    def judge(vector: Vector, patient: bool = False) -> Judgement:
         tried.append(vector)
         there = {words.split(" ")[0] for s, o in zip(sites, vector, strict=True) if (words := s.options[o].words)}
         needed = ("tcgen05.wait::st.sync.aligned", "tcgen05.wait::ld.sync.aligned")
@@ -88,3 +88,9 @@ def test_what_the_reason_names_is_tried_first_and_what_it_names_next_besides() -
     nothing = (0,) * len(sites)
     vector = guided(text, sites, judge, judge(nothing), lambda _: frozenset())
     assert vector is not None and sum(map(bool, vector)) == 2 and len(tried) == 3
+
+
+def test_products_access_memory_in_the_asynchronous_proxy_as_bulk_copies_do() -> None:
+    ((_, body),) = bodies(STORES, {"k"})
+    found = [s.opcode for s in body if isinstance(s, Instruction) and by_async_proxy(s)]
+    assert set(found) == {"tcgen05", "wgmma"}

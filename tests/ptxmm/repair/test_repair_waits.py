@@ -84,7 +84,7 @@ def test_what_threads_are_seen_waiting_for_is_fed(tmp_path: Path) -> None:
     assert base.waits
     tried: list[str] = []
 
-    def judge(vector: Vector) -> Judgement:
+    def judge(vector: Vector, patient: bool = False) -> Judgement:
         tried.append(told(sites, vector))
         return judging(subject, sites, vector)
 
@@ -146,7 +146,7 @@ def test_what_is_near_to_a_race_is_tried_first_and_then_what_is_near_to_the_next
     base, sites = subject.judge(subject.text), subject.sites("repair")
     asked: list[Vector] = []
 
-    def judge(vector: Vector) -> Judgement:
+    def judge(vector: Vector, patient: bool = False) -> Judgement:
         asked.append(vector)
         return judging(subject, sites, vector)
 

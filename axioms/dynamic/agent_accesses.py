@@ -36,12 +36,12 @@ class AgentAccesses:
         if kind == "R" and agent.fenced is None and not are_written(segment, first, size):
             run.leaves_open(Open("unknown", agent.party))
         if id(segment) in self._phases.objects and self._phases.meets(segment, first, size):
-            raise Stopped(Misuse("overwritten", (agent.party,)) if run.exact else Open("mbarrier", agent.party))
+            raise Stopped(Misuse("overwritten", (agent.party,)) if run.orders_all else Open("mbarrier", agent.party))
         owner = run.owner_of(segment)
         if owner >= 0 and owner != agent.party.thread // self.clocks.size and agent.done < 0:
             self._clusters.notes(owner, agent.reads if kind == "R" else agent.writes, agent.time, agent.party)
         elif owner < 0 and segment.name == _SHARED_NAME:
-            raise Stopped(Misuse("exited", (agent.party,)) if run.exact else Open("cluster", agent.party))
+            raise Stopped(Misuse("exited", (agent.party,)) if run.orders_all else Open("cluster", agent.party))
         shadow = run.shadow_of(segment)
         number = agent.reads if kind == "R" else agent.writes
         access = Access(number, agent.time, agent.op, kind, "gpu" if kind == "A" else "", first, size, commutes)

@@ -94,7 +94,7 @@ class AgentOrder:
     ) -> ByteRace | Open:
         """Two accesses of which nothing orders one before the other."""
         parties = [Party(self._agents.issuer(a.thread), ops[a.op]) for a in (before, access)]
-        if not self.run.exact or before.kind == access.kind == "A":
+        if not self.run.orders_all or before.kind == access.kind == "A":
             return Open("asynchronous", parties[1])
         if follows and not self._agents.is_agent(access.thread) and self._order.fenced_once(access.thread, before):
             return Open("pair", parties[1])

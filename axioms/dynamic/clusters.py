@@ -106,7 +106,7 @@ class Clusters:
         owner = self.run.owner_of(segment)
         party = Party(thread.number, thread.launch.running() or thread.instruction)
         if owner < 0:
-            raise Stopped(Misuse("exited", (party,)) if self.run.exact else Open("cluster", party))
+            raise Stopped(Misuse("exited", (party,)) if self.run.orders_all else Open("cluster", party))
         agent = self.run.performing
         if agent is None:
             self.notes(owner, thread.number, self.clocks.own[thread.number], party)
@@ -122,7 +122,7 @@ class Clusters:
         cluster if it was the last one."""
         for number, (time, party) in self._foreign.pop(threads.start // self.clocks.size, {}).items():
             if number >= 0 and not any(self.clocks.ordered(t, number, time) for t in threads):
-                certain = self.run.exact and not self.run.partly
+                certain = self.run.orders_all and not self.run.partly
                 raise Stopped(Misuse("exited", (party,)) if certain else Open("cluster", party))
         cluster, size = self._numbers[id(cta)], self.clocks.size * self.clocks.cluster
         self._ended[cluster] = self._ended.get(cluster, 0) + 1

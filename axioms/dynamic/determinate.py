@@ -94,6 +94,11 @@ class Determinate(LaunchState):
         )
 
     @property
+    def follows_agents(self) -> bool:
+        """Whether phases, clusters and asynchronous operations are looked at."""
+        return self.alone
+
+    @property
     def commuted(self) -> bool:
         """Whether some atomic operations may come in any order."""
         return self._commuted or any(shadow.commuted for shadow in self.shadows.values())
@@ -185,26 +190,26 @@ class Determinate(LaunchState):
             if kind not in ("arrive", "arrive_drop", "expect_tx", "complete_tx"):
                 raise self.leaves(thread, "cluster")
             self._reaches(thread, thread.segment(address)[0])
-        if not self.alone:
+        if not self.follows_agents:
             raise self.leaves(thread, "mbarrier")
         return self.phases.operates(thread, kind, how, address, write)
 
     # Asynchronous operations, and what they ask (`axioms.dynamic.copies`).
 
     def _reaches(self, thread: WatchedThread, segment: Segment) -> None:
-        if not self.alone:
+        if not self.follows_agents:
             raise self.leaves(thread, "cluster")
         self.clusters.reaches(thread, segment)
 
     def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> Agent:
-        if not self.alone:
+        if not self.follows_agents:
             raise self.leaves(thread, "asynchronous")
         if copy is None and how.form.mnemonic == "tcgen05":
             return self.tensor_memories.commits(thread)
         return self.copies.begins(thread, how, copy)
 
     def multiplies(self, threads: Sequence[WatchedThread], how: Use, product: WatchedProduct) -> Agent:
-        if not self.alone:
+        if not self.follows_agents:
             raise self.leaves(threads[0], "asynchronous")
         self.meetings += 1
         return self.products.begins(threads, product)
@@ -400,7 +405,7 @@ class Determinate(LaunchState):
 
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
         if level != "cta":
-            if not self.alone:
+            if not self.follows_agents:
                 raise self.leaves(thread, "cluster")
             self.clusters.arrives(thread, waits=waits)
             return
@@ -453,10 +458,12 @@ class Determinate(LaunchState):
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
         if what == FENCE and how is not None:
-            initialises = self.alone and how.words["operation"] == "mbarrier_init" and not how.words["restrict"]
+            initialises = (
+                self.follows_agents and how.words["operation"] == "mbarrier_init" and not how.words["restrict"]
+            )
             self.proxies.initialises(thread) if initialises else self._fence(thread, how)
             return
-        if self.alone and what == PROXY_FENCE and how is not None:
+        if self.follows_agents and what == PROXY_FENCE and how is not None:
             self._fence_proxies(thread, how, address)
             return
         if what == "unknown":

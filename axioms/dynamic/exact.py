@@ -16,6 +16,7 @@ each operation whose order is open, until nobody else gets on; who came there la
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from axioms.dynamic.accesses import conflict
@@ -24,12 +25,14 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.fence_orders import FenceOrders
 from axioms.dynamic.findings import ByteRace, Open, Party
 from axioms.dynamic.open_operations import OneOfSeveral
+from axioms.dynamic.phases import SIZE
 from axioms.dynamic.plan import Script, StrongBytes
 from axioms.dynamic.shadow import Access
 from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
-from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Write
 
 #: Instructions that access memory by elements as wide as they say.
 _SCALARS = frozenset(("ld", "st", "atom", "red"))
@@ -42,6 +45,8 @@ class Exact(OneOfSeveral):
     """Watches one launch for races of this run."""
 
     ignores_strong = True
+    #: Nothing that orders something in this run is left out.
+    orders_all = follows_agents = True
     #: Whether the race is one with the `fence.sc` in another order than that of the run.
     reordered = False
 
@@ -56,18 +61,39 @@ class Exact(OneOfSeveral):
         self._passed: dict[int, int] = {}
         #: What is ordered before the last `fence.sc`, by CTA and (-1) of all that are in each other's scope.
         self._total: dict[int, Table] = {}
+        #: The open operations that come before the end of a phase, by the object and the number of the phase.
+        self._in_phase: dict[tuple[int, int], int] = {}
 
-    def _scope_of(self, thread: WatchedThread) -> str:
-        scope = super()._scope_of(thread)
-        if scope == "cluster" and thread.launch.cluster != (1, 1, 1):  # type: ignore[attr-defined]
-            raise self.leaves(thread, "cluster")  # which clocks do not tell from a CTA
-        return scope
+    # Asynchronous operations, and what threads do with them.
+
+    def _reached(self, thread: WatchedThread, address: int) -> bool:
+        if not self.is_shared(address):
+            return False
+        self._reaches(thread, thread.segment(address)[0])
+        return True
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
+        if self.performing is not None:
+            return Determinate.reads(self, thread, address, size)
+        return super().reads(thread, address, size)
+
+    def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> int | None:
+        """The order of open operations goes along with phases, too, so that no run is begun in an order that none can have."""
+        segment, offset = thread.segment(address)
+        phased, number = self.phases.objects.get(id(segment), {}).get(offset // SIZE), thread.number
+        if phased is not None and kind != "wait" and (seen := self.behind.get(number, 0)):
+            key = id(phased), phased.count
+            self._in_phase[key] = self._in_phase.get(key, 0) | seen
+        found = super().operates(thread, kind, how, address, write)
+        if phased is not None and kind == "wait" and self._in_phase:
+            seen = self._in_phase.get((id(phased), phased.count - 1), 0)
+            if seen and number in phased.phase(phased.count - 1).waits:
+                self.behind[number] = self.behind.get(number, 0) | seen
+        return found
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
-        if how.scope == "cluster" and thread.launch.cluster != (1, 1, 1):  # type: ignore[attr-defined]
-            raise self.leaves(thread, "cluster")
         if how.sem == "sc" and not how.words["restrict"]:
-            self._comes_behind_others(thread.number, wide=how.scope in ("gpu", "sys", "gl"))
+            self._comes_behind_others(thread.number, wide=how.scope != "cta")
         self._goes_by(thread, how)
 
     def _goes_by(self, thread: WatchedThread, how: Use) -> None:
@@ -85,14 +111,27 @@ class Exact(OneOfSeveral):
         self._total.update(dict.fromkeys(keys, table))
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        if self.performing is not None or not (address >= 1 << GLOBAL_BITS or self.is_shared(address)):
+            Determinate.writes(self, thread, address, size, value)
+            return
         if self._late and self._scope_of(thread):
             self._comes_late(thread.number)
+        self._touches(thread, address, size)
         super().writes(thread, address, size, value)
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
+        if self.performing is not None:
+            return Determinate.updates(self, thread, how, address, size, write)
         if self._late:
             self._comes_late(thread.number)
+        self._touches(thread, address, size)
         return super().updates(thread, how, address, size, write)
+
+    def _touches(self, thread: WatchedThread, address: int, size: int) -> None:
+        """Whoever writes some bytes, they are not those of an mbarrier object that is in use."""
+        segment, first = thread.segment(address)
+        if id(segment) in self.phases.objects:
+            self.phases.touched(thread, segment, first, size)
 
     def _comes_late(self, number: int) -> None:
         """Lets a thread wait as long as others get on, for some rounds. Who tries again what was in vain goes on last."""
@@ -117,6 +156,8 @@ class Exact(OneOfSeveral):
         return Determinate._unordered(self, thread, before, access, where)
 
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> ByteRace | Open:
+        if self.agents.is_agent(before.thread):
+            return Determinate._conflict(self, thread, before, access, where)
         party = Party(thread.number, thread.instruction)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         if not before.strong and not access.strong:
@@ -124,21 +165,27 @@ class Exact(OneOfSeveral):
         same = (before.first, before.size) == (access.first, access.size)
         uses = other.op.use, party.op.use
         alike = {u.form.mnemonic for u in uses} <= _SCALARS and not any(u.words["vec"] for u in uses)
-        if not same or not alike or uses[0].width != uses[1].width or self._found(before, access):
+        if not same or not alike or uses[0].width != uses[1].width:
             return Open("unordered", party)
         return ByteRace(other, party, where, access.first, access.first + access.size - 1)
 
-    def _found(self, before: Access, access: Access) -> bool:
+    def _goes_on(self, thread: WatchedThread, segment: Segment, before: Access, access: Access) -> bool:
+        """Nothing rests on what is not known of two accesses: the run is an execution, and may show something else."""
+        return isinstance(self._conflict(thread, before, access, segment.name), Open)
+
+    def observing(self, segment: Segment) -> Callable[[Access, Access], bool]:
         """Whether a thread found what a strong write left, or what came of it, before the other access (causality order,
         section 8.9.6)."""
-        if not before.strong or before.kind == "R":
-            return False
-        for spot in self.spots.values():
-            if spot.first == access.first and any(e.name[1] == before.thread for e in spot.order):
-                number = max(n for n, e in enumerate(spot.order) if e.name[1] == before.thread)
-                if spot.floor(access.thread, self.clocks) >= number:
-                    return True
-        return False
+        key = id(segment)
+
+        def observes(before: Access, access: Access) -> bool:
+            if not before.strong or before.kind == "R" or (before.first, before.size) != (access.first, access.size):
+                return False
+            spot = self.spots.get((key, access.first))
+            numbers = [n for n, e in enumerate(spot.order) if e.name[1] == before.thread] if spot is not None else []
+            return spot is not None and bool(numbers) and spot.floor(access.thread, self.clocks) >= numbers[-1]
+
+        return observes
 
     def settle(self) -> None:
         """Nothing is left to be looked at."""
@@ -146,7 +193,10 @@ class Exact(OneOfSeveral):
 
 class AnyFenceOrder(Exact):
     """Watches one launch for races of this run, or of the same one with the `fence.sc` in another order. No thread finds
-    something older than is there."""
+    something older than is there. The clocks do not have all that orders operations in the run, so nothing is told of a pair
+    of accesses of which the later one is an asynchronous operation's."""
+
+    orders_all = False
 
     def __init__(self, size: int, launch: int, script: Script | None = None) -> None:
         super().__init__(size, launch, script)
@@ -170,6 +220,29 @@ class AnyFenceOrder(Exact):
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
         return self._done_unless_vain(thread, super().updates(thread, how, address, size, write))
+
+    def copied(self, copy: Told | WatchedProduct, kind: str, address: int, size: int) -> None:
+        super().copied(copy, kind, address, size)
+        segment, first = copy.thread.segment(address)
+        self._orders.of_agent(id(segment), copy.agent, kind, first, size)
+
+    def _access(self, thread: WatchedThread, kind: str, address: int, *given: Any, **more: Any) -> None:
+        if self.performing is not None:
+            raise self.leaves(thread, "asynchronous")
+        super()._access(thread, kind, address, *given, **more)
+
+    def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> int | None:
+        """Whatever is done to an mbarrier object comes behind all that was done to it before: that is more than is known."""
+        found, agent = super().operates(thread, kind, how, address, write), self.performing
+        segment, first = thread.segment(address)
+        if agent is None:
+            number = thread.number
+            self._orders.access(id(segment), Access(number, self.clocks.own[number], 0, "A", "sys", first, SIZE))
+        elif agent.writes >= 0:
+            self._orders.of_agent(id(segment), agent, "A", first, SIZE)
+        else:
+            raise self.leaves(thread, "asynchronous")
+        return found
 
     def _done_unless_vain(self, thread: WatchedThread, found: int | None) -> int | None:
         """A thread has polled: without an iteration after which it polls again, the run is an execution, too, and one in which

@@ -85,7 +85,7 @@ def wander(run: Callable[[Script], Sequence[Sequence[OpenOperation]]], most: int
     of them may show something wrong. `run` ends it by raising, `most` runs do."""
     draw = random.Random(0)
     waiting, older = _Waiting(draw), _Waiting(draw)  # of the latter in each a read finds what is older
-    waiting.add(None, Script())
+    waiting.add((-1, None), Script())
     met = set()
     known = StrongBytes()
     for turn in range(most):
@@ -96,7 +96,7 @@ def wander(run: Callable[[Script], Sequence[Sequence[OpenOperation]]], most: int
             return
         done = Done(tuple(tuple(of) for of in run(pool.pop())))
         for way in _drawn(draw, list(_ways(done, known))):
-            other, where = _begun(done, known, way), way.event.spot.name
+            other, where = _begun(done, known, way), (way.event.op, way.event.spot.name)
             latest = Script(other.orders, {}, other.takers, other.awaits)  # reads find what is there
             for fresh, into in ((latest, waiting), (other, older if other.sources else waiting)):
                 if fresh.key() not in met:
@@ -105,24 +105,30 @@ def wander(run: Callable[[Script], Sequence[Sequence[OpenOperation]]], most: int
 
 
 class _Waiting:
-    """Scripts of runs that are to be made, by the bytes at which they differ from one that was: all bytes come as often, so
-    that the order of two stores is not lost among those of many additions."""
+    """Scripts of runs that are to be made, by the operation at which they differ from one that was: all instructions come as
+    often, and of one all bytes, so that the order of two stores is not lost among those of many additions, nor that of a
+    counter among those of the elements of an array."""
 
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw
-        self.scripts: dict[Bytes | None, list[Script]] = {}
+        self.scripts: dict[int, dict[Bytes | None, list[Script]]] = {}
 
-    def add(self, where: Bytes | None, script: Script) -> None:
-        self.scripts.setdefault(where, []).append(script)
+    def add(self, where: tuple[int, Bytes | None], script: Script) -> None:
+        op, place = where
+        self.scripts.setdefault(op, {}).setdefault(place, []).append(script)
 
     def pop(self) -> Script:
-        where = self.draw.choice(list(self.scripts))
-        pool = self.scripts[where]
+        op = self.draw.choice(list(self.scripts))
+        places = self.scripts[op]
+        place = self.draw.choice(list(places))
+        pool = places[place]
         at = self.draw.randrange(len(pool))
         pool[at], pool[-1] = pool[-1], pool[at]
         script = pool.pop()
         if not pool:
-            del self.scripts[where]
+            del places[place]
+        if not places:
+            del self.scripts[op]
         return script
 
 

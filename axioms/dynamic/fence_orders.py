@@ -14,6 +14,9 @@ was done later. With it, it does only by a fence that x comes before and one tha
 first in the order of fences: since each two fences stand in that order, one of them is enough. So a sweep over the accesses
 of each word suffices.
 
+An asynchronous operation stands among them with what comes before its issue before it, and what knows of its completion behind
+it; each operation on an mbarrier object with the accesses to the object's bytes, each a strong one that reads and writes.
+
 Whatever is not known exactly is taken for more ordered than it is: accesses to one word of four bytes are to the same bytes,
 whoever accesses a word strongly has observed every strong write of it that came before, and fences of any scope stand in the
 order. So fewer races are found, and none that is none. Fences that come later stand behind all others, in the order of the
@@ -25,6 +28,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from axioms.dynamic.agents import Agent
 from axioms.dynamic.clocks import Clocks, Table
 from axioms.dynamic.findings import step
 from axioms.dynamic.shadow import Access
@@ -45,7 +49,8 @@ class _Fence(NamedTuple):
 
 
 class _Logged(NamedTuple):
-    """An access: what its thread knew, and what it does."""
+    """An access: what its thread knew, and what it does. Of an asynchronous operation: `thread` and `time` are what stands for
+    it, `behind` is the operation's issue."""
 
     thread: int
     time: int
@@ -53,6 +58,12 @@ class _Logged(NamedTuple):
     reads: bool
     writes: bool
     strong: bool
+    behind: tuple[int, int] | None = None
+
+    @property
+    def comes_behind(self) -> tuple[int, int]:
+        """The thread, and up to which of its own times what it does comes before this."""
+        return self.behind or (self.thread, self.time - 1)
 
 
 class FenceOrders:
@@ -74,7 +85,18 @@ class FenceOrders:
         """An access to a segment of memory, by its identity, which lasts as long as the run."""
         known = self._clocks.known[access.thread]
         logged = _Logged(access.thread, access.time, known, access.kind != "W", access.kind != "R", bool(access.strong))
-        words = range(access.first >> _WORD, (access.first + access.size - 1 >> _WORD) + 1)
+        self._log(segment, access.first, access.size, logged)
+
+    def of_agent(self, segment: int, agent: Agent, kind: str, first: int, size: int) -> None:
+        """An asynchronous operation accesses memory, or an mbarrier object: it comes behind what comes before its issue, by a
+        fence of proxies or not, and before what knows of it."""
+        issuer, table, time = agent.arrival
+        number = agent.reads if kind == "R" else agent.writes
+        logged = _Logged(number, agent.time, table, kind != "W", kind != "R", kind == "A", (issuer, time))
+        self._log(segment, first, size, logged)
+
+    def _log(self, segment: int, first: int, size: int, logged: _Logged) -> None:
+        words = range(first >> _WORD, (first + size - 1 >> _WORD) + 1)
         self._last = [self._words.setdefault((segment, word), []) for word in words]
         for listed in self._last:
             listed.append(logged)
@@ -110,8 +132,9 @@ class FenceOrders:
         """The fences that an access comes before, in causality order: also by who observes it, where it is a strong write."""
         ends = [(before.thread, before.time)]
         if before.strong and before.kind != "R":
-            word = self._words.get((segment, before.first >> _WORD), ())
-            ends += [(e.thread, e.time) for e in word if e.strong and e.reads]
+            word = self._words.get((segment, before.first >> _WORD), [])
+            since = next((n for n, e in enumerate(word) if (e.thread, e.time) == ends[0]), 0)
+            ends += [(e.thread, e.time) for e in word[since:] if e.strong and e.reads]
         return {n for n, fence in enumerate(self._fences) if any(self._comes_before(fence, *end) for end in ends)}
 
     def _comes_before(self, fence: _Fence, thread: int, time: int) -> bool:
@@ -192,7 +215,7 @@ class _Swept:
 
     def last_before(self, access: _Logged) -> int:
         """The last fence that comes before an access; -1 where none does."""
-        mine = self._before(access.thread, access.time - 1)
+        mine = self._before(*access.comes_behind)
         found = self._latest.get(id(access.table))
         if found is None:
             table, size = access.table, self._size

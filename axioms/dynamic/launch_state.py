@@ -7,6 +7,8 @@ parts below it, which it is given; nothing here knows of a part.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from axioms.dynamic.agents import Agent
 from axioms.dynamic.clocks import Clocks
 from axioms.dynamic.findings import Misuse, Open, Party, Stopped, step
@@ -55,6 +57,12 @@ class LaunchState:
         #: By the identities of segments of shared memory, the numbers of their CTAs.
         self._owners: dict[int, int] = {}
 
+    @property
+    def orders_all(self) -> bool:
+        """Whether what orders operations in this run is known, no more and no less: what is unordered races then, and what had
+        to come before something and does not leaves the launch without a meaning."""
+        return self.exact
+
     # What ends the run, or leaves something open.
 
     def _party(self, thread: WatchedThread) -> Party:
@@ -78,7 +86,7 @@ class LaunchState:
     def misuses(self, thread: WatchedThread, flag: str, *others: Party) -> Stopped:
         """What leaves the launch without a meaning, where the order of this execution is known exactly."""
         party = self._party(thread)
-        return Stopped(Misuse(flag, (*others, party)) if self.exact else Open("mbarrier", party))
+        return Stopped(Misuse(flag, (*others, party)) if self.orders_all else Open("mbarrier", party))
 
     def ticks(self) -> None:
         """One more access."""
@@ -100,9 +108,18 @@ class LaunchState:
         shadow = self.shadows.get(id(segment))
         if shadow is None:
             shadow = self.shadows[id(segment)] = Shadow(
-                self.clocks, segment.name, ignores_strong=self.ignores_strong, mixes=self.mixes
+                self.clocks,
+                segment.name,
+                ignores_strong=self.ignores_strong,
+                mixes=self.mixes,
+                observes=self.observing(segment),
             )
         return shadow
+
+    def observing(self, segment: Segment) -> Callable[[Access, Access], bool] | None:
+        """What tells of two accesses to a segment whether the thread of the second one has observed the first one; None where
+        that is looked at elsewhere."""
+        return None
 
     def overwrites(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
         """A thread takes some bytes for an object, or gives them back: nobody may still access them as they were."""

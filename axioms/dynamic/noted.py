@@ -44,6 +44,7 @@ class OpenOperation:
     lead: Callable[[int], object] | None = None
     write: Write | None = None
     step: FollowingOperation | None = None
+    op: int = -1  # the number of the instruction
 
     def __post_init__(self) -> None:
         self.past = self.before

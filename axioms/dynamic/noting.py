@@ -82,7 +82,13 @@ class Noting(Determinate):
 
     def _own(self, thread: WatchedThread, address: int) -> bool:
         """Whether an address is of memory that is looked after here; of others the base class knows."""
-        return address >= 1 << GLOBAL_BITS or address & ~_SHARED_OFFSET == thread.shared
+        return (
+            address >= 1 << GLOBAL_BITS or address & ~_SHARED_OFFSET == thread.shared or self._reached(thread, address)
+        )
+
+    def _reached(self, thread: WatchedThread, address: int) -> bool:
+        """Whether an address is of shared memory of another CTA, which must be there; not where that is not looked at."""
+        return False
 
     def _spot(
         self, thread: WatchedThread, segment: Segment, first: int, address: int, access: Access
@@ -96,7 +102,7 @@ class Noting(Determinate):
         spot = self.spots.get((id(segment), first))
         if spot is None:
             shared = address < 1 << GLOBAL_BITS
-            cta = thread.number // self.size if shared else -1
+            cta = self.owner_of(segment) if shared else -1
             name = Bytes(self.launch, cta, first if shared else address, access.size)
             mode = self.known.modes.get(name, self.known.usual)
             spot = self.spots[id(segment), first] = OpenBytes(name, mode, place, segment, first)
@@ -123,11 +129,15 @@ class Noting(Determinate):
 
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
         super().arrives(thread, level, identity, waits, count)
+        if level != "cta":
+            return
         key = thread.number // self.size, identity
         self._met[key] = self._met.get(key, 0) | self.behind.get(thread.number, 0)
 
     def released(self, cta: Any, level: str, identity: int, whole: bool) -> None:
         super().released(cta, level, identity, whole)
+        if level != "cta":
+            return
         key = next(iter(cta.threads)).number // self.size, identity
         seen = self._met.pop(key, 0)
         if seen:
@@ -153,7 +163,7 @@ class Noting(Determinate):
         number = thread.number
         name = self.launch, number, self.count.get(number, 0)
         bit = 1 << len(self.events)
-        return OpenOperation(name, spot, kind, bit, self.behind.get(number, 0))
+        return OpenOperation(name, spot, kind, bit, self.behind.get(number, 0), op=thread.op)
 
     def _done(self, thread: WatchedThread, event: OpenOperation) -> None:
         number = thread.number

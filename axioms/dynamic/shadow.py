@@ -89,9 +89,19 @@ class ShadowCell:
 class Shadow:
     """Of one segment of memory. `later` is asked whether an access is ordered before what a thread does now."""
 
-    def __init__(self, clocks: Clocks, name: str, *, ignores_strong: bool = False, mixes: bool = False) -> None:
+    def __init__(
+        self,
+        clocks: Clocks,
+        name: str,
+        *,
+        ignores_strong: bool = False,
+        mixes: bool = False,
+        observes: Callable[[Access, Access], bool] | None = None,
+    ) -> None:
         """`ignores_strong`: what comes of two strong accesses, each in the other's scope, is looked at elsewhere; `mixes`: so
-        is what stays of two strong writes that nothing orders."""
+        is what stays of two strong writes that nothing orders; `observes`: whether an access comes behind a strong write since
+        its thread has observed that."""
+        self._observes = observes
         self.clocks, self.name, self.ignores_strong, self.mixes = clocks, name, ignores_strong, mixes
         self._mixed = False
         self.grain = _GRAIN
@@ -287,7 +297,9 @@ class Shadow:
 
     def _contend(self, a: Access, b: Access) -> bool:
         """Whether of two accesses, one of which only reads, both are strong: what it may find is decided elsewhere
-        (`axioms.dynamic.waiting`)."""
+        (`axioms.dynamic.waiting`). Or the second one is by a thread that has observed the first one."""
+        if self._observes is not None and self._observes(a, b):
+            return True
         return a.strong != "" != b.strong and a.thread < AGENTS and self._alike(a, b)
 
     def _alike(self, a: Access, b: Access) -> bool:

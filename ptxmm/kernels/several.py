@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import cycle
 from math import prod
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from axioms.dynamic.exact import AnyFenceOrder, Exact
 from axioms.dynamic.exploring import MOST, TooMany, explore, wander
@@ -71,9 +71,10 @@ class OpenIn(NamedTuple):
 
 
 class RaceOf(NamedTuple):
-    """A race, in the launch of a number, and who watched that. `steps`: the open operations before it in their order."""
+    """A race or misuse, in the launch of a number, and who watched that. `steps`: the open operations before it in their
+    order."""
 
-    race: ByteRace
+    race: ByteRace | Misuse
     launch: int
     watcher: Exact
     steps: tuple[Name, ...] = ()
@@ -97,7 +98,7 @@ Wrong = RaceOf | FaultOf | FailedExecution
 def race_of(runs: Runs) -> RaceOf | FaultOf | None:
     """A race of some run, in one of a few orders, or else what leaves the launch without a meaning; None where neither was
     seen."""
-    faulty: FaultOf | None = None
+    faulty: RaceOf | FaultOf | None = None
     orders, unwritten = list(_ORDERS), None
     while orders:
         seed, sight = orders.pop(0)
@@ -114,8 +115,9 @@ def race_of(runs: Runs) -> RaceOf | FaultOf | None:
 
         try:
             runs.run(seed, limit=LIMIT, watch=watch, progress=step, unwritten=unwritten)
+            faulty = faulty or _overwriting(watchers, unwritten=unwritten)
         except Stopped as stopped:
-            if isinstance(stopped.why, ByteRace):
+            if _is_shown(stopped.why, watchers):
                 return RaceOf(stopped.why, len(watchers) - 1, watchers[-1], unwritten=unwritten)
             if stopped.why == Open("time"):
                 break
@@ -128,6 +130,21 @@ def race_of(runs: Runs) -> RaceOf | FaultOf | None:
         except UsageError:
             continue
     return faulty
+
+
+def _is_shown(why: ByteRace | Misuse | Open, watchers: Sequence[Exact]) -> TypeGuard[ByteRace | Misuse]:
+    """Whether what ended a run is wrong: misuse is, where all is known that orders something."""
+    return isinstance(why, ByteRace) or (isinstance(why, Misuse) and watchers[-1].orders_all)
+
+
+def _overwriting(
+    watchers: Sequence[Exact], steps: tuple[Name, ...] = (), unwritten: int | None = None
+) -> RaceOf | None:
+    """Where an asynchronous operation writes behind a read without a fence between the proxies: told where nothing worse is."""
+    for number, watcher in enumerate(watchers):
+        if watcher.agent_accesses.overwriting is not None and watcher.orders_all:
+            return RaceOf(watcher.agent_accesses.overwriting, number, watcher, steps, unwritten)
+    return None
 
 
 def _watcher(size: int, launch: int, script: Script | None = None, sight: Sight = "") -> Exact:
@@ -183,8 +200,11 @@ def one_run(
         state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
         if broken(state):
             raise TestFails(FailedExecution(state, steps()))
+        overwriting = _overwriting(watchers, steps())
+        if overwriting is not None:
+            raise TestFails(overwriting)
     except Stopped as stopped:
-        if isinstance(stopped.why, ByteRace):
+        if _is_shown(stopped.why, watchers):
             raise TestFails(RaceOf(stopped.why, len(watchers) - 1, watchers[-1], steps())) from None
         if stopped.why == Open("time"):
             raise

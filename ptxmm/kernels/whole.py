@@ -80,6 +80,8 @@ _OTHER_ORDERS = (1, 2)
 _EXPLORED = frozenset(("order", "unordered", "error"))
 #: What is open where more runs would be needed than can be made.
 _BEYOND = frozenset(("runs", "time"))
+#: What several runs do not decide, though one of them may show that something is wrong: they follow the operation in its order.
+_HUNTED = frozenset(("asynchronous", "cluster", "instance", "mbarrier"))
 #: What leaves a run open that another order of threads may show to be a race: a thread uses what somebody is yet to write.
 _HIDDEN = frozenset(("unknown",))
 #: What is open, and in which launch; None where nothing is.
@@ -162,9 +164,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         return unsettled
     if shows(runs, result, ran, places, racing=racing):
         result.notes += told.shared_at_first(ran.unwritten)
-        if open_buffers(test):
-            held = told.holding(open_buffers(test), FILLS[ran is ones])
-            result.notes += [*held_at_first(open_buffers(test)), held]
+        result.notes += _held(test, FILLS[ran is ones])
         return ""
     if isinstance(ran.why, ByteRace | Misuse):
         return told.left_open("unordered", "")
@@ -175,8 +175,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
     first = left[0] if left else (0, Open(""))
     what = first[1].what
-    spoken_of = racing and not (open_buffers(test) or by_runs_alone(runs))  # of other models the theorem does not speak
-    spoken_of = spoken_of and threads_of(test) <= _MOST_AGAIN
+    again = racing and threads_of(test) <= _MOST_AGAIN  # of other models the theorem does not speak
+    spoken_of = again and not (open_buffers(test) or by_runs_alone(runs))
     if what in _EXPLORED | _HIDDEN and spoken_of:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             telling = partial(tell_all, test, result)
@@ -195,6 +195,11 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         if several is None:
             return ""
         left = left if several[1] == Open("time") else [several]
+    elif what in _EXPLORED | _HIDDEN | _HUNTED and again:
+        with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
+            if _hunted(runs, result, places, partial(_breaks, test, _safe(test)), first_order=True):
+                result.notes += _held(test, FILLS[0])
+                return ""
     if left and racing and fails_with_contents(runs, result, places, run, ran):
         return ""
     if left:
@@ -208,6 +213,12 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             tell_provenance(runs, result, places, ran.state)
     return said
+
+
+def _held(test: KernelTest, fill: int) -> list[str]:
+    """What is said of the contents of buffers that may hold anything, where a run shows something with these."""
+    found = open_buffers(test)
+    return [*held_at_first(found), told.holding(found, fill)] if found else []
 
 
 def _place_of(runs: Runs, places: Places, number: int, open_: Open) -> str:
@@ -323,8 +334,7 @@ def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: 
     test = runs.test
     if not raceless and (found := race_of(runs)) is not None and _tell_wrong(runs, result, places, found):
         return None
-    safe = [check for check in test.checks if check.kind in ("forall", "never")]
-    broken = partial(_breaks, test, safe)
+    broken = partial(_breaks, test, _safe(test))
     with limited(_SHARE * _HUNTING):
         wrong = hunt(runs, broken, _AT_ONCE, ("",))
     if wrong is not None and _tell_wrong(runs, result, places, wrong):
@@ -361,13 +371,27 @@ def _by_alike_runs(runs: Runs, broken: Callable[[FinalValues], bool]) -> FinalSt
     return None if isinstance(found, OpenIn) else found
 
 
+def _safe(test: KernelTest) -> list[Check]:
+    """The checks that one execution may break."""
+    return [check for check in test.checks if check.kind in ("forall", "never")]
+
+
 def _breaks(test: KernelTest, safe: list[Check], state: FinalValues) -> bool:
     return not all(truth(test, check, state) for check in safe)
 
 
-def _hunted(runs: Runs, result: Result, places: Places, broken: Callable[[FinalValues], bool]) -> bool:
+def _hunted(
+    runs: Runs,
+    result: Result,
+    places: Places,
+    broken: Callable[[FinalValues], bool],
+    *,
+    first_order: bool = False,
+) -> bool:
     """Whether one of many runs, or one that does what goes wrong in a smaller launch, shows that the test fails; then it is
-    told."""
+    told. `first_order`: a few orders of the threads are tried before."""
+    if first_order and (found := race_of(runs)) is not None and _tell_wrong(runs, result, places, found):
+        return True
     with limited(_HUNTING):
         again = replayed(runs, broken)
     if again is not None and _tell_wrong(runs, result, places, again.found):
@@ -391,6 +415,8 @@ def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong) -> boo
         findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
         if isinstance(wrong, FaultOf):
             findings.fault(wrong.error)
+        elif isinstance(wrong.race, Misuse):
+            findings.misuse(wrong.race)
         else:
             findings.race(wrong.race, synchronized=not wrong.watcher.exact)
             result.notes += told.reordered(in_another=wrong.watcher.reordered)

@@ -56,6 +56,14 @@ _T = {
     "cluster": "barrier.cluster.arrive.{sem}; barrier.cluster.wait.acquire;",
     "cluster_arrive": "barrier.cluster.arrive.{sem};",
     "cluster_wait": "barrier.cluster.wait.acquire;",
+    "put": "st.global.u32 [%rd1+{from}], {value};",
+    "flag": "st.{sem}.{scope}.global.u32 [%rd1+{flag}], 1;",
+    "count": "red.{sem}.{scope}.global.add.u32 [%rd1+{flag}], 1;",
+    "await": "F{{label}}: ld.{sem}.{scope}.global.u32 %r4, [%rd1+{flag}]; setp.eq.u32 %p2, %r4, 0; @%p2 bra F{{label}};",
+    "passed": "ld.{sem}.{scope}.global.u32 %r4, [%rd1+{flag}]; setp.eq.u32 %p2, %r4, 0; "
+    "@%p2 bra E{{label}}; {then} E{{label}}:",
+    "flag_there": "st.{sem}.cluster.shared::cluster.u32 [%r7+60], 1;",
+    "await_here": "F{{label}}: ld.{sem}.cluster.shared.u32 %r4, [s+60]; setp.eq.u32 %p2, %r4, 0; @%p2 bra F{{label}};",
 }
 _DEFAULTS = {
     "o": 0, "bytes": 16, "scope": "cta", "parity": 0, "at": 0, "from": 0, "to": 64, "read": "", "n": 0, "value": 7,
@@ -208,16 +216,43 @@ def _mistaken(choose: random.Random, ctas: int, programs: list[list[str]]) -> No
     program[i : i + 1] = choose.choices(changes, (5, 6, 4, 2, 1, 2))[0](program[i])
 
 
-def kernel(seed: int) -> KernelTest:
-    """Threads of one or two CTAs that copy, arrive and wait in each other's memory."""
+def _handed_over(choose: random.Random, ctas: int, programs: list[list[str]]) -> None:
+    """Somebody waits for a flag, or looks whether it is up, that somebody else raises: what comes before that, or is to."""
+    flag, (one, other) = 96 + 4 * choose.randint(0, 1), choose.sample(range(len(programs)), 2)
+    scope = choose.choice(("gpu", "gpu", "cta"))
+    strong = choose.random() < 0.6
+    raised = choose.choice(("flag", "flag", "count"))
+    sc = "fence.sc.gpu;"
+    giving = [
+        *[_s("put", **{"from": choose.choice((0, 16))})] * (choose.random() < 0.5),
+        *[sc] * (choose.random() < 0.3),
+        _s(raised, flag=flag, scope=scope, sem="release" if strong else "relaxed"),
+    ]
+    sem = "acquire" if strong or choose.random() < 0.3 else "relaxed"
+    taking = [_s("await", flag=flag, scope="gpu", sem=sem), *[sc] * (choose.random() < 0.3)]
+    if choose.random() < 0.4:
+        then = _s(choose.choice(("read_global", "put")), at=0)
+        taking = [_s("passed", flag=flag, scope="gpu", sem=sem, then=then)]
+    elif ctas == 2 and choose.random() < 0.3:
+        giving[-1], taking[0] = _s("flag_there", sem="release"), _s("await_here", sem=sem)
+    taking += [_s("proxy")] * (choose.random() < 0.5)
+    for number, statements in ((one, giving), (other, taking)):
+        at = choose.randint(0, len(programs[number]))
+        programs[number][at:at] = statements
+
+
+def kernel(seed: int, *, flags: bool = False) -> KernelTest:
+    """Threads of one or two CTAs that copy, arrive and wait in each other's memory; `flags`: and hand over by flags."""
     choose = random.Random(seed)
     ctas, block = choose.choice(((1, 2), (1, 2), (2, 1), (2, 1), (2, 2)))
     counts, programs = choose.choice((_fed, _fed, _sent, _small, _through))(choose, ctas, block)
     flat = [program for cta in programs for program in cta]
     for _ in range(choose.choice((0, 1, 1, 1, 2, 3))):
         _mistaken(choose, ctas, flat)
+    if flags:
+        _handed_over(choose, ctas, flat)
     begin = [f"@%p1 mbarrier.init.shared.b64 [m+{8 * o}], {count};" for o, count in enumerate(counts)]
-    if choose.random() < 0.5:
+    if choose.random() < 0.5 or any("[s+60]" in line for program in flat for line in program):
         begin = [*(f"@%p1 st.shared.v4.u32 [s+{16 * i}], {{0, 0, 0, 0}};" for i in range(4)), *begin]
     if choose.random() < 0.8:
         begin += ["@%p1 " + _T["inits"], _s("cluster") if ctas == 2 else _s("bar"), "fence.proxy.async;"]

@@ -26,7 +26,7 @@ RUNS = {
     "One run, with something open": """
         sightings lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records
         section_values section_meetings sections served led_sections errand_threads branching claims ticket_accesses slots
-        publications errands imagined tickets persistent carried_rounds
+        publications errands imagined tickets turns handovers handing persistent carried_rounds
         search_cells search_nodes search_threads search_blocks searches search_ends
         searching
     """,

@@ -172,21 +172,28 @@ class ToldThread:
         thread, teller = self._copy, self._teller
         thread.R, thread.carry, thread.op = list(at.registers), at.carry, -1
         teller.told, teller.wrote, teller.by = value, None, None
-        block = at.block
+        block, before, within, polled = at.block, at, False, False
         for _ in range(_MOST_BLOCKS):
-            before = self._at(block, list(thread.R), thread.carry)
+            if not within:
+                before = self._at(block, list(thread.R), thread.carry)
+            within, asks = False, teller.told is not None
             try:
                 block = self._compiled.blocks[block](thread, thread.R, self._parameters)
+                polled = False
             except _Asks:
-                if teller.goes_on:
-                    return ToldStep(None, before)
-                return ToldStep(teller.wrote, None, ("polls", before.key), teller.by)
+                return self._asked(before)
             except (Untold, OutOfTime):
                 raise
             except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
                 stopped = stopped_at(self._compiled, error)
                 if teller.varies and stopped is not None and isinstance(error, Exception):
-                    block = self._recovered(stopped, error)
+                    try:
+                        block = self._recovered(stopped, error)
+                    except _Asks:
+                        return self._asked(before)
+                    # The rest of a block belongs to it, but behind a poll, or where it is the block that polls.
+                    polled = polled or (asks and teller.told is None)
+                    within = not polled and block != self.begins.block
                     continue
                 if stopped is None or not isinstance(error, Ended) or teller.told is not None:
                     raise Untold from None
@@ -195,6 +202,13 @@ class ToldThread:
             if block < 0:
                 return ToldStep(teller.wrote, None, "ends", teller.by)
         raise Untold
+
+    def _asked(self, before: ToldAt) -> ToldStep:
+        """The thread is about to poll again, in the block that began so."""
+        teller = self._teller
+        if teller.goes_on:
+            return ToldStep(None, before)
+        return ToldStep(teller.wrote, None, ("polls", before.key), teller.by)
 
     def _recovered(self, op: Op, error: Exception) -> int:
         """An instruction met a value that varies; the block that goes on."""

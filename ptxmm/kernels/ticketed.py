@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from axioms.dynamic.findings import Open, Stopped, step
-from axioms.dynamic.tickets import Tickets
+from axioms.dynamic.handing import Handing
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
@@ -43,12 +43,14 @@ class TakenTickets(NamedTuple):
 
 
 class Ticketed(NamedTuple):
-    """The final values of the run; what may have others in other executions; how many accesses there were."""
+    """The final values of the run; what may have others in other executions; how many accesses there were, and how often
+    something was put into a flag at the place of a ticket."""
 
     state: FinalValues
     differing: frozenset[str]
     accesses: int
     taken: list[TakenTickets]
+    handovers: int
 
 
 def leaves_open(check: Check, test: KernelTest, state: FinalValues, differing: frozenset[str]) -> bool:
@@ -78,7 +80,8 @@ def decide_by_tickets(
                 return None
     tell(FinalStates([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
-    result.notes.append(told.ticketed(threads, found.accesses, [_said(runs, places, taken) for taken in found.taken]))
+    said = [_said(runs, places, taken) for taken in found.taken]
+    result.notes.append(told.ticketed(threads, found.accesses, said, found.handovers))
     return None
 
 
@@ -88,20 +91,30 @@ def _said(runs: Runs, places: Places, taken: TakenTickets) -> tuple[str, str, in
 
 
 def run_with_tickets(runs: Runs) -> Ticketed | None:
-    """Runs a test once; None where that does not stand for all executions."""
-    watchers: list[Tickets] = []
+    """Runs a test until it is known by which tickets threads hand over to each other; None where that does not stand for all
+    executions."""
+    taking: set[int] = set()
+    while True:
+        known = len(taking)
+        found = _run(runs, taking)
+        if found is not None or len(taking) == known:
+            return found
+
+
+def _run(runs: Runs, taking: set[int]) -> Ticketed | None:
+    watchers: list[Handing] = []
     buffers = NamedSegments()
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         memory = runs.devices[launch.loaded].memory
 
-        def single() -> Tickets:
+        def single() -> Handing:
             if watchers:
                 watchers[-1].settle()
                 if watchers[-1].lasting or watchers[-1].slots.spread:
                     raise Stopped(Open("order"))  # of what a later launch finds nothing is known
             buffers.note(memory)
-            watchers.append(Tickets(prod(launch.block)))
+            watchers.append(Handing(prod(launch.block), taking))
             return watchers[-1]
 
         return Watchers(None, single)
@@ -115,10 +128,11 @@ def run_with_tickets(runs: Runs) -> Ticketed | None:
     if not any(watcher.slots.tickets or watcher.slots.claims for watcher in watchers):
         return None
     differing = buffers.spread_over(runs.test, watchers[-1].slots.spread, watchers[-1].carried.bytes_of)
-    return Ticketed(state, differing, sum(w.accesses for w in watchers), list(_taken(watchers, buffers.segments)))
+    accesses, handovers = sum(w.accesses for w in watchers), sum(w.handovers for w in watchers)
+    return Ticketed(state, differing, accesses, list(_taken(watchers, buffers.segments)), handovers)
 
 
-def _taken(watchers: list[Tickets], segments: dict[str, Segment]) -> Iterator[TakenTickets]:
+def _taken(watchers: list[Handing], segments: dict[str, Segment]) -> Iterator[TakenTickets]:
     """The counters of a run, those of one instruction together."""
     names = {id(segment): name for name, segment in segments.items()}
     found: dict[tuple[int, int], TakenTickets] = {}

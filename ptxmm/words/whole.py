@@ -150,11 +150,15 @@ def of_tickets(text: str, elements: list[str]) -> str:
     return f"{text}: not decided, since {_named(elements)} may have other values where atomic operations come in another order"
 
 
-def ticketed(threads: int, accesses: int, taken: list[tuple[str, str, int, str]]) -> str:
-    """The note of a test that one run decides up to its tickets and claims: of which bytes, how many, and where."""
+def ticketed(threads: int, accesses: int, taken: list[tuple[str, str, int, str]], handovers: int) -> str:
+    """The note of a test that one run decides up to its tickets and claims: of which bytes, how many, and where; and how often
+    something is handed over by a flag."""
     each = [f"{count:,} {what}{'s' * (count != 1)} of {name} ({place})" for what, name, count, place in taken]
     kinds = {what for what, *_ in taken}
-    own = ["each thread accesses memory in the places of its own tickets alone"] * ("ticket" in kinds)
+    own = ["each thread accesses memory in the places of its own tickets alone"] * ("ticket" in kinds and not handovers)
+    if handovers:
+        times = "once" if handovers == 1 else f"{handovers:,} times"
+        own += [f"by flags at the places of these threads hand over {times}, each time to the same ticket"]
     own += ["of those who claim the same one wins, whoever it is"] * ("claim" in kinds)
     return (
         f"one run of all {threads:,} threads stands for all executions up to the order of {' and '.join(each)}: "

@@ -91,6 +91,10 @@ class KernelError(Exception):
         return "\n".join(lines)
 
 
+class Longer(Exception):
+    """A launch has executed more instructions than its `patience`."""
+
+
 def fault(kind: str, message: str) -> Fault:
     """The fault of one kind; to be raised by the caller."""
     return Fault(kind, message)

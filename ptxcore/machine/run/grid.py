@@ -22,7 +22,7 @@ from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
 from ptxcore.machine.run.dependence import GridDependence
 from ptxcore.machine.run.emulation import blame, decide, emulate, undefined_registers, values_of
-from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, UnwrittenValue, fault, line_of
+from ptxcore.machine.run.faults import Blamed, Fault, KernelError, Longer, ThreadName, UnwrittenValue, fault, line_of
 from ptxcore.machine.run.memory import GlobalMemory, ParameterValues, Segment
 from ptxcore.machine.run.special import LaunchShape, SpecialRegisters, Triple
 from ptxcore.machine.run.thread import NOWHERE, Asleep, Polled, RunningThread, Suspended
@@ -52,10 +52,6 @@ _WITHOUT_VALUES = ("deadlock", "limit")
 _INTERVAL = 0.1
 #: Bytes of the buffer through which the threads of a grid synchronize; %envreg1 and %envreg2 have the halves of its address.
 _WORKSPACE = 64
-
-
-class Longer(Exception):
-    """A launch has executed more instructions than its `patience`."""
 
 
 class GridLaunch:
@@ -343,29 +339,24 @@ class GridLaunch:
                 if turn == _TURN:
                     self.busy, spins = True, thread.spins(pc)
         except Polled:
-            thread.pc = pc
+            thread.pc, thread.stuck, thread.waiting = pc, thread.unchanged(), ""
             self.executed += executed - costs[pc]
-            thread.stuck = thread.unchanged()
-            thread.waiting = ""
             self.progressed = self.progressed or not thread.stuck
             self._check_limit(thread)
             return True
         except Asleep:
-            thread.pc = pc
-            self.executed += executed - costs[pc]
-            self.progressed = self.progressed or pc not in thread.slept
-            thread.slept |= {pc}
-            thread.cta.sleeping.append(thread)
-            self._check_limit(thread)
-            return False
+            return self._sleeps(thread, pc, executed - costs[pc])
         except Suspended:
-            thread.pc = pc
+            thread.pc, self.progressed = pc, True
             self.executed += executed - costs[pc]  # it runs again
-            self.progressed = True
             self._check_limit(thread)
             return False
         except Exception as error:
-            pc = self._recovered(thread, error)
+            try:
+                pc = self._recovered(thread, error)
+            except Asleep:
+                pc = self.compiled.compiler.again(self.compiled, self.compiled.ops[thread.op])
+                return self._sleeps(thread, pc, executed - 1)
         thread.pc = pc
         self.executed += executed
         self.progressed = self.progressed or not spins
@@ -381,13 +372,21 @@ class GridLaunch:
             return False
         return True
 
+    def _sleeps(self, thread: RunningThread, pc: int, executed: int) -> bool:
+        """A thread sleeps for a while, and begins with a block then; it cannot go on now."""
+        thread.pc, self.executed = pc, self.executed + executed
+        self.progressed = self.progressed or pc not in thread.slept
+        thread.slept |= {pc}
+        thread.cta.sleeping.append(thread)
+        self._check_limit(thread)
+        return False
+
     def _check_limit(self, thread: RunningThread) -> None:
         if self.patience is not None and self.executed > self.patience:
             raise Longer
         if self.limit is not None and self.executed > self.limit:
-            raise self._located(
-                thread, fault("limit", f"more than {self.limit} instructions were executed"), self._op_at(thread)
-            )
+            error = fault("limit", f"more than {self.limit} instructions were executed")
+            raise self._located(thread, error, self._op_at(thread))
 
     # Telling.
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ptxcore.machine.run.grid import GridLaunch, Longer
+from ptxcore.machine.run.faults import Longer
+from ptxcore.machine.run.grid import GridLaunch
 from ptxcore.machine.run.launch import Device, Options, kernel_of
 from ptxcore.machine.run.special import Triple
 

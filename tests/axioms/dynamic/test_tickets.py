@@ -127,7 +127,7 @@ _OPEN = {
     "half of it": "shr.u32 %r6, %t0, 1; mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd1, %rd2; st.global.u32 [%rd2], 1;",
     "an operand": "red.global.add.u32 [%rd3+4], %t0;",
     "an atomic operation there": f"{_AT} red.global.add.u32 [%rd2], 1;",
-    "a strong store there": f"{_AT} st.relaxed.gpu.global.u32 [%rd2], 1;",
+    "a strong store to half of its place": f"{_AT} st.relaxed.gpu.global.u16 [%rd2+2], %r4; {_PUT}",
     "a store to what is waited for": "st.relaxed.gpu.global.u32 [%rd3+8], %t0;",
     "what is found there": f"{_AT} ld.global.u32 %r6, [%rd2]; setp.eq.u32 %p3, %r6, 0; @%p3 st.global.u32 [%rd5], 1;",
     "a vote": "vote.sync.any.pred %p3, %p1, 1; setp.eq.u32 %p4, %t0, 0; vote.sync.any.pred %p3, %p4, 1;",

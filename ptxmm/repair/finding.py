@@ -19,7 +19,8 @@ from ptxmm.repair.meeting import met
 from ptxmm.repair.moves import is_move
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.search import Search
-from ptxmm.repair.sites import EditSite, Option, Vector, Wanted, edited, edits_of
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector, Wanted, edited, edits_of
+from ptxmm.repair.small_first import led_by_smaller
 from ptxmm.repair.subjects import Larger, Subject, judging
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Found:
     nothing cheaper holds but what stands before it; `larger` says what became of a larger launch, where one was tried,
     `enlarged` that there was time for it; `wide` that its barriers are of CTAs where what is cheaper has some of warps, and
     does not hold in the larger launch, or nobody knows; `both` that all this is of both launches, as what is cheaper is not;
-    `source` what the text was compiled from, with edits that compile to the changes."""
+    `edits` make the text, and `source` is what it was compiled from, with edits that compile to the changes."""
 
     changes: tuple[Change, ...]
     needs: tuple[Need, ...]
@@ -87,6 +88,7 @@ class Found:
     wide: bool = False
     both: bool = False
     wanted: tuple[Wanted, ...] = ()
+    edits: tuple[TextEdit, ...] = ()
     source: Rewritten | None = None
 
 
@@ -204,7 +206,16 @@ def _by_clues(answer: Answer, pace: Pace, once: float, *, every: bool, told: Cal
         answer.asked += 1
         told(f"{answer.asked} texts checked")
 
-    known = led_to(answer.subject, answer.base, pace, max(_SOON, _TIMES * once), asked)
+    def smaller(small: Subject) -> list[tuple[TextEdit, ...]]:
+        also = _searched(
+            small, REPAIR, every=False, most=answer.most, told=lambda _: told(f"{answer.asked} texts checked")
+        )
+        answer.asked += also.asked
+        return [found.edits for found in also.found]
+
+    known = led_by_smaller(answer.subject, answer.base, smaller)
+    if known is None:
+        known = led_to(answer.subject, answer.base, pace, max(_SOON, _TIMES * once), asked)
     if known is not None:
         _among_sites(answer, known.sites, pace, once, every=every, told=told, known=known.vector)
     return known is not None
@@ -358,7 +369,8 @@ def _found(subject: Subject, sites: list[EditSite], solution: Solution, mode: st
         for who, line in [option.spot or (site.where, site.line)]
         if option.words
     )
-    text = edited(subject.text, edits_of(sites, solution.vector))
+    edits = edits_of(sites, solution.vector)
+    text = edited(subject.text, edits)
     return Found(
         changes=changes,
         needs=_needs(sites, solution),
@@ -367,6 +379,7 @@ def _found(subject: Subject, sites: list[EditSite], solution: Solution, mode: st
         bounded=solution.bounded,
         minimal=solution.minimal,
         cheapest=cheapest,
+        edits=tuple(edits),
         wanted=tuple(o.wanted for o in _chosen(sites, solution) if o.words and o.wanted is not None),
     )
 

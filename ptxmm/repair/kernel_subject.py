@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxmm.kernels.smaller import smaller_of
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.beyond import NOT_KNOWN, Beyond, all_hold, beyond, claimed, name_of, verdict, with_ends
 from ptxmm.repair.judgement import JudgedTexts, Judgement
@@ -17,7 +18,7 @@ from ptxmm.repair.larger import next_larger
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import EditSite, Wanted
 from ptxmm.repair.source_words import SourceWords
-from ptxmm.repair.subjects import How, Larger, known_to_wait, met, of_result, only_now
+from ptxmm.repair.subjects import How, Larger, Subject, known_to_wait, met, of_result, only_now
 from ptxmm.words.notes import NOT_ASKED
 
 if TYPE_CHECKING:
@@ -145,6 +146,12 @@ class KernelSubject:
             if known.holds is not None:
                 self._known[where, text] = known
         return known
+
+    def smaller(self) -> Iterator[Subject]:
+        """The test in smaller launches, the smallest first, as far as its claims are about any launch."""
+        for test in reversed(list(smaller_of(self.test))):
+            if test.checks:
+                yield KernelSubject(test, self.how)
 
     def larger(self, text: str) -> Larger:
         """What becomes of the changed module in the tests of the same file that launch more threads of it; where there are

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -113,6 +113,10 @@ class Subject(Protocol):
     def judge_weaker(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a weakened text, and in larger launches those that hold there of the text as it is. Raises
         OutOfTime."""
+        ...
+
+    def smaller(self) -> Iterator[Subject]:
+        """The same text in smaller launches, the smallest first."""
         ...
 
     def larger(self, text: str) -> Larger:
@@ -254,6 +258,9 @@ class LitmusSubject:
     def judge_weaker(self, text: str, patience: float | None = None) -> Judgement:
         """A litmus test has the threads that it has."""
         return self.judge(text, patience)
+
+    def smaller(self) -> Iterator[Subject]:
+        return iter(())
 
     def larger(self, text: str) -> Larger:
         """A litmus test has the threads that it has."""

@@ -1,17 +1,19 @@
 """Places of a module that are one place of its source: an unrolled loop, or a function that is inlined at several calls.
 
 Who edits the source changes all of them together. So they are one site: its options change each of the copies, cost what they
-cost once, and are checked together.
+cost once, and are checked together. And nothing can be put in within a statement of the source, nor within what it calls of
+another file; but what looks so may be a loop of one statement that was unrolled, so where each place is asked for by itself, it
+is one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 
 from ptxcore.machine.lower.inlining import SourceLine, calls_of
-from ptxcore.syntax.tree import Instruction, Module
+from ptxcore.syntax.tree import Directive, Function, Instruction, Module
 from ptxmm.repair.sites import EditSite, Option
 
 
@@ -24,6 +26,9 @@ def together(module: Module, found: Sequence[EditSite], apart: bool = False) -> 
     """
     chains = calls_of(module, {line for site in found if (line := _line(site))})
     names = {s.span.line: s.name for s in reversed(module.statements) if isinstance(s, Instruction)}
+    if not apart:
+        begun = _begun(module, {line for site in found if _put_in(site) and (line := _line(site))})
+        found = [site for site in found if not _put_in(site) or _line(site) not in begun]
     seen = Counter[Hashable]()
     groups: dict[Hashable, list[EditSite]] = {}
     for number, site in enumerate(found):
@@ -43,6 +48,30 @@ def _line(site: EditSite) -> int:
     """The line of the statement that a site changes, or that comes behind what is put in."""
     wanted = next((option.wanted for option in site.options if option.wanted is not None), None)
     return wanted.line if wanted is not None else 0
+
+
+def _put_in(site: EditSite) -> bool:
+    return all(o.wanted is None or o.wanted.kind == "put" for o in site.options)
+
+
+def _begun(module: Module, lines: Collection[int]) -> set[int]:
+    """Those of some lines before which the module has the same statement of the source, in the file of the kernel itself, and
+    does not say so again."""
+    before: dict[int, int] = {}
+    last, said = 0, ""
+    for statement in module.statements:
+        if isinstance(statement, Function):
+            last, said = 0, ""
+        elif isinstance(statement, Directive) and statement.name == "loc":
+            again, said = said, str(statement.arguments)
+            last = 0 if said == again else last
+        elif isinstance(statement, Instruction):
+            before.setdefault(statement.span.line, last)
+            last = statement.span.line
+    pairs = {line: before[line] for line in lines if before.get(line)}
+    chains = calls_of(module, {*pairs, *pairs.values()})
+    own = {line: chain[len(_place(chain)) - 1 :] for line, chain in chains.items() if _place(chain)}
+    return {line for line, other in pairs.items() if line in own and own[line] == own.get(other)}
 
 
 def _place(chain: Sequence[SourceLine]) -> tuple[SourceLine, ...]:

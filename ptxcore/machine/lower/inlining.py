@@ -26,7 +26,8 @@ def source_of(module: Module, lines: Collection[int]) -> dict[int, tuple[str, in
 
 
 def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[SourceLine]]:
-    """Likewise all places: where the code stands, then the call that it was inlined by, and so on outwards."""
+    """Likewise all places: where the code stands, then the call that it was inlined by, and so on outwards. Code of no line
+    (compilers give it line 0) counts as that before it."""
     files: dict[int, str] = {}
     callers = Callers()
     here: list[InlinedAt] = []
@@ -38,7 +39,8 @@ def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[SourceLin
             number, name = statement.arguments[:2]
             files[getattr(number, "value", 0)] = getattr(name, "text", "")
         elif isinstance(statement, Directive) and statement.name == "loc":
-            here = callers.chain(statement)
+            chain = callers.chain(statement)
+            here = chain if chain[0][1:2] != (0,) else here
         starts[statement.span.line] = here
     known = sorted(starts)
     found: dict[int, list[SourceLine]] = {}

@@ -17,6 +17,7 @@ HEAD = """.version 9.0
 .target sm_90
 .address_size 64
 .file 1 "lock.cu"
+.file 2 "library.h"
 .visible .entry k(.param .u64 a)
 {
     .reg .pred %p<4>;
@@ -117,3 +118,36 @@ def test_what_stands_twice_in_one_line_is_no_copy() -> None:
     twice = "    .loc 1 7 3\n    ld.global.u32 %r2, [%rd1]; ld.global.u32 %r3, [%rd1];\n    ret;\n}\n"
     reads = [s for s in subject(twice, grid=2, block=1).sites("repair") if "ld.global" in s.options[1].words]
     assert len(reads) == 2 and not any(site.copies for site in reads)
+
+
+#: A statement of two loads, in a loop, behind a barrier; what it reads is written at the beginning of the next round.
+TWO_LOADS = """
+    mul.wide.u32 %rd2, %r4, 4; cvt.u64.u32 %rd3, 0; mov.u32 %r5, 0;
+ROUND:
+    .loc 1 4 3
+    st.shared.u32 [s], %r5;
+    .loc 1 5 3
+    bar.sync 0;
+    .loc 1 6 3
+    ld.shared.u32 %r2, [s];
+    .loc 2 90 1, inlined_at 1 6 3
+    ld.shared.u32 %r3, [s];
+    .loc 1 6 9
+    add.u32 %r3, %r2, %r3;
+    .loc 1 7 3
+    add.u32 %r5, %r5, 1; setp.ne.u32 %p1, %r5, 2; @%p1 bra ROUND;
+    ret;
+}
+"""
+
+
+def test_nothing_is_put_in_within_a_statement_but_where_each_place_is_asked_for() -> None:
+    of = subject(TWO_LOADS, grid=1, block=2)
+
+    def places(*, apart: bool) -> set[int]:
+        return {s.line for s in of.sites("repair", apart=apart) if "bar.sync" in s.options[-1].words}
+
+    lines = of.text.splitlines()
+    second = next(n for n, line in enumerate(lines, 1) if "%r3, [s]" in line)
+    assert second not in places(apart=False) and second in places(apart=True)
+    assert second - 2 in places(apart=False)  # before the first of the two loads

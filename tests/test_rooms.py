@@ -30,7 +30,9 @@ RUNS = {
         search_cells search_nodes search_threads search_blocks searches search_ends
         searching
     """,
-    "Several runs": "choices plan cycles symmetry noted excluded gathered noting open_operations exploring",
+    "Several runs": """
+        choices plan cycles symmetry noted excluded gathered noting exchangeable open_operations exploring
+    """,
     "Runs that show what is wrong": "fence_orders exact replay",
     "CTAs that can change places": "alike numbered",
 }

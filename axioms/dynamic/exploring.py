@@ -96,7 +96,7 @@ def wander(run: Callable[[Script], Sequence[Sequence[OpenOperation]]], most: int
             return
         done = Done(tuple(tuple(of) for of in run(pool.pop())))
         for way in _drawn(draw, list(_ways(done, known))):
-            other, where = _begun(done, known, way), (way.event.op, way.event.spot.name)
+            other, where = _begun(done, known, way), (way.event.at, way.event.spot.name)
             latest = Script(other.orders, {}, other.takers, other.awaits)  # reads find what is there
             for fresh, into in ((latest, waiting), (other, older if other.sources else waiting)):
                 if fresh.key() not in met:
@@ -284,7 +284,7 @@ def _other_takers(
     event: OpenOperation, events: Sequence[OpenOperation], known: StrongBytes
 ) -> Iterator[tuple[tuple[OpenOperation, ...], _Change]]:
     """Somebody took a position that tells: each other one."""
-    if not _tells(known, event):
+    if not _tells(known, event) or known.takers[event.spot.name, event.round].exchangeable:
         return
     for other in events:
         same = other.kind == "taker" and (other.spot, other.round) == (event.spot, event.round) and other is not event

@@ -9,7 +9,8 @@ from dataclasses import field
 from axioms.dynamic.clocks import Clocks, Table
 from axioms.dynamic.cycles import FollowingOperation
 from axioms.dynamic.plan import Bytes, Name, Takers
-from axioms.dynamic.waiting import Hand, StrongRead, WrittenBytes
+from axioms.dynamic.waiting import Hand, Poll, StrongRead, WrittenBytes
+from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.records import dataclass
@@ -44,7 +45,11 @@ class OpenOperation:
     lead: Callable[[int], object] | None = None
     write: Write | None = None
     step: FollowingOperation | None = None
-    op: int = -1  # the number of the instruction
+    at: int = -1  # the number of the instruction
+    #: Of a taker: where its thread began to poll, by which instruction, and whether it hands on all that came before.
+    poll: Poll | None = None
+    op: Op | None = None
+    released: bool = False
 
     def __post_init__(self) -> None:
         self.past = self.before
@@ -67,7 +72,8 @@ class OpenOperation:
 @dataclass(eq=False, slots=True)
 class OpenBytes:
     """Some bytes. `order`: what wrote them, where each order is a way of its own; `alike`: whether all atomic operations so
-    far do the same, `function`; `marks`: what came before each write that `place` knows; `seen`: for each thread which of the
+    far do the same, `function`; `earlier`: the last taker of the round before, if no store
+    ended it; `marks`: what came before each write that `place` knows; `seen`: for each thread which of the
     writes it found, or made, and when first: a thread finds none before one that it knows."""
 
     name: Bytes
@@ -77,6 +83,7 @@ class OpenBytes:
     first: int
     order: list[OpenOperation] = field(default_factory=list)
     takers: list[OpenOperation] = field(default_factory=list)
+    earlier: OpenOperation | None = None
     strong: list[tuple[int, str]] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
     seen: dict[int, list[tuple[int, int]]] = field(default_factory=dict)

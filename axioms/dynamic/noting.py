@@ -4,6 +4,7 @@ what it hands on and gets."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import ge
 from typing import Any
 
 from axioms.dynamic.cycles import Cycles
@@ -63,6 +64,8 @@ class Noting(Determinate):
         self._patient: dict[int, int] = {}
         self._used: dict[int, bool] = {}
         self._observed: dict[int, list[tuple[OpenBytes, Hand, str]]] = {}
+        #: The threads that have accessed something since their last fence that releases.
+        self._unreleased: set[int] = set()
 
     @property
     def free(self) -> bool:
@@ -163,7 +166,7 @@ class Noting(Determinate):
         number = thread.number
         name = self.launch, number, self.count.get(number, 0)
         bit = 1 << len(self.events)
-        return OpenOperation(name, spot, kind, bit, self.behind.get(number, 0), op=thread.op)
+        return OpenOperation(name, spot, kind, bit, self.behind.get(number, 0), at=thread.op)
 
     def _done(self, thread: WatchedThread, event: OpenOperation) -> None:
         number = thread.number
@@ -221,6 +224,23 @@ class Noting(Determinate):
             hands = spot.released[number] = behind(hands, hand)
         return (*hands, *self.fenced.get(number, ()))
 
+    def shade(
+        self, thread: WatchedThread, kind: str, segment: Segment, first: int, size: int, commutes: str = ""
+    ) -> Access:
+        access = super().shade(thread, kind, segment, first, size, commutes)
+        self._unreleased.add(thread.number)
+        return access
+
+    def _released_all(self, thread: WatchedThread) -> bool:
+        """Whether what a thread does now hands on all that comes before, to all threads."""
+        if self._releases(thread):
+            return self._scope_of(thread) in WIDE
+        if thread.number in self._unreleased:
+            return False
+        known = self.clocks.known[thread.number]
+        hands = [hand.table for hand in self.fenced.get(thread.number, ()) if hand.scope in WIDE]
+        return any(all(_covers(table.get(cta), times) for cta, times in known.items()) for table in hands)
+
     def _releases(self, thread: WatchedThread) -> bool:
         return thread.instruction.use.sem in _RELEASES
 
@@ -270,8 +290,15 @@ class Noting(Determinate):
         super()._fence(thread, how)
         if thread.number in self.vain:
             return
+        if how.sem != "acquire":
+            self._unreleased.discard(thread.number)
         wide = how.scope in ("gpu", "sys", "gl")
         if how.sem == "sc":
             number = thread.number
             self.totals.append(Total(number, number // self.size, self.count.get(number, 0), wide))
         self.cycles.fences(thread.number, wide and how.sem != "release", wide and how.sem != "acquire")
+
+
+def _covers(times: list[int] | None, others: list[int]) -> bool:
+    """Whether times are no earlier than others."""
+    return times is others or (times is not None and all(map(ge, times, others)))

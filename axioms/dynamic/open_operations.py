@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from axioms.dynamic.accesses import commutative
+from axioms.dynamic.exchangeable import exchangeable
 from axioms.dynamic.findings import ByteRace, Open, Stopped
 from axioms.dynamic.noted import Again, OpenBytes, OpenOperation, Quiet, takers_of
 from axioms.dynamic.noting import Noting, on
@@ -45,6 +46,8 @@ class OneOfSeveral(Noting):
         spot = self.spots.get((id(segment), access.first))
         if spot is None or spot.mode == ORDERED:
             return self.leaves(thread, "order")
+        if (first := self._not_quiet()) is not None and first.spot is not spot:
+            return self._escalate(first.thread, first.spot)
         if spot.name not in self.known.together and any(map(self._comes_to_barrier, spot.place.reads)):
             self.known.together.add(spot.name)
             return Again()
@@ -71,10 +74,13 @@ class OneOfSeveral(Noting):
                 self.known.modes[spot.name] = COUNTED if behind and self._may_be_counted(spot) else ORDERED
                 return Again()
             return self._escalate(thread, spot)
-        again = next((q for q in self.quiet if not q.determinate(self.clocks)), None)
-        if again is not None:
+        if (again := self._not_quiet()) is not None:
             return self._escalate(again.thread, again.spot)
         return super()._unordered(thread, before, access, where)
+
+    def _not_quiet(self) -> Quiet | None:
+        """An atomic operation of which the order matters after all."""
+        return next((q for q in self.quiet if not q.determinate(self.clocks)), None)
 
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         spot = self.spots[id(segment), access.first]
@@ -130,14 +136,14 @@ class OneOfSeveral(Noting):
             self._written_in_order(thread, spot, event, self._hands(thread, spot, access))
         else:
             spot.rounds += 1
-            spot.takers = []
+            spot.takers, spot.earlier = [], None
 
     def _closes(self, thread: WatchedThread, spot: OpenBytes) -> bool:
-        """Whether a store comes behind the last operation of a round, as all others do that take part in it."""
+        """Whether what a thread does now comes behind the last operation of a round, as all others do that take part in it."""
         if spot.mode != COUNTED or not spot.takers:
             return False
         last, known = spot.takers[-1], self.known.takers.get((spot.name, spot.rounds))
-        if not self.clocks.ordered(thread.number, last.name[1], last.time):
+        if not self._follows(thread, last):
             return False
         if known is None:  # what is known is known after this run
             return True
@@ -214,6 +220,10 @@ class OneOfSeveral(Noting):
         self, thread: WatchedThread, how: Use, spot: OpenBytes, size: int, lead: Callable[[int], object], write: Any
     ) -> None:
         """An atomic operation of which only the position among its like can tell."""
+        if self._closes(thread, spot):  # it is of the next round
+            spot.rounds, spot.earlier, spot.takers = spot.rounds + 1, spot.takers[-1], []
+        elif spot.earlier is not None and not self._follows(thread, spot.earlier):
+            raise self._escalate(thread, spot)
         where = spot.name, spot.rounds
         name = self.launch, thread.number, self.count.get(thread.number, 0)
         wanted = self.script.takers.get(where, {})
@@ -227,6 +237,8 @@ class OneOfSeveral(Noting):
         event.round, event.position, event.lead = spot.rounds, position, lead
         event.found = self._value(thread, spot)
         event.after = self._cut(write(event.found)[0], size)
+        event.poll, event.op = self.polled.get(thread.number), thread.instruction
+        event.strong, event.released = access.strong, self._released_all(thread)
         if any(event.past & taker.bit for taker in spot.takers):
             raise self._escalate(thread, spot)
         takers = self.known.takers.get(where)
@@ -237,7 +249,7 @@ class OneOfSeveral(Noting):
             certain = [e for e in spot.takers if last or e.position in takers.telling]
         if lead is on:
             self.cycles.overwrites(thread.number, spot.name).active = True
-        else:
+        elif takers is None or position in takers.telling:  # at others nothing hangs on what it comes behind
             self._reads(thread, spot, lambda: False)
         seen = [e for e in certain if self._chained(spot, e.position, access)]
         for e in certain:
@@ -253,6 +265,10 @@ class OneOfSeveral(Noting):
         spot.takers.append(event)
         spot.strong.append((thread.number, access.strong))
         self._note_write(thread, access, spot, _operand(how, write))
+
+    def _follows(self, thread: WatchedThread, taker: OpenOperation) -> bool:
+        """Whether the operation of a taker comes before what a thread does now."""
+        return self.clocks.ordered(thread.number, taker.name[1], taker.time)
 
     def _chained(self, spot: OpenBytes, position: int, access: Access) -> bool:
         """Whether what the taker of a position releases is handed on to an operation behind it."""
@@ -405,15 +421,24 @@ class OneOfSeveral(Noting):
         for event in self.events:
             if event.spot is spot:
                 rounds.setdefault(event.round, []).append(event)
+        more = False
         for number, takers in rounds.items():
             found, known = takers_of(takers), self.known.takers.get((spot.name, number))
             if found is None or (known is not None and known.number != found.number):
                 self.known.modes[spot.name] = ORDERED
                 raise Again
-            if known is None or not found.telling <= known.telling:
-                telling = found.telling | (known.telling if known is not None else frozenset())
-                self.known.takers[spot.name, number] = found._replace(telling=telling)
-                raise Again
+            telling = found.telling | (known.telling if known is not None else frozenset())
+            last = telling == {found.number - 1} and (known is None or known.exchangeable)
+            found = found._replace(telling=telling, exchangeable=last and self._exchangeable(takers))
+            if found != known:
+                self.known.takers[spot.name, number] = found
+                more = True
+        if more:
+            raise Again
+
+    def _exchangeable(self, takers: list[OpenOperation]) -> bool:
+        lives = [self.live_of(taker.poll.thread) for taker in takers if taker.poll is not None]
+        return len(lives) == len(takers) and exchangeable(takers, lives, self.spots.values())
 
 
 def _operand(how: Use, write: Write) -> Any:

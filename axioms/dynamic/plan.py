@@ -27,10 +27,11 @@ Round = tuple[Bytes, int]
 
 class Takers(NamedTuple):
     """Operations that all do the same, so that only a thread's position among them tells what it finds: their `number`, and
-    the positions at which a thread goes on as at no other one."""
+    the positions at which a thread goes on as at no other one; `exchangeable`: it does not matter who takes these."""
 
     number: int
     telling: frozenset[int]
+    exchangeable: bool = False
 
 
 @dataclass(frozen=True)

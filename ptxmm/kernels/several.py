@@ -43,7 +43,8 @@ UNWRITTEN = "uninitialised"
 class FinalStates(NamedTuple):
     """The final values of all executions, each once; how many runs there were, and how many accesses the last one had; and
     whether some of the values may be those of no execution. `changing`: CTAs may change places, and other runs are these
-    with CTAs in others; `differing`: what may be another value then."""
+    with CTAs in others; `differing`: what may be another value then; `exchanged`: other runs are these with another thread
+    that comes last to a barrier."""
 
     states: list[FinalValues]
     runs: int
@@ -51,6 +52,7 @@ class FinalStates(NamedTuple):
     beyond: bool
     changing: bool = False
     differing: frozenset[str] = frozenset()
+    exchanged: bool = False
 
 
 class FailedExecution(NamedTuple):
@@ -226,8 +228,11 @@ def run_several(
     at = [0]
     circles: list[OpenIn] = []
 
+    shown: list[StrongBytes] = []
+
     def run(known: StrongBytes, script: Script) -> Sequence[Sequence[OpenOperation]]:
         watchers: list[OneOfSeveral] = []
+        shown[:] = [known]
 
         def watch(launch: Launch, program: ExecutableModule) -> Watchers:
             def single() -> OneOfSeveral:
@@ -292,7 +297,8 @@ def run_several(
     found.sort(key=lambda one: one[2])
     sure = {tuple(sorted(state.items())): beyond for state, _, beyond in reversed(found)}
     states = {tuple(sorted(state.items())): state for state, _, _ in found}
-    every = FinalStates(list(states.values()), count, found[-1][1], any(sure.values()))
+    exchanged = any(takers.exchangeable for of in shown[-1:] for takers in of.takers.values())
+    every = FinalStates(list(states.values()), count, found[-1][1], any(sure.values()), exchanged=exchanged)
     return every if places is None else every._replace(changing=True, differing=places.differing())
 
 

@@ -94,6 +94,8 @@ _SHARE, _SHARE_OF_LARGE, _LARGE = 0.5, 0.8, 1024
 _HUNTING = 10.0
 #: Where more runs than these are needed for all executions, something wrong is looked for before they are made.
 _FEW = 32
+#: Seconds in which a run may show that the order of operations decides nothing.
+_BRIEFLY = 10.0
 #: Seconds for who wrote a value that is against a check, where a run shows it that does not stand for all.
 _PROVENANCE = 5.0
 #: Runs that look for something wrong before any are made that prove something: one of them has a read find what is older.
@@ -183,7 +185,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
             if what in _HIDDEN:
                 found = race_of(runs)
                 several = None if found is not None and _tell_wrong(runs, result, places, found) else left[0]
-            elif decide_by_sections(
+            elif _decided_in_any_order(runs, result) or decide_by_sections(
                 runs, result, places, by_orders := partial(_decide_by_several, runs, result, places), telling
             ):
                 several = None
@@ -328,6 +330,23 @@ def _differ(one: WatchedRun, other: WatchedRun) -> bool:
     return other.why is not None or counts[0] != counts[1]
 
 
+def _decided_in_any_order(runs: Runs, result: Result) -> bool:
+    """Answers all checks by a run of which the order of operations decides nothing; whether there is one."""
+    with limited(_BRIEFLY):
+        found = run_several(runs, lambda _: False, 1)
+    if not isinstance(found, FinalStates) or found.beyond:
+        return False
+    _tell_several(runs.test, result, found)
+    return True
+
+
+def _tell_several(test: KernelTest, result: Result, several: FinalStates) -> None:
+    tell_all(test, result, several)
+    how = {"changing": several.changing, "exchanged": several.exchanged}
+    note = told.several(several.runs, threads_of(test), several.accesses, **how)
+    result.notes.append(note)
+
+
 def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: bool = False) -> _Left:
     """Answers all checks by several runs, or by a race or a failed check of one; gives what is open, and in
     which launch. `raceless`: it is known that there is no race."""
@@ -356,9 +375,7 @@ def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: 
         return None if _tell_wrong(runs, result, places, several) else (0, Open("error"))
     if several.beyond and not all_hold(test, several.states):
         return 0, Open("fence")
-    tell_all(test, result, several)
-    note = told.several(several.runs, threads_of(test), several.accesses, changing=several.changing)
-    result.notes.append(note)
+    _tell_several(test, result, several)
     return None
 
 

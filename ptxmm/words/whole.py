@@ -126,14 +126,17 @@ def beside_a_run(text: str) -> str:
     return f"{text}: not decided, since a run had shown that another check does not hold"
 
 
-def several(runs: int, threads: int, accesses: int, *, changing: bool = False) -> str:
-    """The note of a test that several runs decide; `changing`: other runs are the same with CTAs in other places."""
+def several(runs: int, threads: int, accesses: int, *, changing: bool = False, exchanged: bool = False) -> str:
+    """The note of a test that several runs decide; `changing`: other runs are the same with CTAs in other places; `exchanged`:
+    so they are with another thread that comes last to a barrier."""
     are = "one run" if runs == 1 else f"{runs:,} runs"
     differ = ", one for each order that matters"
     if changing:
         differ += " but for which CTA is which: all do the same"
     elif runs == 1:
         differ = ": no order of atomic operations leads a thread elsewhere"
+    if exchanged:
+        differ += ", but whoever is the last one does the same"
     return (
         f"{are} of all {threads:,} threads stand{'s' * (runs == 1)} for all executions{differ}; program order, barriers and "
         f"what threads find order every other pair of a run's {accesses:,} accesses that conflict"

@@ -41,11 +41,13 @@ def _round(way: _Way, number: int, threads: int) -> list[str]:
     choose, turned = way.choose, str((number + 1) & 1)
     sem = choose.choice(("relaxed", "relaxed", "acq_rel"))
     last = threads - 1 - way.mistaken()
-    operation = choose.choice((f"add.u32 %r5, [%rd1+{_COUNT}], 1", f"add.u32 %r5, [%rd1+{_COUNT}], 1"))
+    operation, wraps = f"add.u32 %r5, [%rd1+{_COUNT}], 1", choose.random() < 0.4
+    if wraps:  # to where it began
+        operation = f"inc.u32 %r5, [%rd1+{_COUNT}], {threads - 1 + way.mistaken()}"
     back = [f"st.{choose.choice(('relaxed.gpu', 'weak', 'release.gpu'))}.global.u32 [%rd1+{_COUNT}], 0;"]
     if choose.random() < 0.2:
         back = [f"atom.relaxed.gpu.global.exch.b32 %r9, [%rd1+{_COUNT}], 0;"]
-    back = [] if way.mistaken() else back
+    back = [] if way.mistaken() or wraps else back
     reads = choose.random() < 0.3  # which way the flag turns
     asked = [f"ld.relaxed.gpu.global.u32 %r7, [%rd1+{_FLAG}]; xor.b32 %r7, %r7, 1;"] * reads
     early = [] if way.mistaken() else asked

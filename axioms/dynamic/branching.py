@@ -133,9 +133,10 @@ class InBranchingSections(InLedSections):
         cta = -1 if one.segment is not thread.cta.shared else thread.number // self.size
         for i in range(one.size):
             byte = (cta, self._address_of(thread, one) + i)
-            self.guarded.touch(byte, section.place, thread.number, writes=one.kind == "W")
+            self.guarded.touch(byte, section.locks, thread.number, writes=one.kind == "W")
         if one.place is not None:
-            self._access_inside(thread, section, one.segment, one.first, one.size)
+            guarding = self._guarding(section, one.place)
+            self._access_inside(thread, guarding, one.segment, one.first, one.size)
             return
         places = self.places.get(id(one.segment), {})
         if any(at in places for at in range(one.first, one.first + one.size)):
@@ -178,7 +179,7 @@ class InBranchingSections(InLedSections):
             value = self._found_in(thread, section, place, segment, first)
             number = value.number if isinstance(value, Varying) else value
             merged = term if isinstance(term, int) else Varying(term, VARIES, 1, number, self)
-            section.left[place] = segment, first, merged
+            self._guarding(section, place).left[place] = segment, first, merged
         for one in stretch.elsewhere:
             number = int.from_bytes(one.segment.data[one.first : one.first + one.size], "little")
             self.carried.store(one.segment, one.first, one.size, Varying.fresh(8 * one.size, number, self))
@@ -303,6 +304,8 @@ class _Going:
         """Whether an access is at an address that hangs on what was found, or to bytes that others access so; of a read, what
         it finds."""
         led, self._led_by = self._led_by, None
+        if self.section.outer is not None and (led is not None or self.run.guarded.led):
+            raise UnknownErrand
         if led is None:
             at = self.run._at(thread, address)
             inside = [] if at is None else [(at[2][0], at[2][1] + i) for i in range(size)]

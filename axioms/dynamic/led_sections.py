@@ -124,6 +124,8 @@ class InLedSections(InServedSections):
         section = self._in.get(thread.number)
         if self._first or section is None:
             return None
+        if section.outer is not None and (led is not None or self.guarded.led):
+            raise self.leaves(thread, "order")
         if led is None:
             if not self.guarded.led:
                 return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Stopped
-from axioms.dynamic.section_records import LockedSection
+from axioms.dynamic.section_records import LockedSection, Place
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.watched import WatchedThread
 
@@ -26,6 +26,10 @@ class MeetingSections(Determinate):
         self._past: dict[int, int] = {}
         self._come: dict[tuple[int, int], tuple[int, set[LockedSection]]] = {}
         self._joined = False  # whether threads met in a section
+        #: Whether some thread in a section tried to take another lock; and the pairs of locks of which somebody who held one
+        #: tried to take the other.
+        self._nested = False
+        self._after: set[tuple[Place, Place]] = set()
 
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
         super().arrives(thread, level, identity, waits, count)
@@ -55,6 +59,8 @@ class MeetingSections(Determinate):
     def _meets(self, numbers: Sequence[int]) -> None:
         """Threads meet others, maybe in a section: its end may have to wait for these."""
         self._joined = self._joined or any(number in self._in for number in numbers)
+        if self._joined and self._nested:
+            raise Stopped(Open("order"))
 
     def _past_of_ended(self, threads: Sequence[Any]) -> int:
         """The sections before the ends of some threads: who waits for others waits for these no longer."""
@@ -82,6 +88,26 @@ class MeetingSections(Determinate):
             section.members.update(numbers)
             section.members.discard(section.holder)
             self._in.update(dict.fromkeys(numbers, section))
+
+    # Sections in sections.
+
+    def _nests(self, thread: WatchedThread, section: LockedSection, place: Place) -> None:
+        """A thread in a section tries to take another lock: nobody meets others in any section then."""
+        self._nested = True
+        self._after.update((held, place) for held in section.locks)
+        if self._joined:
+            raise self.leaves(thread, "order")
+
+    def _leaves(self, number: int, section: LockedSection) -> None:
+        """A thread is in a section no longer."""
+        inner = self._in.get(number)
+        if inner is section and section.outer is not None:
+            self._in[number] = section.outer
+        elif inner is section or inner is None:
+            self._in.pop(number, None)
+        for other in inner.all() if inner is not None else ():
+            if other.outer is section:
+                other.outer = section.outer
 
 
 __all__ = ["MeetingSections"]

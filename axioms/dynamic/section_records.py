@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
 from axioms.dynamic.attempts import Attempt
@@ -37,31 +37,29 @@ class GuardedBytes:
         self.led: set[Byte] = set()
         self.reached: dict[tuple[int, int], set[int]] = {}
         self._may_be_led: set[Byte] = set()
-        self._touched: dict[Byte, dict[Place, set[int]]] = {}
+        self._touched: dict[Byte, dict[frozenset[Place], set[int]]] = {}
         self._written: set[Byte] = set()
 
-    def touch(self, byte: Byte, lock: Place, thread: int, *, writes: bool) -> None:
-        """A thread accesses a byte in a section of a lock."""
-        self._touched.setdefault(byte, {}).setdefault(lock, set()).add(thread)
+    def touch(self, byte: Byte, locks: frozenset[Place], thread: int, *, writes: bool) -> None:
+        """A thread accesses a byte in sections of some locks."""
+        self._touched.setdefault(byte, {}).setdefault(locks, set()).add(thread)
         if writes:
             self._written.add(byte)
 
     def leads(self, byte: Byte, lock: Place, thread: int, *, writes: bool) -> None:
         """A thread may be led to a byte in a section of a lock."""
-        self.touch(byte, lock, thread, writes=writes)
+        self.touch(byte, frozenset((lock,)), thread, writes=writes)
         self._may_be_led.add(byte)
 
     def close(self) -> bool:
-        """A run is over: says which bytes are guarded; whether that are others than before. Those that are accessed under
-        several locks are not."""
+        """A run is over: says which bytes are guarded; whether that are others than before. Those that are not accessed
+        under one lock always are not."""
         before, self.lock_of = (self.lock_of, self.led), {}
         self.led = self._may_be_led & self._written
         for byte in self._written:
             of = self._touched[byte]
-            if len(of) == 1:
-                ((lock, threads),) = of.items()
-                if len(threads) > 1 or byte in self.led:
-                    self.lock_of[byte] = lock
+            if (locks := frozenset.intersection(*of)) and (len(set().union(*of.values())) > 1 or byte in self.led):
+                self.lock_of[byte] = min(locks)
         return (self.lock_of, self.led) != before
 
 
@@ -104,7 +102,7 @@ class LockedSection:
     `released`: the scopes in which it acquires and releases; `fenced`: how many of its accesses come before the last fence
     that releases, and its scope; `before`: the sections that had to begin before it, as bits; `found`, `left`: what it found at
     guarded places, and what it leaves there; `led`: its accesses to bytes at addresses that hang on what is found;
-    `number_drawn`: of a lock that is tickets."""
+    `outer`: that within which it began; `number_drawn`: of a lock that is tickets."""
 
     lock: SectionLock
     place: Place
@@ -122,6 +120,23 @@ class LockedSection:
     found: dict[Place, Varying] = field(default_factory=dict)
     left: dict[Place, tuple[Segment, int, int | Varying]] = field(default_factory=dict)
     led: list[LedAccess] = field(default_factory=list)
+    outer: LockedSection | None = None
+
+    def all(self) -> Iterator[LockedSection]:
+        """It, and those within which it is."""
+        section: LockedSection | None = self
+        while section is not None:
+            yield section
+            section = section.outer
+
+    def held(self, lock: Place | None) -> LockedSection | None:
+        """That of a lock."""
+        return next((section for section in self.all() if section.place == lock), None)
+
+    @property
+    def locks(self) -> frozenset[Place]:
+        """The locks that are held."""
+        return frozenset(section.place for section in self.all())
 
 
 @dataclass(eq=False)
@@ -139,4 +154,26 @@ def hanging_in(left: Mapping[Place, PlaceUpdates]) -> set[Byte]:
     return {(cta, at + i) for (cta, at), size in hanging for i in range(size)}
 
 
-__all__ = ["Byte", "GuardedBytes", "LedAccess", "LockedSection", "Place", "PlaceUpdates", "SectionLock", "hanging_in"]
+def is_in_circle(lock: Place, after: Iterable[tuple[Place, Place]]) -> bool:
+    """Whether a lock is one of several each of which is taken by who holds the one before."""
+    seen: set[Place] = set()
+    waiting = [lock]
+    while waiting:
+        one = waiting.pop()
+        more = {other for before, other in after if before == one} - seen
+        seen |= more
+        waiting += more
+    return lock in seen
+
+
+__all__ = [
+    "Byte",
+    "GuardedBytes",
+    "LedAccess",
+    "LockedSection",
+    "Place",
+    "PlaceUpdates",
+    "SectionLock",
+    "hanging_in",
+    "is_in_circle",
+]

@@ -25,6 +25,7 @@ from axioms.dynamic.section_records import (
     PlaceUpdates,
     SectionLock,
     hanging_in,
+    is_in_circle,
 )
 from axioms.dynamic.shadow import CONSTANT, Access, in_section
 from axioms.dynamic.told import WIDE, Untold
@@ -106,7 +107,7 @@ class InSections(MeetingSections):
         section = self._in.get(thread.number)
         locked = self._lock_at(thread, byte, size)
         if locked is not None and (section is not None or self._scope_of(thread)):
-            if section is not None:
+            if section is not None and section.held(locked) is not None:
                 raise self.leaves(thread, "order")
             self._tries(thread, locked, segment, first, address)
             return None
@@ -117,13 +118,19 @@ class InSections(MeetingSections):
         if section is None or place is None:
             super().reads(thread, address, size)
             return self._found_outside(thread, segment, first, byte, size)
+        section = self._guarding(section, place)
         self._access_inside(thread, section, segment, first, size)
         return self._found_in(thread, section, place, segment, first)
+
+    def _guarding(self, section: LockedSection, place: Place) -> LockedSection:
+        """Of the sections in which a thread is, that of the lock which guards a place."""
+        return section.held(self.guarded.lock_of.get(place[0])) or section
 
     def _found_in(
         self, thread: WatchedThread, section: LockedSection, place: Place, segment: Segment, first: int
     ) -> int | Varying:
         """What stands at a guarded place in a section now."""
+        section = self._guarding(section, place)
         if place in section.left:
             return section.left[place][2]
         if place not in section.found:
@@ -146,7 +153,7 @@ class InSections(MeetingSections):
         section = self._in.get(thread.number)
         locked = self._lock_at(thread, byte, size)
         if locked is not None and section is not None:
-            self._gives_back(thread, section, locked, value)
+            self._gives_back(thread, section.held(locked), locked, value)
             return
         if self._first:
             self._touches(thread, byte, size, writes=True)
@@ -158,6 +165,7 @@ class InSections(MeetingSections):
             super().writes(thread, address, size, value)
             self.carried.store(segment, first, size, value if isinstance(value, Varying) else None)
             return
+        section = self._guarding(section, place)
         self._access_inside(thread, section, segment, first, size)
         section.left[place] = segment, first, value
 
@@ -181,7 +189,7 @@ class InSections(MeetingSections):
             raise self.leaves(thread, "order")
         segment, first, byte = at
         section = self._in.get(thread.number)
-        if self._first and self._may_take(thread, how):
+        if self._first and self._may_take(thread, how, segment, first, size, write):
             self._is_lock((byte, size))
         locked = self._lock_at(thread, byte, size)
         if locked is not None:
@@ -207,7 +215,7 @@ class InSections(MeetingSections):
         section = self._in.get(thread.number)
         if section is not None:
             for i in range(size):
-                self.guarded.touch((byte[0], byte[1] + i), section.place, thread.number, writes=writes)
+                self.guarded.touch((byte[0], byte[1] + i), section.locks, thread.number, writes=writes)
 
     def _guarded(self, thread: WatchedThread, byte: Byte, size: int) -> Place | None:
         """The place that is accessed, where it is guarded by the lock of the section that the thread is in."""
@@ -216,7 +224,7 @@ class InSections(MeetingSections):
         locks = {lock_of.get((byte[0], byte[1] + i)) for i in range(size)}
         if locks == {None} or section is None:
             return None
-        if locks != {section.place}:
+        if len(locks) > 1 or section.held(next(iter(locks))) is None:
             raise self.leaves(thread, "order")
         place = byte, size
         if any(self._shapes.setdefault((byte[0], byte[1] + i), place) != place for i in range(size)):
@@ -237,9 +245,16 @@ class InSections(MeetingSections):
 
     # Locks.
 
-    def _may_take(self, thread: WatchedThread, how: Use) -> bool:
-        """Whether an atomic operation may take a lock: a thread looks what it finds, and may come back."""
-        return how.op in TAKING and thread.number in self.polled and thread.number not in self._in
+    def _may_take(self, thread: WatchedThread, how: Use, segment: Segment, first: int, size: int, write: Write) -> bool:
+        """Whether an atomic operation may take a lock: a thread looks what it finds, and may come back. In a section it comes
+        back, if it finds what it puts there."""
+        if how.op not in TAKING or thread.number not in self.polled:
+            return False
+        found = segment.read(first, size)
+        if thread.number not in self._in or type(found) is not int:
+            return thread.number not in self._in
+        lead = self._lead(thread)
+        return lead(found) is not None and lead(write(found)[0] & mask(8 * size)) is None
 
     def _is_lock(self, place: Place) -> None:
         """The first run tells that a place is a lock."""
@@ -275,8 +290,8 @@ class InSections(MeetingSections):
         if type(found) is not int or type(value) is not int or thread.instruction.use.words["vec"]:
             raise self.leaves(thread, "unknown")
         value = value & mask(8 * size) if writes else found
-        if section is not None:
-            self._gives_back(thread, section, place, value)
+        if section is not None and section.held(place) is not None:
+            self._gives_back(thread, section.held(place), place, value)
             return
         lock = self._tries(thread, place, segment, first, address)
         if value == found:
@@ -293,6 +308,7 @@ class InSections(MeetingSections):
         number = thread.number
         self.taken = self.taken or self._party(thread)
         section = LockedSection(lock, place, self.sections, number, self._party(thread), self._past.get(number, 0))
+        section.outer = self._in.get(number)
         self.sections += 1
         self._past[number] = section.before | 1 << section.number
         if thread.instruction.use.sem in _ACQUIRES:
@@ -309,6 +325,8 @@ class InSections(MeetingSections):
             if number not in self.polled or thread.frames:
                 raise self.leaves(thread, "order")
             self._trying[number] = lock, set()
+            if number in self._in:
+                self._nests(thread, self._in[number], place)
             self._attempts_at(thread, lock, Attempt(self.polled[number], address, place[1]))
         tried, scopes = self._trying[number]
         if tried is not lock:
@@ -347,9 +365,14 @@ class InSections(MeetingSections):
         if not self._first:
             self.shade(thread, "A", segment, first, size, _LOCKING)
 
-    def _gives_back(self, thread: WatchedThread, section: LockedSection, place: Place, value: Any) -> None:
+    def _gives_back(self, thread: WatchedThread, section: LockedSection | None, place: Place, value: Any) -> None:
         """A thread in a section writes to a lock: the holder gives its own back."""
-        if section.place != place or thread.number != section.holder or not self._is_free(section, value):
+        if (
+            section is None
+            or section.place != place
+            or thread.number != section.holder
+            or not self._is_free(section, value)
+        ):
             raise self.leaves(thread, "order")
         segment, first, _ = self._at_place(thread, place)
         self._at_lock(thread, segment, first, place[1])
@@ -357,7 +380,7 @@ class InSections(MeetingSections):
             self._ends(thread, section)
         section.lock.owner = None
         for number in (section.holder, *section.members):
-            self._in.pop(number, None)
+            self._leaves(number, section)
 
     def _is_free(self, section: LockedSection, value: Any) -> bool:
         """Whether a lock is free, if its holder writes a value."""
@@ -374,7 +397,7 @@ class InSections(MeetingSections):
         if not section.acquired or section.fenced[0] != len(section.accesses):
             raise self.leaves(thread, "order")
         section.released = section.fenced[1]
-        if self._past[section.holder] & ~section.before & ~(1 << section.number):
+        if not self._nested and self._past[section.holder] & ~section.before & ~(1 << section.number):
             raise self.leaves(thread, "order")  # it came behind a section that might have to wait for this one
         for place, (segment, first, value) in section.left.items():
             found = section.found.get(place)
@@ -395,14 +418,15 @@ class InSections(MeetingSections):
             self.exact = False
             return  # executions may have others between their polls, or none
         super()._fence(thread, how)
-        section = self._in.get(thread.number)
-        if section is None or section.holder != thread.number or self._first:
-            return
+        innermost = self._in.get(thread.number)
         scope = LEVELS.get(how.scope or "", how.scope or "")
-        if how.sem != "release" and not section.acquired:
-            section.acquired = scope
-        if how.sem != "acquire" and section.acquired:
-            section.fenced = self._covered(section), scope
+        for section in innermost.all() if innermost is not None and not self._first else ():
+            if section.holder != thread.number:
+                continue
+            if how.sem != "release" and not section.acquired:
+                section.acquired = scope
+            if how.sem != "acquire" and section.acquired:
+                section.fenced = self._covered(section), scope
 
     # At the end.
 
@@ -415,6 +439,8 @@ class InSections(MeetingSections):
             raise Stopped(self.unknown)
         if self._joined and self._waits is not None:
             raise Stopped(Open("order", self._waits))  # somebody waits, maybe for what others do behind a section
+        if any(is_in_circle(lock, self._after) for lock in self._locks):
+            raise Stopped(Open("order", self.taken))
         for lock in self._locks.values():
             self._settle_lock(lock)
         hanging = hanging_in(self._updates)

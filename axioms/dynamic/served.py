@@ -82,6 +82,7 @@ class InServedSections(InSections):
         if only_looks(thread, how, write):
             return self._polls(thread, place, segment, first, address)
         section = self._in.get(thread.number)
+        section = None if section is None else section.held(place)
         if section is None or not draws(how, write) or self._uses(thread):
             raise self.leaves(thread, "order")
         number = self._number(thread, segment, first, size)
@@ -168,7 +169,12 @@ class InServedSections(InSections):
         found = self._number(thread, segment, first, size)
         drawn, section = self._drawn.get(number), self._in.get(number)
         if section is not None:
-            if section.place != place or section.holder != number or section.number_drawn is None:
+            if (
+                section.outer is not None
+                or section.place != place
+                or section.holder != number
+                or section.number_drawn is None
+            ):
                 raise self.leaves(thread, "order")
             self._at_lock(thread, segment, first, size)
             return None if self._first else section.number_drawn.value  # nobody else writes it meanwhile

@@ -41,8 +41,12 @@ class Writer:
                 ("own",),
                 ("branch",),
                 ("branch", "add"),
+                ("append",),
+                ("append", "add"),
+                ("append", "branch"),
             )
         )
+        self.deep = self._often(0.25)  # whether sections are within others
         self.wide = self.choose.choice(("relaxed", "acquire"))
         self.look = self.choose.choice(("", "", "ld.relaxed", "ld.acquire", "ld.volatile"))
         self.slower = self._often(0.3)
@@ -175,6 +179,25 @@ class Writer:
                 (f"setp.lt.u32 %p3, %v0, {number};", "setp.ge.u32 %p3, %v0, 2;", "setp.eq.u32 %p3, %v0, 1;")
             )
             return [load, test, f"@%p3 bra {one};", *first, f"bra {other};", f"{one}:", *second, f"{other}:"]
+        if op == "append":  # what is found says where something is put, or found
+            mask = 3 if self._wrong() else 1
+            base = "mov.u64 %rd7, s;" if self.shared else "mov.u64 %rd7, %rd1;"
+            first = 8 if self.shared else 4 * (DATA + 2)
+            there = self.choose.choice(
+                (
+                    f"st.{space}.u32 [%rd6+{first}], {number};",
+                    f"st.{space}.u32 [%rd6+{first}], %v0;",
+                    f"ld.{space}.u32 %v1, [%rd6+{first}];",
+                )
+            )
+            lead = [
+                f"and.b32 %v1, %v0, {mask};",
+                "mul.wide.u32 %rd6, %v1, 4;",
+                base,
+                "add.u64 %rd6, %rd6, %rd7;",
+                there,
+            ]
+            return [load, *lead, f"add.u32 %v0, %v0, {number};", store]
         kind = "b32" if op == "xor" else "u32"
         return [load, f"{op}.{kind} %v0, %v0, {number};", store]
 
@@ -212,14 +235,14 @@ class Writer:
         lines = self._takes(lock)
         if self.block > 1 and self._often(0.15):
             lines.append(self._meets())
-        nested = self._wrong() and self._often(0.5)
+        nested = (self._wrong() and self._often(0.5)) or (self.deep and self._often(0.7))
         lines += self._takes(1 - lock) if nested else []
         for _ in range(self.choose.choice((1, 1, 2))):
             lines += self._update()
         if self._wrong():
             lines += self._tells()
-        lines += self._gives_back(1 - lock) if nested else []
-        lines += self._gives_back(lock)
+        ends = [self._gives_back(1 - lock) if nested else [], self._gives_back(lock)]
+        lines += [*ends[1], *ends[0]] if nested and self._often(0.3) else [*ends[0], *ends[1]]
         if self._wrong():
             lines += self._update()
         if self._often(0.3 * self.spoilt):

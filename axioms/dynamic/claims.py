@@ -2,10 +2,12 @@
 
     atomicOr(&words[v / 32], bit) & bit     the first one finds the bit clear
     atomicCAS(&seen[v], 0, x) == 0          the first one finds what stood there
+    atomicMin(&level[v], 3) > 3
     atomicExch(&once, 1) == 0
 
-Whatever the order is, each claim has one winner. What the results are otherwise is taken for open, but for what whoever wins
-may put there later, for all others to wait for (`axioms.dynamic.publications`).
+Whatever the order is, each claim has one winner. A thread that claims the same a second time has lost, and so has who claims
+what stands there already. What the results are otherwise is taken for open, but for what whoever wins may put there later, for
+all others to wait for (`axioms.dynamic.publications`).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, Value, bit_and, bit_or, evaluate, mask, substitute
 
 #: The operations that claim.
-CLAIMING = ("or", "exch", "cas")
+CLAIMING = ("or", "exch", "cas", "min", "max")
 
 
 class Heard(IntEnum):
@@ -47,35 +49,40 @@ class ClaimedBytes:
     published: int | None = None
     ends: float = math.inf
     is_shared: bool = False
-    #: The threads that have claimed them.
-    by: set[int] = field(default_factory=set)
+    #: The threads that have claimed them, with the keys of their claims.
+    by: set[tuple[int, int]] = field(default_factory=set)
 
     @property
     def is_sound(self) -> bool:
         """Whether each claim has one winner: they are of one kind, one of a bit has that bit alone or with all others that have
         it, and what stood there first tells that nobody has claimed yet."""
         ops = {claim.op for claim in self.claims}
+        contenders = [claim for claim in self.claims if claim.contends]
         if len(ops) > 1:
             return False
+        keys = {claim.put for claim in contenders}
         if ops == {"or"}:
-            keys = {claim.put for claim in self.claims}
             apart = sum(keys) == _joined(keys)  # no bit is in two of them
-            return apart and all(key and not key & self.start for key in keys)
-        compared = {claim.expected for claim in self.claims} <= {None, self.start}
-        return compared and all(claim.put != self.start for claim in self.claims)
+            return apart and not any(key & self.start for key in keys)
+        if ops == {"cas"}:  # who compares with something else must never find that
+            return keys.isdisjoint({self.start, *(c.expected for c in self.claims if not c.contends)})
+        if ops == {"exch"}:
+            return len(contenders) == len(self.claims)
+        return len(keys) <= 1
 
     @property
     def has_one_outcome(self) -> bool:
         """Whether the same stands there in the end, whoever wins."""
         ops = {claim.op for claim in self.claims}
-        alike = len(ops) == 1 and len({claim.put for claim in self.claims}) == 1
+        alike = len(ops) == 1 and len({claim.put for claim in self.claims if claim.contends}) <= 1
         return ops == {"or"} or alike or self.published is not None
 
 
 @dataclass(eq=False)
 class ClaimOperation:
     """One operation: what it puts there, what it must find for that (None: anything), and its result: a symbol, and `number`
-    in the run; `at`: the number of its access."""
+    in the run; `at`: the number of its access. `contends`: it changes what stood there first; `again`: its thread has claimed
+    the same before."""
 
     place: ClaimedBytes
     op: str
@@ -85,6 +92,8 @@ class ClaimOperation:
     number: int
     party: Party
     at: float = 0
+    contends: bool = True
+    again: bool = False
 
     @property
     def key(self) -> tuple[int, int]:
@@ -94,7 +103,14 @@ class ClaimOperation:
     @property
     def won(self) -> bool:
         """Whether it won in the run."""
+        if not self.may_win:
+            return False
         return self.number == self.place.start if self.op != "or" else not self.number & self.put
+
+    @property
+    def may_win(self) -> bool:
+        """Whether it wins in some execution."""
+        return self.contends and not self.again
 
     def tells(self, term: Value) -> tuple[int, int, int]:
         """What a truth value that is computed from the result is where the claim has won; where it has lost; and where it has
@@ -109,9 +125,12 @@ class ClaimOperation:
             late = lost
         else:
             won = evaluate(term, {self.symbol: place.start})
-            values = {evaluate(term, {self.symbol: claim.put}) for claim in place.claims}
+            puts = {claim.put for claim in place.claims if claim.contends}
+            found = puts if puts and self.contends else puts | {place.start}
+            values = {evaluate(term, {self.symbol: value}) for value in found}
             lost = values.pop() if len(values) == 1 else None
             late = lost if place.published is None else evaluate(term, {self.symbol: place.published})
+        won = won if self.may_win else lost
         if won is None or lost is None or late is None:
             raise OpenClaim
         return won, lost, late

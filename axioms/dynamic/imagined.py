@@ -77,6 +77,9 @@ class _Imagined:
         self._go_all()
         if not places and not self.gone:
             return
+        for place in places:
+            if not place.is_sound and not all(claim.may_win for claim in place.claims):
+                raise _Open(place.claims[0].party)  # who is thought to lose may win
         slots.tickets.update(self.fresh)
         ours = {id(noted) for _, _, taken in self.gone for noted in taken}
         rest = [noted for noted in slots.noted if id(noted) not in ours]
@@ -202,7 +205,8 @@ class _Imagined:
                 by_claim.setdefault(claim, []).append((fork, ways))
         keys: dict[tuple[int, int], list[ClaimOperation]] = {}
         for claim in self.slots.claims.values():
-            keys.setdefault(claim.key, []).append(claim)
+            if claim.may_win:
+                keys.setdefault(claim.key, []).append(claim)
         out = [n for fork, ways, _ in self.gone if fork in self.shared_out for w in ways for n in w.done]
         last = max((n.number for n in out), default=0)
         certain = {id(n): last for n in out if n.kind == "A"}
@@ -279,13 +283,13 @@ class _Imagined:
 
     def _check(self, rest: list[Noted], done: list[Noted], certain: dict[int, float]) -> None:
         """Whatever way threads go, accesses that conflict are ordered, and what is read does not hang on it. Raises _Open."""
-        by_place: dict[tuple[int, int], list[Noted]] = {}
+        by_place: dict[tuple[int, int], dict[Counter | None, list[Noted]]] = {}
         for noted in (*rest, *done):
             if noted.placed is None:
                 for place in _grains(noted):
-                    by_place.setdefault(place, []).append(noted)
+                    by_place.setdefault(place, {}).setdefault(_adds_to(noted), []).append(noted)
         for counter in {n.counter for n in done if n.counter is not None}:
-            there = by_place[id(counter.segment), counter.first >> _GRAIN]
+            there = [n for of in by_place[id(counter.segment), counter.first >> _GRAIN].values() for n in of]
             begins = min(n.number for n in there if n.counter is counter)
             for noted in there:
                 before = noted.number < begins and noted.way is None and not counter.alone
@@ -294,7 +298,11 @@ class _Imagined:
         for one in done:
             if one.placed is not None or one.about is not None:
                 continue
-            for other in {id(n): n for place in _grains(one) for n in by_place[place]}.values():
+            mine = _adds_to(one)
+            beside = [
+                of for place in _grains(one) for key, of in by_place[place].items() if mine is None or key is not mine
+            ]
+            for other in {id(n): n for of in beside for n in of}.values():
                 step()
                 if other is not one and _meet(other, one) and not self._goes_with(one, other, certain):
                     raise _Open(self._party(one))
@@ -358,6 +366,11 @@ def _as_run(fork: OpenBranch, ways: list[Way], noted: list[Noted]) -> tuple[Way,
         if way.as_run and [(n.kind, id(n.op)) for n in taken] == [(n.kind, id(n.op)) for n in way.done]:
             return way, taken
     raise _Open(fork.party)
+
+
+def _adds_to(noted: Noted) -> Counter | None:
+    """The counter to which an access adds in a scope that has all: such may come in any order."""
+    return noted.counter if noted.kind == "A" and noted.strong in ("gpu", "sys") else None
 
 
 def _sums(added: Iterable[tuple[Counter, int]]) -> Count[Counter]:

@@ -166,8 +166,12 @@ class Tickets(Determinate):
         self._note(thread, "A", segment, first, size, address)
         claimed = self._claimed.get((id(segment), first, size))
         if claimed is not None and not how.words["vec"] and keeps(write, claimed) and self._uses(thread):
-            self._looks_at(thread, claimed, "A")
-            return None
+            lost = (
+                self._claims(thread, how, address) and claimed.published is None and not self._repeats(thread, claimed)
+            )
+            if not lost:
+                self._looks_at(thread, claimed, "A")
+                return None
         if claimed is not None and not self._uses(thread):
             self._publishes(thread, claimed, write(segment.read(first, size))[0])
             return None
@@ -214,20 +218,37 @@ class Tickets(Determinate):
             shared = segment is thread.cta.shared
             place = ClaimedBytes(segment, first, size, found, agent=-self._agents, is_shared=shared)
             self._claimed[id(segment), first, size] = place
-        if thread.number in place.by:  # it tries again: a lock
+        cut = [operand & mask(8 * size) for operand in operands]
+        by = thread.number, cut[-1] if how.op == "or" else 0
+        again = by in place.by
+        if again and self._repeats(thread, place):  # it tries until it wins: a lock
             raise self.leaves(thread, "order")
-        place.by.add(thread.number)
+        place.by.add(by)
         written, writes = write(found)
         if writes:
             segment.write(first, size, written & mask(8 * size))
-        cut = [operand & mask(8 * size) for operand in operands]
-        expected = cut[0] if how.op == "cas" else None
+        put, changes = write(place.start)
         symbol = anything(8 * size)
-        at = len(self.slots.noted) - 1
-        claim = ClaimOperation(place, how.op or "", cut[-1], expected, symbol, found, self._party(thread), at)
+        claim = ClaimOperation(
+            place,
+            how.op or "",
+            cut[-1],
+            cut[0] if how.op == "cas" else None,
+            symbol,
+            found,
+            self._party(thread),
+            at=len(self.slots.noted) - 1,
+            contends=changes and put & mask(8 * size) != place.start,
+            again=again,
+        )
         place.claims.append(claim)
         self.slots.noted[-1].claim = self.slots.claims[symbol] = claim
         return Varying(symbol, VARIES, 1, found, self)
+
+    def _repeats(self, thread: WatchedThread, place: ClaimedBytes) -> bool:
+        """Whether a thread polls some bytes again that finds what is there now."""
+        value = place.segment.read(place.first, place.size)
+        return type(value) is int and thread.number in self.polled and self._lead(thread)(value) is None
 
     # Errands that claims lead to, and publications (`axioms.dynamic.publications`).
 

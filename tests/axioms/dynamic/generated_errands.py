@@ -162,9 +162,56 @@ class Writer:
         return found
 
 
+class ClaimsAgain(Writer):
+    """Threads that claim what they have claimed before, or what is taken already, and claim by minima and maxima."""
+
+    def by_claim(self) -> list[str]:
+        choose = self.choose
+        where = f"[%rd1+{4 * (CLAIMED + self._one(0, 0, 0, 1))}]"
+        how = self._one("", "", "", ".relaxed.cta")
+        kind = choose.randrange(4)
+        if kind == 0:
+            bit = self._one("%r9", "%r9", "1", "2", "3", "0")
+            claim = [f"atom{how}.global.or.b32 %t1, {where}, {bit};", f"and.b32 %r6, %t1, {bit};",
+                     f"setp.{self._one('eq', 'ne')}.u32 %p2, %r6, 0;"]  # fmt: skip
+        elif kind == 1:
+            claim = [f"atom{how}.global.cas.b32 %t1, {where}, {self._one(0, 0, 0, 1, 2)}, {self._one(1, 1, 2, 0)};",
+                     f"setp.{self._one('eq', 'ne')}.u32 %p2, %t1, {self._one(0, 0, 0, 1, 2)};"]  # fmt: skip
+        else:
+            op, sign = self._one("min", "min", "max"), self._one("u32", "u32", "s32")
+            level = self._one(1, 1, 1, 2, 0)
+            test = self._one("gt", "le") if op == "min" else self._one("lt", "ge")
+            asks = self._one(sign, sign, sign, "u32")
+            claim = [f"atom{how}.global.{op}.{sign} %t1, {where}, {level};",
+                     f"setp.{test}.{asks} %p2, %t1, {self._one(level, level, level, 0)};"]  # fmt: skip
+        return [*claim, *self._branch("", self._errand(-1))]
+
+    def lines(self) -> list[str]:
+        first = self.by_claim()
+        found = [*first, *(self.meet() if self._often(0.15) else [])]
+        for _ in range(self.choose.choice((1, 1, 2))):
+            if self._often(0.5):  # the same again, with another errand
+                claim = [line for line in first if line.startswith(("atom", "and", "setp"))][
+                    : 3 if "or" in first[0] else 2
+                ]
+                found += [*claim, *self._branch("", self._errand(-1))]
+            else:
+                found += self.by_claim()
+        return [*found, *(self.meet() if self._often(0.5) else []), *(self.plain() if self._often(0.5) else [])]
+
+
+def again_kernel(seed: int) -> KernelTest:
+    """A kernel of 2 to 4 threads that claim several times."""
+    choose = random.Random(seed)
+    return _kernel(ClaimsAgain(seed), seed, [choose.choice((0, 0, 0, 1, 2, 3, 0x7FFFFFFF)) for _ in range(2)])
+
+
 def errand_kernel(seed: int) -> KernelTest:
     """A kernel of 2 to 4 threads."""
-    writer = Writer(seed)
+    return _kernel(Writer(seed), seed, [0, 0])
+
+
+def _kernel(writer: Writer, seed: int, claimed: list[int]) -> KernelTest:
     lines = writer.lines()
     grid, block = writer.grid, writer.block
     text = "\n ".join([_HEAD, *lines, "END:", f"st.global.u32 [%rd4+{4 * FOUND}], %r3; ret;", "}"])
@@ -172,6 +219,7 @@ def errand_kernel(seed: int) -> KernelTest:
     observed += range(FOUND, FOUND + grid * block)
     start = [100 + i if i < COUNTERS or DATA <= i < CLAIMED else 0 for i in range(WORDS)]
     start[COUNTERS] = random.Random(seed).choice((0, 0, 0, 1))
+    start[CLAIMED : CLAIMED + len(claimed)] = claimed
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
         "params": {"x": {"type": "u32", "elements": WORDS, "init": start}},

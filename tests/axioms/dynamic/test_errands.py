@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from by_runs import by_formula
+from by_runs import by_formula, by_runs
 from campaigns import lengths, share
-from generated_errands import errand_kernel
+from generated_errands import again_kernel, errand_kernel
 from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
 from axioms.dynamic import claims, errands, imagined, tickets
@@ -21,6 +21,13 @@ from ptxcore.clock import OutOfTime
 def test_what_is_said_up_to_errands_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = compare_up_to_tickets(errand_kernel, seeds, monkeypatch)
     assert min(counted["differing"], counted["same"]) > len(seeds) / 16
+
+
+@pytest.mark.compares(0.1)
+@pytest.mark.parametrize("seeds", lengths(range(40, 60), range(400)))
+def test_what_is_said_of_claims_that_are_lost_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = compare_up_to_tickets(again_kernel, seeds, monkeypatch)
+    assert counted["differing"] + counted["same"] > len(seeds) / 16
 
 
 @pytest.mark.campaign
@@ -64,8 +71,9 @@ _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
         "setp.ne.u32 %p3, %r7, 0; @%p3 bra END; @%p1 bra END; st.global.u32 [%rd1], 7;", {"grid": 3},
         (imagined, "_excluded", _true),
     ),
-    "a claim that fails leaves it unclaimed": (
-        "atom.global.cas.b32 %t1, [%rd3+4], %r4, %r5; setp.ne.u32 %p3, %t1, 0; @%p3 bra END; st.global.u32 [%rd1], 7;", {},
+    "what one puts another one looks for": (
+        "setp.eq.u32 %p3, %r4, 2; selp.u32 %r6, 5, %r4, %p3; add.u32 %r7, %r6, 1; atom.global.cas.b32 %t1, [%rd3+4], %r6, %r7; "
+        "setp.ne.u32 %p3, %t1, 2; @%p3 bra END; st.global.u32 [%rd1], 7;", {"grid": 3},
         (claims.ClaimedBytes, "is_sound", True),
     ),
     "a strong look at what is claimed": (
@@ -121,6 +129,41 @@ def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest
         assert by_tickets(test) is not None
     expected = by_formula(test, monkeypatch)
     assert expected.verdict in ("no", "undefined") or len(expected.states) > 1
+
+
+#: Who comes first to one of 32 bits, of which two are taken, appends it; each thread comes twice.
+_TWICE = """and.b32 %r6, %r4, 31; mov.u32 %r7, 1; shl.b32 %r7, %r7, %r6; mov.u32 %r9, 0;
+ROUND: atom.global.or.b32 %t1, [%rd3+4], %r7; and.b32 %r8, %t1, %r7; setp.ne.u32 %p3, %r8, 0; @%p3 bra NOT; {appends}
+NOT: add.u32 %r9, %r9, 1; setp.lt.u32 %p4, %r9, 2; @%p4 bra ROUND;"""
+#: A vertex gets its level from the first one who comes to it, and so does one that has a level already.
+_LEVEL = """and.b32 %r6, %r4, 3; mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd2, %rd3; atom.global.{claim};
+setp.gt.u32 %p3, %t1, 3; @!%p3 bra END; {appends}"""
+_APPENDS = f"atom.global.add.u32 %t0, [%rd1+252], 1; {_AT} st.global.u32 [%rd2], %r6;"
+
+
+@pytest.mark.parametrize(
+    ("body", "start"),
+    [
+        pytest.param(_TWICE, (0, 0x101), id="bits"),
+        pytest.param(_LEVEL.replace("{claim}", "min.u32 %t1, [%rd2], 3"), (9, 9, 1, 9), id="min"),
+        pytest.param(_LEVEL.replace("{claim}", "cas.b32 %t1, [%rd2], 9, 3"), (9, 9, 1, 9), id="cas"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("appends", "verdict"),
+    [
+        pytest.param(_APPENDS, "ok", id="right"),
+        pytest.param(_APPENDS.replace("%t0, 4", "%r6, 0"), "no", id="all in one place"),
+        pytest.param("ld.global.u32 %r5, [%rd1+252]; st.global.u32 [%rd1+252], %r5;", "no", id="no atomic"),
+        pytest.param("st.global.u32 [%rd3+4], %r6;", "no", id="the claim itself"),
+    ],
+)  # fmt: skip
+def test_who_claims_what_is_taken_does_nothing(body: str, start: tuple[int, ...], appends: str, verdict: str) -> None:
+    test = ticketed_kernel(
+        body.replace("{appends}", appends), grid=4, block=64, words=64, start=start, forall="c[0] < 999"
+    )
+    assert (by_tickets(test) is not None) is (verdict == "ok")
+    assert by_runs(test)[1].verdict == verdict
 
 
 def test_a_time_limit_that_ends_an_errand_is_no_errand_that_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

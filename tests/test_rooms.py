@@ -22,7 +22,7 @@ RUNS = {
         agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters agent_accesses
         maps copies tensor_accesses tensors
     """,
-    "One run for all executions": "determinate rows log together",
+    "One run for all executions": "convergence determinate rows log together",
     "One run, with something open": """
         sightings lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records
         section_values section_meetings sections served led_sections errand_threads branching claims ticket_accesses slots

@@ -16,6 +16,7 @@ from axioms.dynamic.agent_order import AgentOrder
 from axioms.dynamic.agents import Agent, Agents
 from axioms.dynamic.clocks import Arrival, Instance
 from axioms.dynamic.clusters import Clusters
+from axioms.dynamic.convergence import Convergence
 from axioms.dynamic.copies import Copies
 from axioms.dynamic.findings import ByteRace, Open, Party, Stopped
 from axioms.dynamic.launch_state import LaunchState
@@ -69,6 +70,7 @@ class Determinate(LaunchState):
         self._make_parts()
         self._strong: dict[int, str] = {}
         self._commuting = Commuting()
+        self._convergence = Convergence()
 
     def _make_parts(self) -> None:
         """What is asked of particular operations. Each part is given those below it."""
@@ -438,7 +440,7 @@ class Determinate(LaunchState):
 
     def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
         self.meetings += 1
-        if not masked:
+        if not masked and not self._convergence.meets(threads):
             op = threads[0].launch.running()
             raise Stopped(Open("unmasked", Party(threads[0].number, op) if op else None))
         if how.form.mnemonic == "bar":

@@ -79,6 +79,11 @@ def reachable(code: Code, place: int) -> frozenset[int]:
     return frozenset(found)
 
 
+def is_in_loop(code: Code, place: int) -> bool:
+    """Whether an instruction may be executed again behind it."""
+    return any(place in reachable(code, following) for following in _following(code, place))
+
+
 def special_registers(sources: Iterable[Source | None]) -> Iterable[str]:
     """The special registers that an instruction reads."""
     for source in sources:
@@ -92,4 +97,4 @@ def _numbers(bits: int) -> list[int]:
     return [number for number in range(bits.bit_length()) if bits >> number & 1]
 
 
-__all__ = ["Joins", "reachable", "special_registers"]
+__all__ = ["Joins", "is_in_loop", "reachable", "special_registers"]

@@ -312,8 +312,7 @@ class Together:
 
     def converge(self, op: Op, threads: Any, masks: Any) -> None:
         if masks is None:
-            self.meetings += 1
-            raise Stopped(Open("unmasked", Party(int(threads[0]), op)))
+            raise Irregular(op.name)  # who takes part is seen thread by thread (`axioms.dynamic.convergence`)
         clocks = self.clocks
         warps = clocks.cta[threads] * np.int64(-(-self.size // WARP)) + clocks.place[threads] // WARP
         keys, groups = np.unique((warps << WARP) + masks.astype(np.int64), return_inverse=True)

@@ -65,7 +65,7 @@ from ptxmm.kernels.whole_contents import FILLS, ContentsOfRuns
 from ptxmm.kernels.whole_findings import Findings
 from ptxmm.result import Result
 from ptxmm.words import whole as told
-from ptxmm.words.notes import held_at_first
+from ptxmm.words.notes import ASSUMED, held_at_first
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -143,8 +143,17 @@ def tells_races(model: Model) -> bool:
 def decide_whole(test: KernelTest, result: Result, deadline: float | None, model: Model) -> str:
     """Answers all checks of a test by one run and writes the answers into the result. Otherwise it leaves the result as it is,
     and says why. Raises InputError for a module that is wrong."""
-    racing = tells_races(model)
     runs = Runs(test, watched=True)
+    open_ = _decide(test, runs, result, deadline, model)
+    codes = [code for device in runs.devices.values() for code in device.program.functions.values()]
+    if not open_ and any(op.use.form.mnemonic == "activemask" for code in codes for op in code.ops):
+        result.notes.append(ASSUMED["activemask"])
+    return open_
+
+
+def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None, model: Model) -> str:
+    """The same."""
+    racing = tells_races(model)
     run = partial(watched_run, runs, readings=model.readings)
     places = Places(test)
     result.warnings = places.warnings(runs.warnings)

@@ -29,11 +29,12 @@ from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.modules import has_dynamic
 from ptxmm.kernels.question import SAFE, KernelQuestion
+from ptxmm.kernels.replayed import redone
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.watched_run import by_runs_alone
-from ptxmm.kernels.whole import decide_whole, may_be_run, may_be_whole, must_be_run, threads_of
+from ptxmm.kernels.whole import decide_whole, may_be_run, may_be_whole, must_be_run, tells_races, threads_of
 from ptxmm.races import entry
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 from ptxmm.undefined import sentence
@@ -100,6 +101,7 @@ def check(
     of_runs = _reading(model, options & OF_RUNS)
     by_runs_later = by_runs and _is_small(test, model)
     later = deepcopy(result) if by_runs_later and timeout is not None else None
+    blank = deepcopy(result)
     smaller = by_runs and timeout is not None and may_be_whole(test, model) and may_be_smaller(test)
     try:
         if by_runs and may_be_whole(test, model):
@@ -166,7 +168,11 @@ def check(
     if untold:
         decide = partial(_decide_smaller, model, unroll, options)
         until = time.monotonic() + _FOR_SMALLER if deadline is None else deadline
-        result.notes += told_of_smaller(test, decide, until)
+        of_smaller = told_of_smaller(test, decide, until)
+        if of_smaller.wrong is not None and tells_races(model) and redone(test, blank, *of_smaller.wrong, until):
+            blank.warnings, blank.seconds = result.warnings, time.perf_counter() - start
+            return blank
+        result.notes += of_smaller.notes
     if result.verdict == "undecided" and of_run is not None:  # it has answered some checks
         of_run.seconds = result.seconds
         return of_run

@@ -18,17 +18,24 @@ from ptxcore.clock import limited
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
+from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues, Runs
 from ptxmm.kernels.several import TestFails, Wrong, hunt, one_run
 from ptxmm.kernels.smaller import smaller_of
+from ptxmm.kernels.wrong import breaking, tell_wrong
+from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
     from axioms.dynamic.plan import Name
+    from axioms.witness.execution import Execution
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.test import KernelTest
+    from ptxmm.result import Result
 
-#: Runs of one smaller launch, and the seconds that those of all of them may take.
-_MOST, _SECONDS = 150, 5.0
+#: Runs of one smaller launch, and the seconds that they, and those of all of them, may take.
+_MOST, _EACH, _SECONDS = 150, 1.5, 5.0
+#: Executions of a smaller launch that are followed in the full one.
+_MOST_WITNESSES = 4
 
 
 class Replayed(NamedTuple):
@@ -45,7 +52,7 @@ def replayed(runs: Runs, broken: Callable[[FinalValues], bool]) -> Replayed | No
     deadline = time.monotonic() + _SECONDS
     for small in sorted(smaller_of(runs.test), key=_threads):  # runs of a few threads take no time
         try:
-            with limited(max(0.0, deadline - time.monotonic())):
+            with limited(min(_EACH, max(0.0, deadline - time.monotonic()))):
                 wrong = hunt(Runs(small, watched=True), lambda _: False, _MOST, ("",))
         except InputError:
             return None
@@ -63,12 +70,64 @@ def _threads(test: KernelTest) -> int:
     return prod(test.launches[0].grid) * prod(test.launches[0].block)
 
 
-def _with(runs: Runs, steps: tuple[Name, ...], broken: Callable[[FinalValues], bool]) -> Wrong | None:
+def redone(test: KernelTest, result: Result, small: KernelTest, found: Result, deadline: float) -> bool:
+    """Whether the launch of a test shows what goes wrong in a smaller one, whose answer was found: then it is told in the
+    result, which else stays as it is."""
+    runs, places, broken = Runs(test, watched=True), Places(test), breaking(test)
+    launch = small.launches[0]
+    witnesses = [
+        *found.race_witnesses,
+        *(c.witness for c in found.checks if c.holds is False and c.witness is not None),
+    ]
+    with limited(max(0.0, deadline - time.monotonic())):
+        for witness in witnesses[:_MOST_WITNESSES]:
+            if witness.execution.judged is None:
+                continue
+            wrong = followed(runs, launch, witness.execution, broken)
+            if wrong is not None and tell_wrong(runs, result, places, wrong):
+                result.notes.append(told.replayed(prod(launch.grid), prod(launch.block)))
+                return True
+        again = None if witnesses else replayed(runs, broken)
+        if again is not None and tell_wrong(runs, result, places, again.found):
+            result.notes.append(told.replayed(again.ctas, again.threads))
+            return True
+    return False
+
+
+def followed(runs: Runs, small: Launch, execution: Execution, broken: Callable[[FinalValues], bool]) -> Wrong | None:
+    """What a run of the launch of a test shows whose threads go as those of an execution of a smaller launch of it."""
+    for steps in _taken(_steps_of(execution), small, runs.test.launches[0]):
+        found = _with(runs, steps, broken, by_line=True)
+        if found is not None:
+            return found
+    return None
+
+
+def _steps_of(execution: Execution) -> tuple[Name, ...]:
+    """The strong accesses of an execution in their order, as steps by lines. A read behind which its thread comes to the same
+    instruction next has found nothing that led it on."""
+    from axioms.explain.linearisation import Linearisation
+
+    events = [execution.events[at] for at in Linearisation(execution).order]
+    strong = [e for e in events if e.thread >= 0 and e.line is not None and e.kind.accesses and "WEAK" not in e.tags]
+    found: list[Name] = []
+    later: dict[int, int] = {}  # of each thread, the line that it comes to next
+    for event in reversed(strong):
+        assert event.line is not None
+        if later.get(event.thread) != event.line or event.kind.changes:
+            found.append((0, event.thread, event.line))
+        later[event.thread] = event.line
+    return tuple(reversed(found))
+
+
+def _with(
+    runs: Runs, steps: tuple[Name, ...], broken: Callable[[FinalValues], bool], *, by_line: bool = False
+) -> Wrong | None:
     """What a run of a launch shows in which its threads take such steps."""
     for others in get_args(Others):
 
         def make(size: int, launch: int, others: Others = others) -> Replay:
-            return Replay(size, launch, steps, others)
+            return Replay(size, launch, steps, others, by_line=by_line)
 
         try:
             one_run(runs, make, broken)

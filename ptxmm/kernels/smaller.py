@@ -1,7 +1,8 @@
 """Smaller launches of a kernel whose launch was not decided in time: what they show says where to look, and what to shrink.
 
 An answer about a smaller launch is none about the one that was asked for: with the same arguments fewer threads may do
-something else. So reports tell of it, and the verdict stays.
+something else. So reports tell of it, and the verdict stays, unless the launch itself shows what goes wrong in the smaller one
+(`ptxmm.kernels.replayed`). The smallest ones come first: what is wrong with two threads must not wait for a proof about 64.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from math import prod
 
 from axioms.errors import UnsupportedProgram
 from ptxcore.diagnostics import InputError
+from ptxcore.records import NamedTuple
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Result
 from ptxmm.words import notes
 
-#: CTAs of a smaller launch, and threads of each, at most.
-_SIZES = ((2, 32), (1, 64), (2, 2), (1, 4), (2, 1))
+#: CTAs of a smaller launch, and threads of each, at most. Some mistakes need three CTAs: one that waits for a second one and is
+#: overtaken by a third, say; and two threads in each of them, of which one tells the other.
+_SIZES = ((2, 1), (1, 4), (3, 1), (2, 2), (4, 1), (3, 2), (1, 64), (2, 32))
 #: Launches of so many threads are small themselves.
 _LARGE = 64
 #: The part of a time limit that is left for smaller launches.
@@ -31,7 +34,14 @@ def may_be_smaller(test: KernelTest) -> bool:
     return any(check.expression is None for check in test.checks) and next(smaller_of(test), None) is not None
 
 
-def told_of_smaller(test: KernelTest, decide: Callable[[KernelTest, float], Result], deadline: float) -> list[str]:
+class OfSmaller(NamedTuple):
+    """What is said of smaller launches; `wrong`: one that is, and its answer."""
+
+    notes: list[str]
+    wrong: tuple[KernelTest, Result] | None = None
+
+
+def told_of_smaller(test: KernelTest, decide: Callable[[KernelTest, float], Result], deadline: float) -> OfSmaller:
     """What a smaller launch shows: of the first that is wrong, else of the largest that is decided. `decide` answers a test
     within so many seconds."""
     right: str = ""
@@ -46,10 +56,10 @@ def told_of_smaller(test: KernelTest, decide: Callable[[KernelTest, float], Resu
         launch = small.launches[0]
         size = prod(launch.grid), prod(launch.block)
         if result.verdict in ("no", "undefined"):
-            return [notes.smaller_is_wrong(*size, _wrong(result))]
-        if result.verdict == "ok" and not right:
+            return OfSmaller([notes.smaller_is_wrong(*size, _wrong(result))], (small, result))
+        if result.verdict == "ok":
             right = notes.smaller_is_right(*size)
-    return [right] if right else []
+    return OfSmaller([right] if right else [])
 
 
 def smaller_of(test: KernelTest) -> Iterator[KernelTest]:
@@ -85,4 +95,4 @@ def _wrong(result: Result) -> str:
     return checked.message or checked.text
 
 
-__all__ = ["SHARE", "may_be_smaller", "smaller_of", "told_of_smaller"]
+__all__ = ["SHARE", "OfSmaller", "may_be_smaller", "smaller_of", "told_of_smaller"]

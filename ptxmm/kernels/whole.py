@@ -31,21 +31,19 @@ from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
 from ptxmm.kernels.replayed import replayed
-from ptxmm.kernels.runs import FinalValues, Runs, all_beside, truth
+from ptxmm.kernels.runs import FinalValues, Runs, all_beside
 from ptxmm.kernels.searched import decide_by_searches
 from ptxmm.kernels.sectioned import decide_by_sections
 from ptxmm.kernels.several import (
     UNWRITTEN,
     FailedExecution,
-    FaultOf,
     FinalStates,
     OpenIn,
-    Wrong,
     hunt,
     race_of,
     run_several,
 )
-from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.ticketed import decide_by_tickets
 from ptxmm.kernels.unwritten import fails_with_contents
 from ptxmm.kernels.watched_run import (
@@ -60,9 +58,9 @@ from ptxmm.kernels.watched_run import (
     shows,
     watched_run,
 )
-from ptxmm.kernels.whole_answers import all_hold, tell, tell_all, tell_failed
+from ptxmm.kernels.whole_answers import all_hold, tell, tell_all
 from ptxmm.kernels.whole_contents import FILLS, ContentsOfRuns
-from ptxmm.kernels.whole_findings import Findings
+from ptxmm.kernels.wrong import breaking, tell_wrong
 from ptxmm.result import Result
 from ptxmm.words import whole as told
 from ptxmm.words.notes import ASSUMED, held_at_first
@@ -180,7 +178,7 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     if isinstance(ran.why, ByteRace | Misuse):
         return told.left_open("unordered", "")
     ended = None if open_buffers(test) else ran.ended
-    if ended is not None and _tell_wrong(runs, result, places, FailedExecution(ended)):
+    if ended is not None and tell_wrong(runs, result, places, FailedExecution(ended)):
         return ""
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
@@ -193,7 +191,7 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
             telling = partial(tell_all, test, result)
             if what in _HIDDEN:
                 found = race_of(runs)
-                several = None if found is not None and _tell_wrong(runs, result, places, found) else left[0]
+                several = None if found is not None and tell_wrong(runs, result, places, found) else left[0]
             elif _decided_in_any_order(runs, result) or decide_by_sections(
                 runs, result, places, by_orders := partial(_decide_by_several, runs, result, places), telling
             ):
@@ -208,7 +206,7 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
         left = left if several[1] == Open("time") else [several]
     elif what in _EXPLORED | _HIDDEN | _HUNTED and again:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-            if _hunted(runs, result, places, partial(_breaks, test, _safe(test)), first_order=True):
+            if _hunted(runs, result, places, breaking(test), first_order=True):
                 result.notes += _held(test, FILLS[0])
                 return ""
     if left and racing and fails_with_contents(runs, result, places, run, ran):
@@ -360,12 +358,12 @@ def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: 
     """Answers all checks by several runs, or by a race or a failed check of one; gives what is open, and in
     which launch. `raceless`: it is known that there is no race."""
     test = runs.test
-    if not raceless and (found := race_of(runs)) is not None and _tell_wrong(runs, result, places, found):
+    if not raceless and (found := race_of(runs)) is not None and tell_wrong(runs, result, places, found):
         return None
-    broken = partial(_breaks, test, _safe(test))
+    broken = breaking(test)
     with limited(_SHARE * _HUNTING):
         wrong = hunt(runs, broken, _AT_ONCE, ("",))
-    if wrong is not None and _tell_wrong(runs, result, places, wrong):
+    if wrong is not None and tell_wrong(runs, result, places, wrong):
         return None
     most = left()
     with limited(None if most is None else _SHARE * most):  # the rest is for bugs
@@ -381,7 +379,7 @@ def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: 
     if isinstance(several, OpenIn):
         return several
     if isinstance(several, FailedExecution):
-        return None if _tell_wrong(runs, result, places, several) else (0, Open("error"))
+        return None if tell_wrong(runs, result, places, several) else (0, Open("error"))
     if several.beyond and not all_hold(test, several.states):
         return 0, Open("fence")
     _tell_several(test, result, several)
@@ -397,15 +395,6 @@ def _by_alike_runs(runs: Runs, broken: Callable[[FinalValues], bool]) -> FinalSt
     return None if isinstance(found, OpenIn) else found
 
 
-def _safe(test: KernelTest) -> list[Check]:
-    """The checks that one execution may break."""
-    return [check for check in test.checks if check.kind in ("forall", "never")]
-
-
-def _breaks(test: KernelTest, safe: list[Check], state: FinalValues) -> bool:
-    return not all(truth(test, check, state) for check in safe)
-
-
 def _hunted(
     runs: Runs,
     result: Result,
@@ -416,35 +405,13 @@ def _hunted(
 ) -> bool:
     """Whether one of many runs, or one that does what goes wrong in a smaller launch, shows that the test fails; then it is
     told. `first_order`: a few orders of the threads are tried before."""
-    if first_order and (found := race_of(runs)) is not None and _tell_wrong(runs, result, places, found):
+    if first_order and (found := race_of(runs)) is not None and tell_wrong(runs, result, places, found):
         return True
     with limited(_HUNTING):
         again = replayed(runs, broken)
-    if again is not None and _tell_wrong(runs, result, places, again.found):
+    if again is not None and tell_wrong(runs, result, places, again.found):
         result.notes.append(told.replayed(again.ctas, again.threads))
         return True
     with limited(_HUNTING):
         wrong = hunt(runs, broken)
-    return wrong is not None and _tell_wrong(runs, result, places, wrong)
-
-
-def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong) -> bool:
-    """Tells what a run shows that is wrong; whether the test fails by it."""
-    if isinstance(wrong, FailedExecution):
-        tell_failed(runs.test, result, wrong.state)
-        if wrong.error is not None:
-            Findings(runs, places, wrong.launch, [], result).waiting(wrong.error)
-        elif wrong.state is not None:
-            with limited(_PROVENANCE):
-                tell_provenance(runs, result, places, wrong.state)
-    else:
-        findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
-        if isinstance(wrong, FaultOf):
-            findings.fault(wrong.error)
-        elif isinstance(wrong.race, Misuse):
-            findings.misuse(wrong.race)
-        else:
-            findings.race(wrong.race, synchronized=not wrong.watcher.exact)
-            result.notes += told.reordered(in_another=wrong.watcher.reordered)
-        result.notes += told.shared_at_first(wrong.unwritten)
-    return result.verdict in ("no", "undefined")
+    return wrong is not None and tell_wrong(runs, result, places, wrong)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from by_runs import by_runs
 
+from ptxcore.clock import OutOfTime
+from ptxmm.api import model_named
+from ptxmm.kernels import check as checking
 from ptxmm.kernels import replayed as replaying
 from ptxmm.kernels.replayed import Replayed, replayed
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.several import RaceOf
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
+from ptxmm.kernels.whole import threads_of
 
 #: In each round one CTA is the first. One that was first in just every second round stores: two CTAs do in very few orders.
 _LOCK = """.version 8.0
@@ -74,6 +80,28 @@ def test_other_threads_come_before_behind_or_beside_the_steps(others: str, monke
     assert others == "beside" or (found is None) == (others != "first")
     if isinstance(found, Replayed):
         assert isinstance(found.found, RaceOf) and (found.ctas, found.threads) == (2, 1)  # the smallest
+
+
+@pytest.mark.parametrize(("first", "verdict"), [("", "no"), (_OF_TWO, "undecided")])
+def test_an_execution_that_the_formula_found_of_a_smaller_launch_is_followed(
+    first: str, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs find nothing here, nor in the smaller launch; the formula does, and its order of the steps is that of the run."""
+    monkeypatch.setattr(replaying, "hunt", lambda *_: None)
+    monkeypatch.setattr(checking, "decide_whole", lambda *_: "open")
+    monkeypatch.setattr(checking, "shown_by_runs", lambda *_: False)
+    question = checking.KernelQuestion
+
+    def asked(test: KernelTest, *rest: Any, **options: Any) -> Any:
+        if threads_of(test) > 64:
+            raise OutOfTime
+        return question(test, *rest, **options)
+
+    monkeypatch.setattr(checking, "KernelQuestion", asked)
+    found = checking.check(_test(8, 64, first), model_named("ptx-9.0"), timeout=600)
+    assert found.verdict == verdict
+    if found.races:
+        assert {event.thread for event in found.races[0].events} <= {f"CTA {cta} thread 0" for cta in (0, 1, 6, 7)}
 
 
 def test_threads_of_a_smaller_launch_have_the_same_coordinates() -> None:

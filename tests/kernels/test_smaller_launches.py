@@ -21,19 +21,24 @@ _TEXT = """.version 8.0
 .address_size 64
 .visible .entry k(.param .u64 x)
 {{
- .reg .b32 %r<4>; .reg .b64 %rd<4>;
- ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x;
+ .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd<4>;
+ {first} ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x;
  mad.lo.u32 %r1, %r1, %r3, %r2; mul.wide.u32 %rd2, %r1, {stride}; add.u64 %rd2, %rd2, %rd1;
- st.global.u32 [%rd2], %r1; ret;
+ st.global.u32 [%rd2], %r1;
+END: ret;
 }}"""
 
 
-def _kernel(stride: int, check: dict[str, Any]) -> KernelTest:
+#: Grids of more than three CTAs do nothing.
+_FEW = "mov.u32 %r1, %nctaid.x; setp.gt.u32 %p, %r1, 3; @%p bra END;"
+
+
+def _kernel(stride: int, check: dict[str, Any], first: str = "") -> KernelTest:
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": 4, "block": 128,
         "params": {"x": {"type": "u32", "elements": 512}}, "check": check,
     }  # fmt: skip
-    return KernelFile.of(tree, "k.toml", {"k.ptx": _TEXT.format(stride=stride)}).test()
+    return KernelFile.of(tree, "k.toml", {"k.ptx": _TEXT.format(stride=stride, first=first)}).test()
 
 
 def _late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +71,7 @@ def test_a_launch_that_is_too_large_for_a_formula_says_how_large_and_what_smalle
 @pytest.mark.parametrize(
     ("stride", "check", "said"),
     [
-        (0, {"race_free": True}, "2 CTAs of 32 threads, is wrong: data race between CTA 0 thread "),
+        (0, {"race_free": True}, "2 CTAs of 1 thread, is wrong: data race between CTA 0 thread "),
         (
             4,
             {"race_free": True, "forall": "x[511] == 511"},
@@ -79,10 +84,20 @@ def test_what_was_not_decided_in_time_is_looked_at_with_fewer_threads(
     stride: int, check: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _late(monkeypatch)
-    found = checking.check(_kernel(stride, check), model_named("ptx-9.0"), timeout=600)
+    first = _FEW if stride == 0 else ""
+    found = checking.check(_kernel(stride, check, first), model_named("ptx-9.0"), timeout=600)
     assert found.verdict == "undecided" and all(c.holds is None for c in found.checks)
     notes = [note for note in found.notes if note.startswith("a smaller launch with the same arguments, ")]
     assert [said in note for note in notes] == [True] * bool(said)
+
+
+def test_what_goes_wrong_with_fewer_threads_is_an_answer_where_the_launch_shows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _late(monkeypatch)
+    found = checking.check(_kernel(0, {"race_free": True}), model_named("ptx-9.0"), timeout=600)
+    assert found.verdict == "no" and len(found.races) == 1
+    assert any(note.startswith("found in a smaller launch, 2 CTAs of 1 thread: ") for note in found.notes)
 
 
 def test_nothing_smaller_is_looked_at_without_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,54 @@
+"""What one run shows that is wrong, told as the answer of a test; and what is looked for in runs.
+
+A run is an execution, so what it shows counts whatever other executions do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from axioms.dynamic.findings import Misuse
+from ptxcore.clock import limited
+from ptxmm.kernels.places import Places
+from ptxmm.kernels.provenance import tell_provenance
+from ptxmm.kernels.runs import FinalValues, Runs, truth
+from ptxmm.kernels.several import FailedExecution, FaultOf, Wrong
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.whole_answers import tell_failed
+from ptxmm.kernels.whole_findings import Findings
+from ptxmm.result import Result
+from ptxmm.words import whole as told
+
+#: Seconds for who wrote a value that is against a check, where a run shows it that does not stand for all.
+_PROVENANCE = 5.0
+
+
+def breaking(test: KernelTest) -> Callable[[FinalValues], bool]:
+    """Whether final values of one execution are against a check."""
+    safe = [check for check in test.checks if check.kind in ("forall", "never")]
+    return lambda state: not all(truth(test, check, state) for check in safe)
+
+
+def tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong) -> bool:
+    """Tells what a run shows that is wrong; whether the test fails by it."""
+    if isinstance(wrong, FailedExecution):
+        tell_failed(runs.test, result, wrong.state)
+        if wrong.error is not None:
+            Findings(runs, places, wrong.launch, [], result).waiting(wrong.error)
+        elif wrong.state is not None:
+            with limited(_PROVENANCE):
+                tell_provenance(runs, result, places, wrong.state)
+    else:
+        findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
+        if isinstance(wrong, FaultOf):
+            findings.fault(wrong.error)
+        elif isinstance(wrong.race, Misuse):
+            findings.misuse(wrong.race)
+        else:
+            findings.race(wrong.race, synchronized=not wrong.watcher.exact)
+            result.notes += told.reordered(in_another=wrong.watcher.reordered)
+        result.notes += told.shared_at_first(wrong.unwritten)
+    return result.verdict in ("no", "undefined")
+
+
+__all__ = ["breaking", "tell_wrong"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from axioms.dynamic.exact import Exact
+from axioms.dynamic.exact import AnyFenceOrder, Exact
 from axioms.dynamic.noted import OpenBytes, OpenOperation
 from axioms.dynamic.plan import Name, Script
 from ptxcore.machine.run.watched import WatchedThread
@@ -78,3 +78,7 @@ class Replay(Exact):
         super()._done(thread, event)
         if self._next < len(self._steps) and self._steps[self._next] == self._step(thread, event.name):
             self._next += 1
+
+
+class ReplayInAnyFenceOrder(Replay, AnyFenceOrder):
+    """The same, also for races that such a run has with its `fence.sc` in another order."""

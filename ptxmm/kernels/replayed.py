@@ -13,14 +13,14 @@ from math import prod
 from typing import TYPE_CHECKING, get_args
 
 from axioms.dynamic.findings import Stopped
-from axioms.dynamic.replay import Others, Replay
+from axioms.dynamic.replay import Others, Replay, ReplayInAnyFenceOrder
 from ptxcore.clock import limited
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues, Runs
-from ptxmm.kernels.several import TestFails, Wrong, hunt, one_run
+from ptxmm.kernels.several import RaceOf, TestFails, Wrong, hunt, one_run
 from ptxmm.kernels.smaller import smaller_of
 from ptxmm.kernels.wrong import breaking, tell_wrong
 from ptxmm.words import whole as told
@@ -53,13 +53,14 @@ def replayed(runs: Runs, broken: Callable[[FinalValues], bool]) -> Replayed | No
     for small in sorted(smaller_of(runs.test), key=_threads):  # runs of a few threads take no time
         try:
             with limited(min(_EACH, max(0.0, deadline - time.monotonic()))):
-                wrong = hunt(Runs(small, watched=True), lambda _: False, _MOST, ("",))
+                wrong = hunt(Runs(small, watched=True), lambda _: False, _MOST, ("", "fences"))
         except InputError:
             return None
         if wrong is None:
             continue
         for steps in _taken(wrong.steps, small.launches[0], runs.test.launches[0]):
-            found = _with(runs, steps, broken)
+            reordered = isinstance(wrong, RaceOf) and wrong.watcher.reordered
+            found = _with(runs, steps, broken, ReplayInAnyFenceOrder if reordered else Replay)
             if found is not None:
                 launch = small.launches[0]
                 return Replayed(found, prod(launch.grid), prod(launch.block))
@@ -97,9 +98,10 @@ def redone(test: KernelTest, result: Result, small: KernelTest, found: Result, d
 def followed(runs: Runs, small: Launch, execution: Execution, broken: Callable[[FinalValues], bool]) -> Wrong | None:
     """What a run of the launch of a test shows whose threads go as those of an execution of a smaller launch of it."""
     for steps in _taken(_steps_of(execution), small, runs.test.launches[0]):
-        found = _with(runs, steps, broken, by_line=True)
-        if found is not None:
-            return found
+        for kind in (Replay, ReplayInAnyFenceOrder):
+            found = _with(runs, steps, broken, kind, by_line=True)
+            if found is not None:
+                return found
     return None
 
 
@@ -121,13 +123,18 @@ def _steps_of(execution: Execution) -> tuple[Name, ...]:
 
 
 def _with(
-    runs: Runs, steps: tuple[Name, ...], broken: Callable[[FinalValues], bool], *, by_line: bool = False
+    runs: Runs,
+    steps: tuple[Name, ...],
+    broken: Callable[[FinalValues], bool],
+    kind: type[Replay] = Replay,
+    *,
+    by_line: bool = False,
 ) -> Wrong | None:
     """What a run of a launch shows in which its threads take such steps."""
     for others in get_args(Others):
 
         def make(size: int, launch: int, others: Others = others) -> Replay:
-            return Replay(size, launch, steps, others, by_line=by_line)
+            return kind(size, launch, steps, others, by_line=by_line)
 
         try:
             one_run(runs, make, broken)

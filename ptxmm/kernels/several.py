@@ -31,7 +31,7 @@ LIMIT = 100_000_000
 #: operations whose order is open come late.
 Sight = Literal["", "fences", "late"]
 #: Seeds of the orders in which a race is looked for, None being that of the CTAs; and how runs are watched.
-_ORDERS: tuple[tuple[int | None, Sight], ...] = ((None, ""), (None, "fences"), (None, "late"), (1, ""), (2, ""))
+ORDERS: tuple[tuple[int | None, Sight], ...] = ((None, ""), (None, "fences"), (None, "late"), (1, ""), (2, ""))
 #: Runs that are made after one has shown a circle.
 _MORE = 16
 
@@ -97,13 +97,13 @@ class FaultOf(NamedTuple):
 Wrong = RaceOf | FaultOf | FailedExecution
 
 
-def race_of(runs: Runs) -> RaceOf | FaultOf | None:
-    """A race of some run, in one of a few orders, or else what leaves the launch without a meaning; None where neither was
+def race_of(runs: Runs, orders: Sequence[tuple[int | None, Sight]] = ORDERS) -> RaceOf | FaultOf | None:
+    """A race of some run, in one of a few `orders`, or else what leaves the launch without a meaning; None where neither was
     seen."""
     faulty: RaceOf | FaultOf | None = None
-    orders, unwritten = list(_ORDERS), None
-    while orders:
-        seed, sight = orders.pop(0)
+    waiting, unwritten = list(orders), None
+    while waiting:
+        seed, sight = waiting.pop(0)
         watchers: list[Exact] = []
 
         def watch(
@@ -125,7 +125,7 @@ def race_of(runs: Runs) -> RaceOf | FaultOf | None:
                 break
         except KernelError as error:
             if error.kind == UNWRITTEN and unwritten is None:  # any values may be there: the run can go on with some
-                orders.insert(0, (seed, sight))
+                waiting.insert(0, (seed, sight))
                 unwritten = 0
             elif error.kind in FAULTS and faulty is None:
                 faulty = FaultOf(error, len(watchers) - 1, watchers[-1], unwritten=unwritten)

@@ -22,6 +22,7 @@ from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES, OF_RUNS
 from ptxcore.clock import left, limited
+from ptxmm.kernels.bugs import BugSearch
 from ptxmm.kernels.cancelled import cancels, decide_by_choices
 from ptxmm.kernels.changing import ChangingCtas as ChangingPlaces
 from ptxmm.kernels.changing import NotAlike
@@ -30,7 +31,6 @@ from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
-from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import FinalValues, Runs, all_beside
 from ptxmm.kernels.searched import decide_by_searches
 from ptxmm.kernels.sectioned import decide_by_sections
@@ -39,8 +39,6 @@ from ptxmm.kernels.several import (
     FailedExecution,
     FinalStates,
     OpenIn,
-    hunt,
-    race_of,
     run_several,
 )
 from ptxmm.kernels.test import KernelTest
@@ -88,16 +86,12 @@ _Left = tuple[int, Open] | None
 _MOST_AGAIN = 1 << 16
 #: The part of a time limit that a run may take; and of a launch of which no formula is made, by its threads.
 _SHARE, _SHARE_OF_LARGE, _LARGE = 0.5, 0.8, 1024
-#: Seconds that many runs may take to find something wrong where nothing is proven.
-_HUNTING = 10.0
 #: Where more runs than these are needed for all executions, something wrong is looked for before they are made.
 _FEW = 32
 #: Seconds in which a run may show that the order of operations decides nothing.
 _BRIEFLY = 10.0
 #: Seconds for who wrote a value that is against a check, where a run shows it that does not stand for all.
 _PROVENANCE = 5.0
-#: Runs that look for something wrong before any are made that prove something: one of them has a read find what is older.
-_AT_ONCE = 3
 #: Readings of the manual that runs know; under others the formula decides.
 READINGS = frozenset(("war-ok", *OF_LAUNCHES, *OF_RUNS))
 
@@ -184,21 +178,21 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
     first = left[0] if left else (0, Open(""))
     what = first[1].what
+    bugs = BugSearch(runs, result, places)
     again = racing and threads_of(test) <= _MOST_AGAIN  # of other models the theorem does not speak
     spoken_of = again and not (open_buffers(test) or by_runs_alone(runs))
     if what in _EXPLORED | _HIDDEN and spoken_of:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             telling = partial(tell_all, test, result)
             if what in _HIDDEN:
-                found = race_of(runs)
-                several = None if found is not None and tell_wrong(runs, result, places, found) else left[0]
+                several = None if bugs.in_orders() else left[0]
             elif _decided_in_any_order(runs, result) or decide_by_sections(
-                runs, result, places, by_orders := partial(_decide_by_several, runs, result, places), telling
+                runs, result, places, by_orders := partial(_decide_by_several, runs, result, places, bugs), telling
             ):
                 several = None
             else:
                 by_rounds = partial(decide_by_rounds, runs, result, places, by_orders, telling)
-                by_searches = partial(_by_searches, runs, result, places, first[1].party, by_rounds)
+                by_searches = partial(_by_searches, runs, result, places, bugs, first[1].party, by_rounds)
                 by_tickets = partial(decide_by_tickets, runs, result, places, by_orders, telling, by_searches)
                 several = _whatever_order(run, test, result, places, by_tickets)
         if several is None:
@@ -206,7 +200,7 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
         left = left if several[1] == Open("time") else [several]
     elif what in _EXPLORED | _HIDDEN | _HUNTED and again:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-            if _hunted(runs, result, places, breaking(test), first_order=True):
+            if bugs.first() or bugs.in_orders() or bugs.everywhere():
                 result.notes += _held(test, FILLS[0])
                 return ""
     if left and racing and fails_with_contents(runs, result, places, run, ran):
@@ -292,9 +286,17 @@ def _whatever_order(
 
 
 def _by_searches(
-    runs: Runs, result: Result, places: Places, begins: Party | None, further: Callable[[], _Left]
+    runs: Runs,
+    result: Result,
+    places: Places,
+    bugs: BugSearch,
+    begins: Party | None,
+    further: Callable[[], _Left],
 ) -> _Left:
-    """Answers all checks by a run up to the ways of its searches; what hangs on these `further` runs may decide."""
+    """Answers all checks by a run up to the ways of its searches; what hangs on these `further` runs may decide. What follows
+    may take long, so bugs are looked for first."""
+    if bugs.first():
+        return None
     told_so = copy.deepcopy(result)
     if not decide_by_searches(runs, told_so, places, begins):
         return further()
@@ -354,17 +356,13 @@ def _tell_several(test: KernelTest, result: Result, several: FinalStates) -> Non
     result.notes.append(note)
 
 
-def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: bool = False) -> _Left:
+def _decide_by_several(runs: Runs, result: Result, places: Places, bugs: BugSearch, *, raceless: bool = False) -> _Left:
     """Answers all checks by several runs, or by a race or a failed check of one; gives what is open, and in
     which launch. `raceless`: it is known that there is no race."""
     test = runs.test
-    if not raceless and (found := race_of(runs)) is not None and tell_wrong(runs, result, places, found):
+    if (not raceless and bugs.in_orders()) or bugs.at_once():
         return None
     broken = breaking(test)
-    with limited(_SHARE * _HUNTING):
-        wrong = hunt(runs, broken, _AT_ONCE, ("",))
-    if wrong is not None and tell_wrong(runs, result, places, wrong):
-        return None
     most = left()
     with limited(None if most is None else _SHARE * most):  # the rest is for bugs
         several = run_several(runs, broken, _FEW)
@@ -372,7 +370,7 @@ def _decide_by_several(runs: Runs, result: Result, places: Places, *, raceless: 
         too_many = several.open.what in ("runs", "time")
         alike = _by_alike_runs(runs, broken) if too_many else None
         if not isinstance(alike, FailedExecution) and (alike is None or alike.differing):
-            if _hunted(runs, result, places, broken):
+            if bugs.everywhere():
                 return None
             several = run_several(runs, broken) if too_many else several
         several = alike if alike is not None and isinstance(several, OpenIn) else several
@@ -393,25 +391,3 @@ def _by_alike_runs(runs: Runs, broken: Callable[[FinalValues], bool]) -> FinalSt
     except NotAlike:
         return None
     return None if isinstance(found, OpenIn) else found
-
-
-def _hunted(
-    runs: Runs,
-    result: Result,
-    places: Places,
-    broken: Callable[[FinalValues], bool],
-    *,
-    first_order: bool = False,
-) -> bool:
-    """Whether one of many runs, or one that does what goes wrong in a smaller launch, shows that the test fails; then it is
-    told. `first_order`: a few orders of the threads are tried before."""
-    if first_order and (found := race_of(runs)) is not None and tell_wrong(runs, result, places, found):
-        return True
-    with limited(_HUNTING):
-        again = replayed(runs, broken)
-    if again is not None and tell_wrong(runs, result, places, again.found):
-        result.notes.append(told.replayed(again.ctas, again.threads))
-        return True
-    with limited(_HUNTING):
-        wrong = hunt(runs, broken)
-    return wrong is not None and tell_wrong(runs, result, places, wrong)

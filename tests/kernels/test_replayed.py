@@ -11,6 +11,7 @@ from ptxcore.clock import OutOfTime
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels import replayed as replaying
+from ptxmm.kernels import whole
 from ptxmm.kernels.replayed import Replayed, replayed
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.several import RaceOf
@@ -102,6 +103,46 @@ def test_an_execution_that_the_formula_found_of_a_smaller_launch_is_followed(
     assert found.verdict == verdict
     if found.races:
         assert {event.thread for event in found.races[0].events} <= {f"CTA {cta} thread 0" for cta in (0, 1, 6, 7)}
+
+
+#: Each thread of each CTA adds to an element, and the last CTA reads them. What another one has added before, its own later
+#: addition observes; so the last CTA must have added before another one to race, and `fence.sc` must come in another order.
+_LAST_READS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 count, .param .u64 out)
+{{
+ .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<9>; .shared .align 4 .b32 last;
+ ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [count]; ld.param.u64 %rd3, [out]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd4, %r2, 4;
+ add.u64 %rd1, %rd1, %rd4; add.u64 %rd3, %rd3, %rd4; mov.u32 %r4, %nctaid.x; sub.u32 %r4, %r4, 1;
+ red.relaxed.gpu.global.add.u32 [%rd1], 1; bar.sync 0; setp.ne.u32 %p1, %r2, 0; @%p1 bra TOLD;
+ {fence} atom.relaxed.gpu.global.inc.u32 %r5, [%rd2], %r4; fence.sc.gpu; st.shared.u32 [last], %r5;
+TOLD: bar.sync 0; ld.shared.u32 %r5, [last]; setp.ne.u32 %p2, %r5, %r4; @%p2 bra END;
+ ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd3], %r6;
+END: ret;
+}}"""
+
+
+def _last_reads(fence: str) -> KernelTest:
+    sizes = {"x": 64, "count": 1, "out": 64}
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 6, "block": 64,
+        "params": {name: {"type": "u32", "elements": size} for name, size in sizes.items()},
+        "check": {"race_free": True},
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": _LAST_READS.format(fence=fence)}).test()
+
+
+def test_a_race_with_fences_in_another_order_is_shown_in_the_full_launch_too() -> None:
+    assert replayed(Runs(_last_reads("fence.sc.gpu;"), watched=True), lambda _: False) is None
+    found = replayed(Runs(_last_reads(""), watched=True), lambda _: False)
+    assert found is not None and isinstance(found.found, RaceOf) and found.found.watcher.reordered
+
+
+def test_what_smaller_launches_show_does_not_wait_for_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "decide_by_searches", lambda *_: pytest.fail("it is asked for a proof"))
+    open_, found = by_runs(_last_reads(""))
+    assert not open_ and found.verdict == "no"
 
 
 def test_threads_of_a_smaller_launch_have_the_same_coordinates() -> None:

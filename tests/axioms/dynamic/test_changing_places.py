@@ -239,9 +239,9 @@ def test_a_lock_of_many_ctas_is_decided_by_the_orders_that_are_not_alike(grid: i
 
 
 def test_a_check_of_what_may_differ_is_left_open_and_others_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxmm.kernels import whole
+    from ptxmm.kernels import bugs, whole
 
-    monkeypatch.setattr(whole, "_HUNTING", 0.5)
+    monkeypatch.setattr(bugs, "_HUNTING", 0.5)
     monkeypatch.setattr(whole, "_FEW", 2)
     monkeypatch.setattr(whole, "decide_by_sections", lambda *_: False)  # which knows what these come to
     every: list[int] = []

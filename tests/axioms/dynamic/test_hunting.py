@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import ptxmm
+from ptxmm.kernels.bugs import AT_ONCE
 from ptxmm.kernels.runs import FinalValues, Runs
 from ptxmm.kernels.several import FailedExecution, hunt
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.whole import _AT_ONCE
 
 _TEXT = """.version 8.0
 .target sm_90
@@ -70,7 +70,7 @@ _GET = (
 @pytest.mark.parametrize(("fence", "found"), [("", True), ("fence.sc.gpu;", False)])
 def test_a_value_that_is_out_of_date_shows_at_once(fence: str, found: bool) -> None:
     test = _test(_PUT, _GET.format(fence=fence), forall="out[0] == 7")
-    wrong = hunt(Runs(test, watched=True), lambda state: state["out[0]"] != 7, _AT_ONCE, ("",))
+    wrong = hunt(Runs(test, watched=True), lambda state: state["out[0]"] != 7, AT_ONCE, ("",))
     assert isinstance(wrong, FailedExecution) is found
     assert ptxmm.check(test).verdict == ("no" if found else "ok")
 

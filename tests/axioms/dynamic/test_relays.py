@@ -12,7 +12,7 @@ from whole_campaign import compare as in_all_ways
 
 from axioms.dynamic import waiting
 from axioms.dynamic.clocks import Clocks
-from ptxmm.kernels import whole
+from ptxmm.kernels import bugs
 
 #: Shapes that runs settle in little time.
 _SHORT = ("relayed", "carried")
@@ -46,7 +46,7 @@ def _by_time(self: waiting.WrittenBytes, read: waiting.StrongRead, clocks: Clock
 
 def test_the_generator_tells_of_a_mistake_in_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """With it, runs pass what the formula shows to be wrong."""
-    monkeypatch.setattr(whole, "_HUNTING", 0.0)
+    monkeypatch.setattr(bugs, "_HUNTING", 0.0)
     test = generated_relays.kernel(35, "behind an own write")
     open_, found = by_runs(test)
     assert open_ or found.verdict == "no"

@@ -13,7 +13,7 @@ from generated_sections import section_kernel
 from axioms.dynamic.findings import Open
 from axioms.dynamic.updates_in_sections import Update, commute
 from ptxcore.values import terms
-from ptxmm.kernels import whole
+from ptxmm.kernels import bugs, whole
 from ptxmm.kernels.runs import FinalValues, Runs
 from ptxmm.kernels.sectioned import Sectioned, run_with_sections
 from ptxmm.kernels.several import OpenIn
@@ -311,7 +311,7 @@ def test_updates_that_hang_on_another_place_are_not_said_to_commute() -> None:
 
 
 def test_where_too_many_orders_matter_it_is_named_of_which_operation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "_HUNTING", 0.2)
+    monkeypatch.setattr(bugs, "_HUNTING", 0.2)
     monkeypatch.setattr(whole, "run_several", lambda *_, **__: OpenIn(0, Open("runs")))
     added = "red.relaxed.gpu.global.add.u32 [%rd1+112], %v0;"  # what is found in a section
     test = _kernel(_TAKEN, _ADD, added, _GIVE, block=40, grid=1)

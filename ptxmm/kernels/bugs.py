@@ -1,0 +1,74 @@
+"""Bugs first: what runs show that is wrong, before and beside all that proves that nothing is.
+
+A few orders of the threads, and many runs of smaller launches, come before proofs that take long; many runs of the launch
+itself where no proof is found. What one of them shows is an answer, what they do not show is none.
+"""
+
+from __future__ import annotations
+
+from ptxcore.clock import limited
+from ptxmm.kernels.places import Places
+from ptxmm.kernels.replayed import replayed
+from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.several import ORDERS, hunt, race_of
+from ptxmm.kernels.wrong import breaking, tell_wrong
+from ptxmm.result import Result
+from ptxmm.words import whole as told
+
+#: Orders that are tried before proofs that take long: that of the CTAs, and the same with the `fence.sc` in others.
+_FIRST = 2
+#: Seconds that runs of smaller launches may take before such a proof; and those, and runs of the launch, where there is none.
+_SMALL, _HUNTING = 2.0, 10.0
+#: Runs that look for something wrong before any are made that prove something by several: one of them has a read find what is
+#: older.
+AT_ONCE = 3
+
+
+class BugSearch:
+    """Looks for what is wrong with a test, and tells it in a result. Nothing is looked for twice."""
+
+    def __init__(self, runs: Runs, result: Result, places: Places) -> None:
+        self._runs, self._result, self._places = runs, result, places
+        self._broken = breaking(runs.test)
+        self._orders, self._smaller = list(ORDERS), False
+
+    def first(self) -> bool:
+        """Whether a few runs, or those of smaller launches, show something: before a proof that takes long."""
+        return self._in_orders(_FIRST) or self._in_smaller_launches(_SMALL)
+
+    def in_orders(self) -> bool:
+        """Whether some order of the threads shows a race, or what leaves the launch without a meaning."""
+        return self._in_orders(len(ORDERS))
+
+    def at_once(self) -> bool:
+        """Whether some of the first runs that begin otherwise than those before them show something."""
+        with limited(_HUNTING / 2):
+            wrong = hunt(self._runs, self._broken, AT_ONCE, ("",))
+        return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
+
+    def everywhere(self) -> bool:
+        """Whether one of many runs shows something, or one that does what goes wrong in a smaller launch."""
+        if self._in_smaller_launches(_HUNTING):
+            return True
+        with limited(_HUNTING):
+            wrong = hunt(self._runs, self._broken)
+        return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
+
+    def _in_orders(self, most: int) -> bool:
+        orders, self._orders = self._orders[:most], self._orders[most:]
+        found = race_of(self._runs, orders)
+        return found is not None and tell_wrong(self._runs, self._result, self._places, found)
+
+    def _in_smaller_launches(self, seconds: float) -> bool:
+        if self._smaller:
+            return False
+        self._smaller = True
+        with limited(seconds):
+            again = replayed(self._runs, self._broken)
+        if again is None or not tell_wrong(self._runs, self._result, self._places, again.found):
+            return False
+        self._result.notes.append(told.replayed(again.ctas, again.threads))
+        return True
+
+
+__all__ = ["AT_ONCE", "BugSearch"]

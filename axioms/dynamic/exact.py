@@ -47,6 +47,8 @@ class Exact(OneOfSeveral):
     ignores_strong = True
     #: Nothing that orders something in this run is left out.
     orders_all = follows_agents = True
+    #: Whether a data race ends the run; where nobody asks for one, the run goes on to show something else.
+    tells_races = True
     #: Whether the race is one with the `fence.sc` in another order than that of the run.
     reordered = False
 
@@ -171,7 +173,8 @@ class Exact(OneOfSeveral):
 
     def _goes_on(self, thread: WatchedThread, segment: Segment, before: Access, access: Access) -> bool:
         """Nothing rests on what is not known of two accesses: the run is an execution, and may show something else."""
-        return isinstance(self._conflict(thread, before, access, segment.name), Open)
+        found = self._conflict(thread, before, access, segment.name)
+        return isinstance(found, Open) or (found.kind == "data" and not self.tells_races)
 
     def observing(self, segment: Segment) -> Callable[[Access, Access], bool]:
         """Whether a thread found what a strong write left, or what came of it, before the other access (causality order,
@@ -264,7 +267,7 @@ class AnyFenceOrder(Exact):
         return access
 
     def _goes_on(self, thread: WatchedThread, segment: Segment, before: Access, access: Access) -> bool:
-        if not self._orders.ordered(id(segment), before, access):
+        if not self.tells_races or not self._orders.ordered(id(segment), before, access):
             return super()._goes_on(thread, segment, before, access)
         vain = before.strong and before.kind == "R"  # perhaps, and then it is left out
         if vain or isinstance(self._conflict(thread, before, access, segment.name), Open):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.changing import ChangingCtas
     from ptxmm.kernels.launch import Launch
+    from ptxmm.kernels.test import KernelTest
 
 #: Instructions after which a run is given up.
 LIMIT = 100_000_000
@@ -97,6 +98,11 @@ class FaultOf(NamedTuple):
 Wrong = RaceOf | FaultOf | FailedExecution
 
 
+def asks_races(test: KernelTest) -> bool:
+    """Whether a test asks for data races, which leave nobody without a meaning."""
+    return any(check.kind == "race_free" for check in test.checks)
+
+
 def race_of(runs: Runs, orders: Sequence[tuple[int | None, Sight]] = ORDERS) -> RaceOf | FaultOf | None:
     """A race of some run, in one of a few `orders`, or else what leaves the launch without a meaning; None where neither was
     seen."""
@@ -111,6 +117,7 @@ def race_of(runs: Runs, orders: Sequence[tuple[int | None, Sight]] = ORDERS) -> 
         ) -> Watchers:
             def single() -> Exact:
                 watchers.append(_watcher(prod(launch.block), len(watchers), sight=sight))
+                watchers[-1].tells_races = asks_races(runs.test)
                 return watchers[-1]
 
             return Watchers(None, single)
@@ -144,7 +151,7 @@ def _overwriting(
 ) -> RaceOf | None:
     """Where an asynchronous operation writes behind a read without a fence between the proxies: told where nothing worse is."""
     for number, watcher in enumerate(watchers):
-        if watcher.agent_accesses.overwriting is not None and watcher.orders_all:
+        if watcher.agent_accesses.overwriting is not None and watcher.orders_all and watcher.tells_races:
             return RaceOf(watcher.agent_accesses.overwriting, number, watcher, steps, unwritten)
     return None
 
@@ -191,6 +198,7 @@ def one_run(
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         def single() -> Exact:
             watchers.append(make(prod(launch.block), len(watchers)))
+            watchers[-1].tells_races = asks_races(runs.test)
             return watchers[-1]
 
         return Watchers(None, single)

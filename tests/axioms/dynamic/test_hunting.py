@@ -7,7 +7,7 @@ import pytest
 import ptxmm
 from ptxmm.kernels.bugs import AT_ONCE
 from ptxmm.kernels.runs import FinalValues, Runs
-from ptxmm.kernels.several import FailedExecution, hunt
+from ptxmm.kernels.several import FailedExecution, RaceOf, hunt
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -114,3 +114,14 @@ def test_many_operations_that_commute_hide_no_order_of_two_others() -> None:
     test = KernelFile.of(tree, "k.toml", {"k.ptx": _COUNTS}).test()
     wrong = hunt(Runs(test, watched=True), lambda state: state["y[0]"] != 1, 12, ("",))
     assert isinstance(wrong, FailedExecution) and wrong.state is not None and wrong.state["y[0]"] == 0
+
+
+def test_a_race_that_nobody_asks_for_hides_no_outcome() -> None:
+    """The first CTA overwrites what the second one has put there; only where it comes last is the outcome another one."""
+    first = "st.global.u32 [%rd2], 1; atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1; st.global.u32 [%rd3], %r3;"
+    second = "st.global.u32 [%rd2], 2; atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1;"
+    test = _test(first, second, forall="out[0] == 0")
+    wrong = hunt(Runs(test, watched=True), lambda state: state["out[0]"] != 0, 12, ("",))
+    assert isinstance(wrong, FailedExecution) and wrong.state == {"out[0]": 1}
+    asked = _test(first, second, forall="out[0] == 0", race_free=True)
+    assert isinstance(hunt(Runs(asked, watched=True), _never, 1, ("",)), RaceOf)

@@ -15,7 +15,7 @@ from axioms.dynamic.handovers import check_turns
 from axioms.dynamic.shadow import CONSTANT, Access
 from axioms.dynamic.ticket_accesses import Counter, Noted
 from axioms.dynamic.tickets import Tickets
-from axioms.dynamic.turns import Turn, TurnStep, leads_back, ways_of_poll
+from axioms.dynamic.turns import Turn, TurnStep, leads_back, ways_of_poll, with_numbers
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op
@@ -153,7 +153,7 @@ class Handing(Tickets):
             waiting = self._polling[thread.number] = made
             made.does, made.found = "waits", anything(8 * made.size)
             made.ways = ways_of_poll(poll, self.live_of(thread), made.op, self._at, made.size)
-        if leads_back(waiting.ways, turn.known, number, made.size):
+        if leads_back(with_numbers(waiting.ways, turn.known), number, made.size):
             self._at, noted = None, made.noted
             assert noted is not None
             self._vain[thread.number] = _InVain(noted.segment, noted.first, made.size, number)
@@ -165,6 +165,13 @@ class Handing(Tickets):
         turn.steps.append(waiting)
         self._by_symbol[found], turn.known[found] = turn, number
         return Varying(found, VARIES, 1, number, self)
+
+    def polls(self, thread: WatchedThread, block: int) -> None:
+        vain = self._vain.get(thread.number)
+        if vain is None:
+            super().polls(thread, block)
+        elif vain.stands():  # it begins with the block again, or with the read itself
+            raise Asleep
 
     def _is_flag(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
         """Some bytes are a flag: what they held before is noted."""

@@ -17,7 +17,7 @@ from axioms.dynamic.findings import Party, step
 from axioms.dynamic.publications import fence_scope
 from axioms.dynamic.slots import Slots
 from axioms.dynamic.ticket_accesses import Counter, Noted
-from axioms.dynamic.turns import Turn, leads_back
+from axioms.dynamic.turns import Turn, leads_back, with_numbers
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.records import NamedTuple, dataclass
@@ -191,7 +191,8 @@ class _Handovers:
             if made.does == "waits":
                 assert made.found is not None
                 values = self.posts[self._flag(one, i)]
-                on = [value for value in values if not leads_back(made.ways, known, value, made.size)]
+                ways = with_numbers(made.ways, known)
+                on = [value for value in values if not leads_back(ways, value, made.size)]
                 if len(on) != 1:
                     raise _Open(turn.party)
                 one.values[i] = known[made.found] = on[0]

@@ -11,6 +11,7 @@ list of steps, the same for all tickets of a counter, with addresses and values 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
@@ -153,19 +154,23 @@ def ways_of_poll(poll: Poll, live: Live, op: Op, at: Varying, size: int) -> tupl
     return tuple(found)
 
 
-def leads_back(ways: tuple[PollWay, ...], known: dict[Term, int], value: int, size: int) -> bool:
-    """Whether a thread polls again where it finds a value, and its symbols are known."""
-    known = {**known, looked(8 * size): value}
-    for way in ways:
-        if all(_is(term, known) == truth for term, truth in way.tests):
-            return way.back
-    return False
+def with_numbers(ways: tuple[PollWay, ...], known: Mapping[Term, int]) -> tuple[PollWay, ...]:
+    """The ways where symbols are numbers."""
+    return tuple(
+        PollWay(tuple((substitute(term, known), truth) for term, truth in way.tests), way.back) for way in ways
+    )
 
 
-def _is(term: Value, known: dict[Term, int]) -> int | None:
+def leads_back(ways: tuple[PollWay, ...], value: int, size: int) -> bool:
+    """Whether a thread polls again where it finds a value."""
+    known = {looked(8 * size): value}
+    return next((way.back for way in ways if all(_is(term, known) == truth for term, truth in way.tests)), False)
+
+
+def _is(term: Value, known: Mapping[Term, int]) -> int | None:
     if isinstance(term, int):
         return term
     return evaluate(term, known) if symbols_of(term) <= known.keys() else None
 
 
-__all__ = ["PollWay", "Turn", "TurnStep", "leads_back", "looked", "ways_of_poll"]
+__all__ = ["PollWay", "Turn", "TurnStep", "leads_back", "looked", "ways_of_poll", "with_numbers"]

@@ -27,7 +27,7 @@ RUNS = {
         sightings lookbacks apart confluent told emulated carried updates_in_sections attempts ticket_locks section_records
         section_values section_meetings sections served led_sections errand_threads branching claims ticket_accesses slots
         publications errands imagined tickets turns handovers handing persistent carried_rounds
-        search_cells search_nodes search_threads search_blocks searches search_ends
+        search_cells search_handed search_nodes search_handovers search_threads search_blocks searches search_ends
         searching
     """,
     "Several runs": """

@@ -12,9 +12,11 @@ from typing import Any, Protocol
 
 from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.errand_threads import UnknownErrand, is_in
-from axioms.dynamic.live import Live, Same
+from axioms.dynamic.live import Live
+from axioms.dynamic.publications import fence_scope
 from axioms.dynamic.search_cells import SearchedBytes, SymbolRange
-from axioms.dynamic.search_nodes import OpenSearch, ReachedBytes, SearchNode, SearchStart, SearchStep
+from axioms.dynamic.search_handed import WIDE
+from axioms.dynamic.search_nodes import OpenSearch, ReachedBytes, SearchNode, SearchStart, SearchStep, SearchStore
 from axioms.dynamic.search_threads import Divides, FoundThere, Searcher, Stops, TellsApart, asked_of
 from axioms.dynamic.shadow import CONSTANT
 from axioms.dynamic.waiting import plain, stopped_at
@@ -60,6 +62,8 @@ class SearchBlock:
         self._finds: tuple[tuple[SearchedBytes, SymbolRange], ...] = ()
         self._wrote = False
         self._told: list[FoundThere] = []
+        self.stores: set[SearchStore] = set()
+        self.handed = node.handed
         self.passed: frozenset[SearchedBytes] = frozenset()
 
     def run(
@@ -93,7 +97,7 @@ class SearchBlock:
             return
         except Stops as stops:
             op = stopped_at(compiled, stops)
-            if op is None or any(isinstance(value, Varying) for value in self._live(op, thread.R)):
+            if op is None or any(isinstance(value, Term) for _, value in self.of.live.before(op, thread.R)[-1]):
                 raise OpenSearch(op) from None
             self._end((self.of.live.before(op, thread.R), plain(thread.carry)))
             return
@@ -107,17 +111,17 @@ class SearchBlock:
         else:
             self._goes(after, thread)
 
-    def _live(self, op: Op, registers: list[Any]) -> list[Any]:
-        return [v.value if isinstance(v, Same) else v for _, v in self.of.live.before(op, registers)[-1]]
-
     def _end(self, key: Hashable) -> None:
-        self.edges.append(SearchStep(None, self._finds, self._wrote, self.passed, key))
+        self.edges.append(SearchStep(None, self._finds, self._wrote, self.passed, key, self.handed.put))
 
     def _goes(self, block: int, thread: Any, ranges: dict[Term, SymbolRange] | None = None, more: Any = ()) -> None:
         """The thread goes on at a block, if it can, with what is so of some cells besides."""
-        node, passed = self.node, self.passes(more)
+        node, passed, handed = self.node, self.passes(more), self.handed
         if passed is None:
             return
+        for cell, range_ in more:
+            if range_.is_told:
+                handed = handed.finds(cell, acquires=range_.looks > 1)
         made = SearchNode(
             node.start,
             block,
@@ -127,6 +131,7 @@ class SearchBlock:
             self.won,
             node.share,
             passed,
+            handed,
         )
         self.edges.append(SearchStep(self.of.node(made), (*self._finds, *more), self._wrote, passed))
 
@@ -136,7 +141,9 @@ class SearchBlock:
             raise OpenSearch
         block = compiled.compiler.again(compiled, op)
         finds, wrote, registers, carry = self._finds, self._wrote, list(thread.R), thread.carry
+        handed = self.handed
         for found in ways:
+            self.handed = handed
             if len(found.won) > 1:
                 self.of.claims_several()
             self._told = [found]
@@ -221,9 +228,9 @@ class SearchBlock:
         registers = thread.R
         thread.R = [self._with(v, one, value) for v in registers]
         carry, thread.carry = thread.carry, self._with(thread.carry, one, value)
-        cell = self.ranges.get(one, SymbolRange()).cell
+        of = self.ranges.get(one, SymbolRange())
         ranges = {other: of for other, of in self.ranges.items() if other is not one}
-        more = () if cell is None else ((cell, SymbolRange(cell, among=frozenset((value,)))),)
+        more = () if of.cell is None else ((of.cell, of._replace(without=frozenset(), among=frozenset((value,)))),)
         self._goes(block, thread, ranges, more)
         thread.R, thread.carry = registers, carry
 
@@ -333,7 +340,10 @@ class SearchBlock:
         if not cell.top and len(cell.values) == 1:
             cell.other.setdefault(frozenset(cell.values), set()).add(self.number)
             return next(iter(cell.values))
-        return self._symbol(8 * cell.size, SymbolRange(cell))
+        use = thread.instruction.use
+        acquires = use.sem in ("acquire", "acq_rel", "sc")
+        looks = 1 + acquires if scope_of(use) in WIDE else 0
+        return self._symbol(8 * cell.size, SymbolRange(cell, looks=looks))
 
     def _symbol(self, width: int, of: SymbolRange) -> Varying:
         made = Varying.fresh(width, 0, self)
@@ -344,8 +354,16 @@ class SearchBlock:
         cell = self._reach(thread, "W", address, size)
         self._wrote = True
         self.of.again(cell.is_claimed(None, None))
-        for one in self._stored(value, size):
+        stored, use = self._stored(value, size), thread.instruction.use
+        for one in stored:
             self.puts.add((cell, one))
+        strong, known = scope_of(use) in WIDE, stored.isdisjoint(cell.starts | {None})
+        released = self.handed.fenced or use.sem in ("release", "acq_rel", "sc")
+        hands_over = strong and known and released and cell not in self.handed.put
+        self.stores.add(SearchStore(cell, self.won, hands_over))
+        if strong and self.won:
+            self.of.again(cell.may_tell())
+            self.handed = self.handed.puts(cell)
 
     def _stored(self, value: Any, size: int) -> set[int | None]:
         """What a thread may store; None for anything."""
@@ -383,6 +401,7 @@ class SearchBlock:
             return self._compare(cell, *(operand & mask(8 * size) for operand in operands[:2]))
         if (how.op == "add" and write(0)[0] != 0) or how.type[:1] not in "bus" or cell.top:
             self._wrote = True
+            self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
             self.of.again(cell.is_claimed(None, None))
             self.puts.add((cell, None))
             return self._symbol(8 * size, SymbolRange(cell))
@@ -397,6 +416,7 @@ class SearchBlock:
                 self.puts.add((cell, written & mask(8 * size)))
         if changes:
             self._wrote = True
+            self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
             self.of.again(cell.is_claimed(None, None))
         return self._look(cell, thread)
 
@@ -415,6 +435,7 @@ class SearchBlock:
             found = () if swaps else ((cell, SymbolRange(cell, among=without)),)
             ways.append(FoundThere(compared, self.ranges, won, found, swaps, self.passed))
             if swaps:
+                self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
                 self.of.again(cell.is_claimed(compared, put))
                 self.puts.add((cell, put))
         if not possible - {compared}:
@@ -433,18 +454,23 @@ class SearchBlock:
         segment, first = thread.segment(address)
         op = thread.instruction
         strong = scope_of(op.use)
+        if not strong:
+            self.handed = self.handed.accesses()
         if strong is None or address & (size - 1) or first + size > segment.size or (strong and op.use.words["vec"]):
             raise UnknownErrand
         if kind != "R" and not segment.writable:
             raise UnknownErrand
         cell = self.of.cell(self.node.start, segment, first, size)
-        self.reaches.add(ReachedBytes(kind, strong, cell, self.won, thread.op))
+        handed = self.handed
+        self.reaches.add(ReachedBytes(kind, strong, cell, self.won, thread.op, handed.behind, handed.put))
         return cell
 
     # What else a copy does.
 
     def fences(self, thread: Any, how: Use) -> None:
-        """A fence: no order is taken from it."""
+        """A fence: no order is taken from it but of what is handed over."""
+        if fence_scope(how) in WIDE and not how.words["restrict"] and not how.words["operation"]:
+            self.handed = self.handed.fences(acquires=how.sem != "release", releases=how.sem != "acquire")
 
     def polls(self, thread: Any, block: int) -> None:
         """It looks at what others write."""

@@ -35,6 +35,8 @@ class SearchedBytes:
     values: dict[int, int] = field(default_factory=dict)
     top: bool = False
     once: bool = True
+    #: Whether a strong store may write it: who finds something else than stood there first then learns of that.
+    tells: bool = False
     claimed: int = -1
     carried: bool = False
     #: The searches that may write, as bits; and whoever asked who they are, for any value, for one, for one beside some.
@@ -72,6 +74,12 @@ class SearchedBytes:
         yield from self.one.values()
         yield from self.other.values()
 
+    def may_tell(self) -> Iterator[set[int]]:
+        """A strong store may write it. Gives those who must look again."""
+        if not self.tells:
+            self.tells = True
+            yield from self.asking()
+
     def is_claimed(self, compared: int | None, put: int | None) -> Iterator[set[int]]:
         """Something is put there, where `compared` is found (None: whatever is). Gives those who must look again."""
         if self.once and self.claimed == -1 and compared is not None and compared != put:
@@ -92,11 +100,19 @@ class SearchedBytes:
 
 
 class SymbolRange(NamedTuple):
-    """What a symbol may be: a value of a cell but those `without`; `among`: one of these; without a cell, anything."""
+    """What a symbol may be: a value of a cell but those `without`; `among`: one of these; without a cell, anything. `looks`: it
+    was found by a strong read (1) in the scope of all threads, or by one that acquires (2)."""
 
     cell: SearchedBytes | None = None
     without: frozenset[int] = frozenset()
     among: frozenset[int] | None = None
+    looks: int = 0
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a cell that tells something was found to be written."""
+        cell = self.cell
+        return cell is not None and cell.tells and self.looks > 0 and not any(map(self.holds, cell.starts))
 
     def holds(self, value: int) -> bool:
         """Whether a value is one of it."""

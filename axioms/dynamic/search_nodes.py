@@ -8,6 +8,7 @@ from typing import Any
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import Party
 from axioms.dynamic.search_cells import SearchedBytes, SymbolRange
+from axioms.dynamic.search_handed import NOTHING_HANDED, HandedCells
 from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values.terms import Term
@@ -38,25 +39,36 @@ class SearchStart:
 
 class ReachedBytes(NamedTuple):
     """An access on a way: kind and scope as of `axioms.dynamic.shadow.Access`, by who has won some cells; by an instruction of
-    a number."""
+    a number. `behind` and `put`: as of `axioms.dynamic.search_handed.HandedCells`."""
 
     kind: str
     strong: str
     cell: SearchedBytes
     won: frozenset[SearchedBytes]
     op: int
+    behind: frozenset[SearchedBytes] = frozenset()
+    put: frozenset[SearchedBytes] = frozenset()
+
+
+class SearchStore(NamedTuple):
+    """A write to a cell by who has won some; `hands_over`: it is the first one, strong, and releases all that came before."""
+
+    cell: SearchedBytes
+    won: frozenset[SearchedBytes]
+    hands_over: bool
 
 
 class SearchStep(NamedTuple):
     """A step from a node to another one, None where the search ends (`end`: what it goes on with): what is so of some cells
     then, whether the thread has written something, and the cells that it has `passed` by then, on its whole way: others had
-    claimed them."""
+    claimed them. `put`: the cells that it has written by then."""
 
     to: SearchNode | None
     finds: tuple[tuple[SearchedBytes, SymbolRange], ...]
     wrote: bool
     passed: frozenset[SearchedBytes] = frozenset()
     end: Hashable = None
+    put: frozenset[SearchedBytes] = frozenset()
 
 
 @dataclass(eq=False)
@@ -71,11 +83,13 @@ class SearchNode:
     won: frozenset[SearchedBytes]
     share: Hashable
     passed: frozenset[SearchedBytes]
+    handed: HandedCells = NOTHING_HANDED
     by: int = 0
     gone: bool = False
     edges: tuple[SearchStep, ...] = ()
     reaches: frozenset[ReachedBytes] = frozenset()
     puts: frozenset[tuple[SearchedBytes, int | None]] = frozenset()
+    stores: frozenset[SearchStore] = frozenset()
 
 
-__all__ = ["OpenSearch", "ReachedBytes", "SearchNode", "SearchStart", "SearchStep"]
+__all__ = ["OpenSearch", "ReachedBytes", "SearchNode", "SearchStart", "SearchStep", "SearchStore"]

@@ -20,7 +20,7 @@ from typing import Any
 
 from axioms.dynamic.findings import step
 from axioms.dynamic.joins import reachable, special_registers
-from axioms.dynamic.live import Live, Same
+from axioms.dynamic.live import Live
 from axioms.dynamic.search_blocks import SearchBlock
 from axioms.dynamic.search_cells import EVERYBODY, EarlierBytes, PastBytes, SearchedBytes, SymbolRange
 from axioms.dynamic.search_nodes import OpenSearch, SearchNode, SearchStart
@@ -28,7 +28,6 @@ from axioms.dynamic.waiting import plain
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.uninitialised import Varying
 from ptxcore.values.terms import Term, Value, substitute, symbol, symbols_of
 
 #: Nodes of all searches, at most.
@@ -95,12 +94,9 @@ class Searches:
         named: list[tuple[Term, Term]] = []
         live = []
         for slot, value in self.live.of(made.block, made.registers):
-            if isinstance(value, Same) and isinstance(value.value, Varying):
-                live.append((slot, self._named(value.value.term, named)))
-            else:
-                live.append((slot, value))
+            live.append((slot, self._named(value, named) if isinstance(value, Term) else value))
         ranges = tuple(made.ranges.get(one, SymbolRange()) for one, _ in named)
-        key = made.share, made.block, tuple(live), plain(made.carry), ranges, made.won
+        key = made.share, made.block, tuple(live), plain(made.carry), ranges, made.won, made.handed
         found = self._known.get(key)
         if found is None:
             if len(self.nodes) >= _MOST_NODES:
@@ -150,6 +146,7 @@ class Searches:
         going = SearchBlock(self, node, self._numbers[node])
         going.run(node.block, node.registers, node.carry, node.ranges, node.won, node.passed)
         node.edges, node.reaches, node.puts = tuple(going.edges), frozenset(going.reaches), frozenset(going.puts)
+        node.stores = frozenset(going.stores)
 
     # Cells.
 

@@ -17,6 +17,7 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Party, Stopped, step
 from axioms.dynamic.search_cells import EarlierBytes, PastBytes, SearchedBytes
 from axioms.dynamic.search_ends import bits, check_ends
+from axioms.dynamic.search_handovers import comes_behind, promised, telling
 from axioms.dynamic.search_nodes import OpenSearch, ReachedBytes, SearchStart
 from axioms.dynamic.searches import Searches
 from axioms.dynamic.shadow import CONSTANT
@@ -194,9 +195,10 @@ class Searching(Determinate):
             searches.go()
             self.nodes = len(searches.nodes)
             _check_where_they_end(searches)
-            check_ends(searches.nodes)
             cells = list(searches.cells.values())
-            _HeldAgainst(self, searches).check(self._outside)
+            told = telling(searches.nodes, cells)
+            check_ends(searches.nodes, promised(searches.nodes, told))
+            _HeldAgainst(self, searches, told).check(self._outside)
         self._check_earlier(cells)
         return LeftByLaunches(self._leaves(cells, counts=live is None or searches.counts))
 
@@ -268,7 +270,10 @@ def _check_where_they_end(searches: Searches) -> None:
 class _HeldAgainst:
     """What may be done in searches, held against each other and against the rest of a run."""
 
-    def __init__(self, watcher: Searching, searches: Searches) -> None:
+    def __init__(
+        self, watcher: Searching, searches: Searches, told: dict[SearchedBytes, frozenset[SearchedBytes]]
+    ) -> None:
+        self.told = told
         self.clocks, self.starts = watcher.clocks, searches.starts
         self.by: dict[ReachedBytes, int] = defaultdict(int)
         for node in searches.nodes:
@@ -322,6 +327,8 @@ class _HeldAgainst:
             return
         if any(cell.once and cell in other.won for cell in one.won):
             return  # one execution has at most one of them
+        if comes_behind(one, other, self.told) or comes_behind(other, one, self.told):
+            return
         mine, others = self.by[one], self.by[other]
         for number, rest in self._unordered(mine, others):
             first = self.starts[number].party.thread

@@ -51,7 +51,7 @@ def _line(site: EditSite) -> int:
 
 
 def _put_in(site: EditSite) -> bool:
-    return all(o.wanted is None or o.wanted.kind == "put" for o in site.options)
+    return all(o.wanted is None or (o.wanted.kind == "put" and not o.about) for o in site.options)
 
 
 def _begun(module: Module, lines: Collection[int]) -> set[int]:

@@ -330,8 +330,8 @@ def _rank(site: EditSite, option: Option, seen: _Seen) -> tuple[int, ...]:
     apart = min((abs(line - site.line) for line in seen.lines), default=0)
     other = bool(seen.about) and option.about not in seen.about
     later = -_LACKING if option.evident > 0 else later + _OTHER * other - _LACKING * option.evident
-    if option.evident > 1:
-        return option.cost + later, 0, site.line
+    if option.evident > 1:  # who arrives may well be in a loop, which costs, but tells nothing
+        return 0 if option.evident > 2 else option.cost + later, 0, site.line
     later += min(apart, _FAR) // 2 if _waits_anew(option) else 0
     return option.cost + later, apart, site.line
 

@@ -31,6 +31,7 @@ from ptxmm.repair.order import BARRIERS, ENDS, alters, ends, gaps, is_init, loop
 from ptxmm.repair.roles import Roles
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited, separate
 from ptxmm.repair.source_words import SourceWords
+from ptxmm.repair.states import sites_of_states
 from ptxmm.repair.tensor_sites import by_async_proxy, tensor_sites
 from ptxmm.repair.waits import arrivals_at, missing_waits, places_of_waits, price_of_wait
 
@@ -163,6 +164,7 @@ def _of_body(
     if mode == REPAIR:
         ways = [Divergence(body, clusters=clusters) for clusters in (False, True)]
         yield from tensor_sites(body, place, layout, source)
+        yield from sites_of_states(body, place.who, layout, source)
         for i in gaps(body):
             apart = [called or way.parts(i) for way in ways]  # who calls, and where, is not known
             yield from _put_in(body, i, place, layout, source, apart)

@@ -17,6 +17,10 @@ class TextEdit(NamedTuple):
     new: str
 
 
+#: The family of what waits for the state that an arrival gives, which comes just before.
+STATE = "state"
+
+
 class Wanted(NamedTuple):
     """What becomes of a statement of a module, for who writes that in the language that it was compiled from. `kind`: its
     `order` (and scope), a statement is `put` in before it, it is `gone`, or a `number` in it changes. `line` is its own in the
@@ -44,9 +48,9 @@ class Option:
     becomes of the statement; `spot` who and which line, where that is not the site's; `about` names what threads wait or
     arrive at there; `far`: it is only tried where that is known to be waited for, `apart`: so many statements from one that
     is about the same; `evident`: the text itself shows that it is lacking (1), as where nothing waits for what others
-    arrive at (2: and who comes by here never arrives there), or other bytes are told of than are copied; or that what is
-    there is right (-1). The first option of a site is no change, or where things are weakened the
-    weakest."""
+    arrive at (2: and who comes by here never arrives there; 3: nor for the state that their arrival gives), or other bytes
+    are told of than are copied; or that what is there is right (-1). The first option of a site is no change, or where
+    things are weakened the weakest."""
 
     edits: tuple[TextEdit, ...]
     cost: int

@@ -24,7 +24,7 @@ from ptxmm.repair.cuda.spellings import (
     Spelling,
     statements,
 )
-from ptxmm.repair.sites import TextEdit, Wanted
+from ptxmm.repair.sites import STATE, TextEdit, Wanted
 
 #: So many candidates of one change are looked at.
 MOST = 12
@@ -43,6 +43,9 @@ _MAY_HAVE = (
     ("store", ("relaxed", "release")),
     ("clear", ("relaxed", "release")),
 )
+#: An arrival at a `cuda::barrier`, and one whose token is kept.
+_ARRIVES = re.compile(r"\.\s*(arrive)\s*\(\s*\)")
+_TOKEN = re.compile(r"\b(\w+)\s*=\s*([\w\[\].%+*/ -]+?)\s*\.\s*arrive\s*\(")
 _ASM = re.compile(r"(?:asm|__asm__)\b[\s\w]*+\(")
 
 
@@ -71,7 +74,7 @@ def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> 
     }
     if wanted.kind == "put":
         forms = statements(wanted.new, wanted.order, wanted.scope, "cuda::" in code.bare)
-        made = _put(code, forms, here, before)
+        made = (c for way in (_awaited(code, wanted, before), _put(code, forms, here, before)) for c in way)
     else:
         statements_there = [s for place in here for s in code.at(*place)]
         made = (c for make in makers[wanted.kind] for s in statements_there for c in make(code, wanted, s))
@@ -216,6 +219,19 @@ def _put(code: CudaCode, forms: Sequence[Spelling], here: Places, before: Places
                     *(_inside(code, s, form) for s in at), *(_at_the_end(code, s, form) for s in (*past, *at))]  # fmt: skip
             for edits in (edits for way in ways for edits in way):
                 yield SourceEdits(tuple(edits), headers)
+
+
+def _awaited(code: CudaCode, wanted: Wanted, before: Places) -> Iterator[SourceEdits]:
+    """Who arrives at a `cuda::barrier` waits, too, at once or with the token that it keeps."""
+    if wanted.family != STATE:
+        return
+    for statement in (s for place in before for s in code.at(*place)):
+        kept = _TOKEN.search(code.bare, statement.start, statement.end)
+        if kept is not None and (end := code.behind(statement)) is not None:
+            said = f"{code.text[kept.start(2) : kept.end(2)]}.wait(std::move({kept[1]}));"
+            yield SourceEdits((TextEdit(end, end, f"\n{code.indent(statement.start)}{said}"),), ("utility",))
+        for found in _ARRIVES.finditer(code.bare, statement.start, statement.end):
+            yield SourceEdits((TextEdit(found.start(1), found.end(1), "arrive_and_wait"),))
 
 
 def _ahead(code: CudaCode, statement: CudaStatement, form: Spelling) -> Iterator[list[TextEdit]]:

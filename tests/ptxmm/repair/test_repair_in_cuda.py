@@ -16,7 +16,7 @@ from ptxmm.repair.cuda.candidates import candidates
 from ptxmm.repair.cuda.code import CudaCode
 from ptxmm.repair.cuda.proof import CudaSource
 from ptxmm.repair.judgement import Judgement
-from ptxmm.repair.sites import Wanted, edited
+from ptxmm.repair.sites import STATE, Wanted, edited
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 compiled = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
@@ -123,6 +123,20 @@ def test_further_ways_are_candidates_too() -> None:
     )
     assert ["x[i]++;"] not in texts(order("st", "release", "gpu"), 15)
     assert texts(order("st", "release", "gpu"), 13)[-1][0].endswith(".store(x[0] + 2, cuda::memory_order_release);")
+
+
+@pytest.mark.parametrize(
+    ("statement", "lines"),
+    [
+        ("(void)bars[i % 2].arrive();", ["(void)bars[i % 2].arrive_and_wait();"]),
+        ("auto token = bars[i].arrive();", ["auto token = bars[i].arrive();", "bars[i].wait(std::move(token));"]),
+    ],
+)
+def test_who_arrives_waits_with_what_the_arrival_gives(statement: str, lines: list[str]) -> None:
+    source = f"void k() {{\n    {statement}\n    x = 1;\n}}\n"
+    wanted = Wanted("put", 9, 8, "", "{ wait; }", family=STATE)
+    first = candidates(CudaCode(source), wanted, [(3, 5)], [(2, 5)])[0]
+    assert [line.strip() for line in edited(source, first.edits).splitlines()[1:-2]] == lines
 
 
 def test_nothing_is_typed_where_nothing_is_known() -> None:

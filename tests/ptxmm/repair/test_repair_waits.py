@@ -170,3 +170,29 @@ def test_barriers_near_to_what_is_wrong_are_asked_first_and_what_holds_is_told(t
     assert base.clues and min(apart) == 0 < max(apart)
     met(subject, sites, every=False, clues=base.clues, held=held.append)
     assert all(judging(subject, sites, vector).holds and sum(map(bool, vector)) == 1 for vector in held)
+
+
+#: Thread 0 writes, arrives and goes on; thread 1 arrives, and waits for the state that this gives.
+STATES = """	@%p1 bra READER;
+	ld.shared.u32 %r3, [tile];
+	mbarrier.arrive.shared.b64 %rd2, [bar];
+	st.shared.u32 [tile], 7;
+	ret;
+READER:
+	ld.shared.u32 %r4, [tile];
+	mbarrier.arrive.shared.b64 %rd3, [bar];
+WAIT:
+	mbarrier.try_wait.shared.b64 %p2, [bar], %rd3;
+	@!%p2 bra WAIT;
+	ret;
+}
+"""
+
+
+def test_who_arrives_waits_for_the_state_that_this_gives(tmp_path: Path) -> None:
+    found = answer(tmp_path, STATES, COUNT=2)
+    assert found.base.holds is False
+    (change,) = found.found[0].changes
+    assert change.words == "a loop of mbarrier.try_wait.shared.b64 [bar], %rd2 is put in behind this"
+    lines = [s.options[-1].words for s in found.subject.sites("repair") if "%rd" in s.options[-1].words]
+    assert not any("%rd3" in words for words in lines)  # that is waited for

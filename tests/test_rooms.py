@@ -33,7 +33,7 @@ RUNS = {
     "Several runs": """
         choices plan cycles symmetry noted excluded gathered noting exchangeable open_operations exploring
     """,
-    "Runs that show what is wrong": "fence_orders exact replay",
+    "Runs that show what is wrong": "fence_orders exact replay suspected",
     "CTAs that can change places": "alike numbered",
 }
 #: What stands in each folder, from what everybody may import to what imports everything.

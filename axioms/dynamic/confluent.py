@@ -16,7 +16,7 @@ from axioms.dynamic.findings import Open, Party, Stopped
 from axioms.dynamic.live import Live
 from axioms.dynamic.lookbacks import LookBack, LookBackThread, NotConfluent, Ways, is_plain_fence
 from axioms.dynamic.shadow import Access
-from axioms.dynamic.sightings import Sight, Sightings
+from axioms.dynamic.sightings import Sight, Sighting, Sightings
 from axioms.dynamic.waiting import Poll, Written, WrittenBytes
 from ptxcore.isa.effect_kinds import FENCE
 from ptxcore.isa.form import Use
@@ -28,6 +28,8 @@ from ptxcore.machine.run.watched import WatchedThread, Write
 
 #: Below lie the state spaces but `.global`.
 _WINDOWS = 1 << GLOBAL_BITS
+#: Look-backs whose ways are gone for something wrong, where one is not confluent.
+_MOST_SUSPECTED = 8
 
 
 def open_reads(watcher: Determinate) -> list[Op]:
@@ -65,6 +67,8 @@ class Confluent(Determinate):
         self.found: list[LookBack] = []
         #: Reads at which ways have ended, or that came behind them unordered: they may be part of these.
         self.further: set[int] = set()
+        #: What threads find on ways that come to something else, or of which that is not known.
+        self.suspects: list[tuple[Sighting, ...]] = []
         self._sightings = Sightings(self.clocks, self.places, self.shadows)
         #: Whether a look-back has read bytes that are written by weak stores, or none.
         self._reads_weakly = False
@@ -217,6 +221,9 @@ class Confluent(Determinate):
             try:
                 self.ways += self._gone(of, live)
             except NotConfluent:
+                for other in self.found[-_MOST_SUSPECTED:]:
+                    with suppress(NotConfluent):
+                        self._gone(other, live)
                 raise Stopped(Open("order", Party(next(iter(of.members)), of.asks))) from None
 
     def _gone(self, of: LookBack, live: Live) -> int:
@@ -231,6 +238,7 @@ class Confluent(Determinate):
             ways.check()
         finally:
             self.further.update(*(thread.further for thread in ways.threads))
+            self.suspects += [*ways.suspects, *(thread.suspect for thread in ways.threads if thread.suspect)]
             if self.further <= self.searched:  # fences are the last to go: what they order may be needed
                 self.further |= ways.fences
         return ways.number

@@ -23,7 +23,7 @@ from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import step
 from axioms.dynamic.live import Live
 from axioms.dynamic.shadow import CONSTANT
-from axioms.dynamic.sightings import NOTHING, CannotFind, Seen, Sight
+from axioms.dynamic.sightings import NOTHING, CannotFind, FoundBySight, Seen, Sight, Sighting
 from axioms.dynamic.waiting import Copying, Ended, Poll, plain, stopped_at
 from ptxcore.isa.data_movement import ShuffleLanes
 from ptxcore.isa.effect_kinds import FENCE, EffectKind
@@ -127,7 +127,7 @@ def is_plain_fence(kind: EffectKind, how: Use) -> bool:
 
 class At(NamedTuple):
     """Where a thread is: about to execute a block. `fences`: those since its last read; `seen`: what it has seen on its way,
-    which `key` does not tell."""
+    which `key` does not tell, and `path` by what strong reads."""
 
     key: Hashable
     block: int
@@ -135,6 +135,7 @@ class At(NamedTuple):
     carry: Any
     fences: tuple[int, ...] = ()
     seen: Seen = NOTHING
+    path: tuple[Sighting, ...] = ()
 
 
 class Stop(NamedTuple):
@@ -163,6 +164,9 @@ class Alone:
         self._walker: Any = _copied(poll)
         self._reader = self._walker.watcher = _Reader(searched, sight)
         self._live, self.sight = live, sight
+        self._path: tuple[Sighting, ...] = ()
+        #: What it has found where nothing is known of what it finds next.
+        self.suspect: tuple[Sighting, ...] = ()
         self._compiled, self._parameters = poll.thread.launch.compiled, poll.thread.launch.read_parameters  # type: ignore[attr-defined]
         self.lane, self.warp, self.cta = self._walker.lane, self._walker.warp, self._walker.cta
         self.begins = self._at(poll.block, poll.registers, poll.thread.carry)
@@ -173,12 +177,12 @@ class Alone:
     def _at(self, block: int, registers: list[Any], carry: Any) -> At:
         fences, seen = self._reader.fences, self._reader.seen
         key = block, self._live.of(block, registers), plain(carry), fences
-        return At(key, block, registers, carry, fences, seen)
+        return At(key, block, registers, carry, fences, seen, self._path)
 
     def _stop(self, op: Op, at: At, number: int = -1, brings: tuple[Any, ...] = ()) -> Stop:
         place, carry, reader = self._live.before(op, self._walker.R), plain(self._walker.carry), self._reader
         key = place, carry, reader.fences
-        return Stop(key, at._replace(seen=reader.seen), number, brings, reader.fences)
+        return Stop(key, at._replace(seen=reader.seen, path=self._path), number, brings, reader.fences)
 
     def is_same(self, op: int, other: int) -> bool:
         """Whether two numbers are of one instruction."""
@@ -232,18 +236,22 @@ class Alone:
         try:
             found = self.sight.finds(op, address, size, at.seen)
         except CannotFind:
+            self.suspect = at.path
             raise NotConfluent from None
-        for value, seen in found:
-            yield self.executes(at, value, seen), (value, seen) == found[-1]
+        for one in found:
+            yield self.executes(at, one.value, one), one is found[-1]
 
-    def executes(self, at: At, told: int | None = None, seen: Seen | None = None, answer: Any = None) -> At | Stop:
+    def executes(
+        self, at: At, told: int | None = None, found: FoundBySight | None = None, answer: Any = None
+    ) -> At | Stop:
         """One block, or what there is of it before a read, with what the read at its beginning finds, and what the thread has
         seen then, or with what others have brought. Raises _Asks where it begins with a read and is told nothing."""
         walker = self._walker
         walker.R, walker.carry, walker.op = list(at.registers), at.carry, -1
         walker.answer, walker.answered = answer, answer is not None
         self._reader.told, self._reader.fences = told, at.fences
-        self._reader.seen = at.seen if seen is None else seen
+        self._reader.seen = at.seen if found is None else found.seen
+        self._path = at.path if found is None or found.by is None else (*at.path, found.by)
         try:
             block = self._compiled.blocks[at.block](walker, walker.R, self._parameters)
         except _Asks as asks:
@@ -307,11 +315,13 @@ class Ways:
         self.number = 0
         #: Fences by which not all ways come, perhaps: the run may do without their order.
         self.fences: set[int] = set()
+        #: What is found where threads come to something else than elsewhere.
+        self.suspects: list[tuple[Sighting, ...]] = []
 
     def check(self) -> None:
         """Raises NotConfluent where not all ways come to the same, or the run went none of them."""
         begins: _Together = tuple(thread.begins for thread in self.threads)
-        ends: set[Hashable] = set()
+        ends: dict[Hashable, tuple[Sighting, ...]] = {}
         lasts: dict[Hashable, Hashable] = {}
         known, waiting = {_key(begins): begins}, [begins]
         while waiting:
@@ -325,8 +335,9 @@ class Ways:
                 step()
                 after = self._meet(stops)
                 if after is None:
-                    ends.add(_key(stops))
+                    ends.setdefault(_key(stops), tuple(one for stop in stops for one in stop.at.path))
                     if len(ends) > 1:
+                        self.suspects = list(ends.values())
                         self.fences = {fence for stop in stops for fence in stop.fences}
                         raise NotConfluent
                 else:

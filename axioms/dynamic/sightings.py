@@ -38,6 +38,14 @@ class Seen(NamedTuple):
     found: frozenset[tuple[int, str]] = frozenset()
 
 
+class Sighting(NamedTuple):
+    """What a thread finds by a strong read: at an address, what the write of a number left, -1 for what stood there first."""
+
+    thread: int
+    address: int
+    source: int
+
+
 NOTHING = Seen()
 
 
@@ -113,10 +121,10 @@ class Sightings:
         first: int,
         size: int,
         seen: Seen,
-    ) -> list[tuple[int, tuple[Hand, ...]]]:
+    ) -> list[tuple[int, tuple[Hand, ...], int]]:
         """What a thread may find that reads some bytes in a scope (empty: weakly): it begins with what it knows and comes to an
-        end at a time of its own. The values, with what is handed on by whom it finds. Raises CannotFind where that is open, or
-        it might race."""
+        end at a time of its own. The values, with what is handed on by whom it finds, and the number of that write, -1 for
+        none. Raises CannotFind where that is open, or it might race."""
         if scope == CONSTANT or first + size > segment.size:
             raise CannotFind
         of = self._weak.get(id(segment))
@@ -133,7 +141,8 @@ class Sightings:
         elif at != first or place.size != size or not self._is_strongly_written(segment, first, size):
             raise CannotFind
         tables = [known, *(self._hands[n].table for n in seen.acquired)]
-        base, beside = self._divided(place, number, tables, end)
+        base, last, numbers = self._divided(place, number, tables, end)
+        beside = [place.writes[n] for n in numbers]
         if base is None or (beside and (weakly is not None or not scope)):
             raise CannotFind
         for w in beside:
@@ -141,21 +150,21 @@ class Sightings:
                 raise CannotFind
         if len({w.thread for w in beside}) > 1:
             raise CannotFind
-        return [(base, ()), *((w.value, w.hands) for w in beside)]
+        return [(base, (), last), *((w.value, w.hands, n) for w, n in zip(beside, numbers, strict=True))]
 
     def _divided(
         self, place: WrittenBytes, number: int, tables: list[Table], end: int | None
-    ) -> tuple[int | None, list[Written]]:
-        """What the writes before a read leave, and those that nothing orders with it. Raises CannotFind."""
-        base, beside, size = place.first, list[Written](), self._clocks.size
-        for w in place.writes:
+    ) -> tuple[int | None, int, list[int]]:
+        """What the writes before a read leave, the last of them, and those that nothing orders with it. Raises CannotFind."""
+        base, last, beside, size = place.first, -1, list[int](), self._clocks.size
+        for n, w in enumerate(place.writes):
             if w.thread == number or w.kind != "store":
                 raise CannotFind
             if any(_before(w, table, size) for table in tables):
-                base = w.value
+                base, last = w.value, n
             elif end is None or not _behind(w, number, end, size):
-                beside.append(w)
-        return base, beside
+                beside.append(n)
+        return base, last, beside
 
     def _strong_at(self, segment: Segment, first: int, size: int) -> tuple[int, WrittenBytes | None]:
         """The bytes that strong operations access, of which some are among these. Raises CannotFind where they are several."""
@@ -230,6 +239,14 @@ class Sightings:
         return found
 
 
+class FoundBySight(NamedTuple):
+    """A value that a read may find, what its thread has seen then, and by what (None: by a weak read)."""
+
+    value: int
+    seen: Seen
+    by: Sighting | None
+
+
 class Sight:
     """What one thread may see that looks back: it begins with what it knows, and comes to an end at a time of its own, None
     where nothing comes behind that. `ops`, `segments`: instructions and memory by their numbers."""
@@ -245,11 +262,10 @@ class Sight:
     ) -> None:
         self._sightings, self._ops, self._segments = sightings, ops, segments
         self._number, self._begins, self._end = number, known, end
-        self._found: dict[tuple[int, int, int, Seen], list[tuple[int, Seen]]] = {}
+        self._found: dict[tuple[int, int, int, Seen], list[FoundBySight]] = {}
 
-    def finds(self, op: int, address: int, size: int, seen: Seen) -> list[tuple[int, Seen]]:
-        """What an instruction may find at an address: values, each with what the thread has seen then; the last one is what it
-        finds in the end. Raises CannotFind."""
+    def finds(self, op: int, address: int, size: int, seen: Seen) -> list[FoundBySight]:
+        """What an instruction may find at an address; the last one is what it finds in the end. Raises CannotFind."""
         key = op, address, size, seen
         if key not in self._found:
             segment = self._segments.get(address >> GLOBAL_BITS)
@@ -258,8 +274,12 @@ class Sight:
             use, number, sightings = self._ops[op].use, self._number, self._sightings
             scope, first = scope_of(use) or "", address & ((1 << GLOBAL_BITS) - 1)
             found = sightings.possible(number, self._begins, self._end, scope, segment, first, size, seen)
-            values = [(value, sightings.finds(number, use.sem, scope, hands, seen)) for value, hands in found]
-            self._found[key] = [one for i, one in enumerate(values) if one not in values[i + 1 :]]
+            by = Sighting(number, address, -1) if scope else None
+            values = [
+                FoundBySight(value, sightings.finds(number, use.sem, scope, hands, seen), by and by._replace(source=n))
+                for value, hands, n in found
+            ]
+            self._found[key] = [one for i, one in enumerate(values) if one[:2] not in [o[:2] for o in values[i + 1 :]]]
         return self._found[key]
 
     def fence(self, how: Use, seen: Seen) -> Seen:
@@ -290,4 +310,4 @@ def _behind(write: Written, number: int, end: int, size: int) -> bool:
     return times is not None and times[place] >= end
 
 
-__all__ = ["NOTHING", "CannotFind", "Seen", "Sight", "Sightings"]
+__all__ = ["NOTHING", "CannotFind", "FoundBySight", "Seen", "Sight", "Sighting", "Sightings"]

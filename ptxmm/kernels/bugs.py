@@ -6,14 +6,20 @@ itself where no proof is found. What one of them shows is an answer, what they d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from ptxcore.clock import limited
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.several import ORDERS, hunt, race_of
+from ptxmm.kernels.several import ORDERS, hunt, on_suspicion, race_of
 from ptxmm.kernels.wrong import breaking, tell_wrong
 from ptxmm.result import Result
 from ptxmm.words import whole as told
+
+if TYPE_CHECKING:
+    from axioms.dynamic.sightings import Sighting
 
 #: Orders that are tried before proofs that take long: that of the CTAs, and the same with the `fence.sc` in others.
 _FIRST = 2
@@ -44,6 +50,12 @@ class BugSearch:
         """Whether some of the first runs that begin otherwise than those before them show something."""
         with limited(_HUNTING / 2):
             wrong = hunt(self._runs, self._broken, AT_ONCE, ("",))
+        return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
+
+    def suspected(self, ways: Sequence[tuple[Sighting, ...]]) -> bool:
+        """Whether a run shows something in which threads find what they may find on ways of look-backs."""
+        with limited(_HUNTING):
+            wrong = on_suspicion(self._runs, self._broken, ways)
         return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
 
     def everywhere(self) -> bool:

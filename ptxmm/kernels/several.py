@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import cycle
+from functools import partial
+from itertools import chain, cycle, product
 from math import prod
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
@@ -12,6 +13,7 @@ from axioms.dynamic.exploring import MOST, TooMany, explore, wander
 from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
 from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
+from axioms.dynamic.suspected import Suspected, SuspectedInAnyOrder
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
@@ -21,6 +23,7 @@ from ptxmm.kernels.whole_findings import FAULTS
 if TYPE_CHECKING:
     from axioms.dynamic.noted import OpenOperation
     from axioms.dynamic.plan import Name, Script, StrongBytes
+    from axioms.dynamic.sightings import Sighting
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.changing import ChangingCtas
     from ptxmm.kernels.launch import Launch
@@ -185,6 +188,22 @@ def hunt(
         return wrong.found
     except (Stopped, UsageError):
         pass
+    return None
+
+
+def on_suspicion(
+    runs: Runs, broken: Callable[[FinalValues], bool], suspects: Sequence[tuple[Sighting, ...]]
+) -> Wrong | None:
+    """Something wrong in a run in which threads find what they may find on ways of look-backs; None where none was seen."""
+    ways = list(dict.fromkeys(reversed(suspects)))  # the last CTAs show most of what others come to
+    at_once: tuple[Callable[..., Exact], ...] = (Suspected, partial(Suspected, early=True))
+    for way, make in chain(product(ways, at_once), product(ways, (SuspectedInAnyOrder,))):
+        try:
+            one_run(runs, partial(make, way=way), broken)
+        except TestFails as wrong:
+            return wrong.found
+        except (Stopped, UsageError):
+            return None
     return None
 
 

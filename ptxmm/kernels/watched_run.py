@@ -14,6 +14,7 @@ from axioms.dynamic.emulated import Emulating, emulating
 from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
 from axioms.dynamic.numbered import Numbered, interchangeable
 from axioms.dynamic.recording import Batches, Recording
+from axioms.dynamic.sightings import Sighting
 from axioms.dynamic.together import Together
 from ptxcore.machine.lower.ops import Code, ExecutableModule
 from ptxcore.machine.run.faults import KernelError
@@ -50,6 +51,7 @@ class WatchedRun(NamedTuple):
     emulated: frozenset[int] = frozenset()  # and those of emulations
     numbered: frozenset[int] = frozenset()  # and those by which CTAs take their numbers
     ended: FinalValues | None = None  # the final values of a run that ended, whatever it leaves open
+    suspects: tuple[tuple[Sighting, ...], ...] = ()  # what threads find on ways of look-backs that may be wrong
 
 
 def watched_run(
@@ -125,7 +127,7 @@ def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
         last = again.watchers[-1]
         more = may_look_back(last) - again.searched if isinstance(last, Determinate) else set()
         if not more:
-            return ran
+            return ran._replace(suspects=_suspects(again))
         again = run(None, searched=again.searched | more)._replace(searched=again.searched | more)
     return _decisive(ran, again)
 
@@ -135,7 +137,12 @@ def _decisive(ran: WatchedRun, again: WatchedRun) -> WatchedRun:
     faulty = again.error is not None and again.error.kind in FAULTS
     if not isinstance(again.why, Open) or faulty:
         return again
-    return ran._replace(ended=again.ended) if ran.ended is None else ran
+    return ran._replace(ended=ran.ended or again.ended, suspects=ran.suspects or _suspects(again))
+
+
+def _suspects(ran: WatchedRun) -> tuple[tuple[Sighting, ...], ...]:
+    last = ran.watchers[-1]
+    return ran.suspects or (tuple(last.suspects) if isinstance(last, Confluent) else ())
 
 
 def _looks_back(run: Callable[..., WatchedRun], code: Code) -> WatchedRun:

@@ -184,6 +184,8 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     if what in _EXPLORED | _HIDDEN and spoken_of:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             telling = partial(tell_all, test, result)
+            if bugs.suspected(ran.suspects):
+                return ""
             if what in _HIDDEN:
                 several = None if bugs.in_orders() else left[0]
             elif _decided_in_any_order(runs, result) or decide_by_sections(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import generated_flags
 import pytest
 from by_runs import by_formula, by_runs, compare
 from campaigns import lengths
 
 from axioms.dynamic import sightings
+from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.several import on_suspicion
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.result import Result
@@ -42,21 +46,29 @@ _SCAN = """.version 8.6
  mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd5, %rd2; add.u64 %rd7, %rd5, %rd3; add.u64 %rd8, %rd5, %rd4;
  setp.ne.u32 %p, %r2, 0; @%p bra TOLD;
  setp.eq.u32 %p, %r1, 0; @%p bra LAST;
- st.global.u32 [%rd7], %r3; {release} st.relaxed.{scope}.global.u32 [%rd6], 1;
+ st{value}.global.u32 [%rd7], %r3; {release} st.relaxed.{scope}.global.u32 [%rd6], 1;
 LOOK: sub.u64 %rd6, %rd6, 4; sub.u64 %rd7, %rd7, 4; sub.u64 %rd8, %rd8, 4;
 AGAIN: ld.relaxed.gpu.global.u32 %r8, [%rd6]; setp.eq.u32 %p, %r8, 0; @%p bra AGAIN;
  {acquire} setp.eq.u32 %q, %r8, {whole};
- @%q ld.global.u32 %r7, [%rd8]; @!%q ld.global.u32 %r7, [%rd7];
+ @%q ld{value}.global.u32 %r7, [%rd8]; @!%q ld{value}.global.u32 %r7, [%rd7];
  add.u32 %r5, %r5, %r7; @!%q bra LOOK;
  add.u64 %rd6, %rd5, %rd2; add.u64 %rd8, %rd5, {where};
-LAST: add.u32 %r4, %r5, %r3; st.global.u32 [%rd8], %r4; {again} st.relaxed.gpu.global.u32 [%rd6], 2;
+LAST: add.u32 %r4, %r5, %r3; st{value}.global.u32 [%rd8], %r4; {again} st.relaxed.gpu.global.u32 [%rd6], 2;
  st.shared.u32 [%rd15], %r5;
 TOLD: bar.sync 0; ld.shared.u32 %r5, [%rd15]; mad.lo.u32 %r9, %r1, {size}, %r2; mul.wide.u32 %rd9, %r9, 4;
  add.u64 %rd9, %rd9, %rd1; st.global.u32 [%rd9], %r5;
  ret;
 }}"""
 _FENCE = "fence.acq_rel.gpu;"
-_RIGHT = {"release": _FENCE, "scope": "gpu", "acquire": _FENCE, "whole": "2", "where": "%rd4", "again": _FENCE}
+_RIGHT = {
+    "release": _FENCE,
+    "scope": "gpu",
+    "acquire": _FENCE,
+    "whole": "2",
+    "where": "%rd4",
+    "again": _FENCE,
+    "value": "",
+}
 _WRONG = {
     "a sum behind no release": {"release": ""},
     "the sum of all behind no release": {"again": ""},
@@ -92,6 +104,28 @@ def test_a_scan_with_a_mistake_is_not(wrong: dict[str, str], monkeypatch: pytest
     _, result = by_runs(_scan(3, 2, **wrong))
     assert result.verdict in ("no", "undefined") and not _is_look_back(result)
     assert by_formula(_scan(3, 1, **wrong), monkeypatch).verdict in ("no", "undefined")
+
+
+@pytest.mark.parametrize("value", ["", ".relaxed.gpu"], ids=["weak", "strong"])
+@pytest.mark.parametrize(
+    "wrong", ["a sum behind no release", "nobody acquires", "the sum of all where the sum of a tile is"]
+)
+def test_a_way_that_comes_to_something_else_is_gone(wrong: str, value: str) -> None:
+    """At the size of the launch, where sums are stored weakly and race, and where they are strong and only old."""
+    assert by_runs(_scan(5, 64, **_WRONG[wrong], value=value))[1].verdict == "no"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_who_is_suspected_is_right_where_the_kernel_is(seed: int) -> None:
+    """Runs in which threads find whatever they like of what may be found show nothing of a scan that is right."""
+    test, draw = _scan(3, 2, value=".relaxed.gpu"), random.Random(seed)
+    flags, sums, alls = (12884901888 + (i << 32) for i in range(3))  # in the order of the parameters, behind `x`
+    way = tuple(
+        sightings.Sighting(4, draw.choice((flags, sums, alls)) + 4 * draw.randrange(3), draw.choice((-1, 0, 1)))
+        for _ in range(4)
+    )
+    found = on_suspicion(Runs(test, watched=True), lambda state: state != {"x[0]": 0, "x[2]": 1, "x[4]": 3}, [way])
+    assert found is None
 
 
 def _takes_all(_: sightings.Sightings, __: int, ___: str, seen: sightings.Seen) -> sightings.Seen:

@@ -121,7 +121,8 @@ def _last_values_alone(self: lookbacks.Alone, at: lookbacks.At) -> Iterator[tupl
     try:
         yield self.executes(at), True
     except lookbacks._Asks as asks:
-        yield self.executes(at, *self.sight.finds(*asks.args, at.seen)[-1]), True
+        found = self.sight.finds(*asks.args, at.seen)[-1]
+        yield self.executes(at, found.value, found), True
 
 
 def test_all_values_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,12 @@ from typing import Any
 from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.confluent import open_reads
 from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.emulated_terms import TermFunction
 from axioms.dynamic.findings import Open, Party, Stopped, step
 from axioms.dynamic.live import Live
 from axioms.dynamic.shadow import CONSTANT
 from axioms.dynamic.told import WIDE, Teller, ToldAt, ToldStep, ToldThread, Untold
+from axioms.dynamic.updates_in_sections import commute
 from axioms.dynamic.waiting import Poll
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
@@ -98,6 +100,9 @@ class Emulating(Determinate):
         super().arrives(thread, level, identity, waits, count)
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+        if thread.watcher is not self:  # a copy
+            thread.watcher.other(thread, what, how, address)
+            return
         self._active.pop(thread.number, None)
         super().other(thread, what, how, address)
 
@@ -237,11 +242,11 @@ class _Function:
                     seen.add(found.at.key)
                     waiting.append(found.at)
 
-    def follow(self, found: Sequence[tuple[int, int]], values: set[int]) -> None:
-        """Raises Untold where the run went another way."""
+    def follow(self, found: Sequence[tuple[int, int]], values: set[int] | None) -> None:
+        """Raises Untold where the run went another way, or found something else than these values."""
         at: ToldAt | None = self.begins
         for _, value in found:
-            if at is None or value not in values:
+            if at is None or (values is not None and value not in values):
                 raise Untold
             at = self.step(at, value).at
         if at is not None:
@@ -264,6 +269,10 @@ class _Checked:
 
     def check(self) -> None:
         """Raises Untold where they are no atomic operations that commute."""
+        if self._commute_on_all_values():
+            for member in self.group.members:
+                _Function(self, member.poll).follow(member.found, None)
+            return
         functions: dict[Hashable, _Function] = {}
         of: list[_Function] = []
         for member in self.group.members:
@@ -282,6 +291,17 @@ class _Checked:
             function.check(sorted(values))
         for member, function in zip(self.group.members, of, strict=True):
             function.follow(member.found, values)
+
+    def _commute_on_all_values(self) -> bool:
+        """Whether they are functions that commute, whatever stands there."""
+        group, updates = self.group, []
+        for member in group.members:
+            try:
+                of = TermFunction(member.poll, self.live, self.searched, (group.address, group.place[1]))
+                updates.append(of.update())
+            except Untold:
+                return False
+        return commute(updates)
 
     def _values(self, functions: Sequence[_Function]) -> set[int]:
         """All that may stand there, if the functions commute: what each of them makes, as often as it is there, of what those

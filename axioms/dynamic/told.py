@@ -162,9 +162,9 @@ class ToldThread:
         self._copy.__class__ = _Copy
         self._copy.frames, self._copy.watcher = [], teller
         self._compiled, self._parameters = poll.thread.launch.compiled, poll.thread.launch.read_parameters  # type: ignore[attr-defined]
-        self.begins = self._at(poll.block, poll.registers, poll.thread.carry)
+        self.begins = self.state(poll.block, poll.registers, poll.thread.carry)
 
-    def _at(self, block: int, registers: list[Any], carry: Any) -> ToldAt:
+    def state(self, block: int, registers: list[Any], carry: Any) -> ToldAt:
         return ToldAt((block, self.live.of(block, registers), plain(carry)), block, registers, carry)
 
     def goes(self, at: ToldAt, value: int | Varying) -> ToldStep:
@@ -175,7 +175,7 @@ class ToldThread:
         block, before, within, polled = at.block, at, False, False
         for _ in range(_MOST_BLOCKS):
             if not within:
-                before = self._at(block, list(thread.R), thread.carry)
+                before = self.state(block, list(thread.R), thread.carry)
             within, asks = False, teller.told is not None
             try:
                 block = self._compiled.blocks[block](thread, thread.R, self._parameters)

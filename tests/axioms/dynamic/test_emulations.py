@@ -87,6 +87,8 @@ o = {{type = "u32", elements = {grid * block}}}
 
 
 SMALL = [i % 5 for i in range(512)]
+#: All different, and in no order.
+MANY = [i * 293 % 1021 for i in range(512)]
 ONES = [1] * 512
 FLOATS = [0x3F800000 + 0x400000 * (i % 4) for i in range(512)]
 
@@ -101,6 +103,9 @@ FLOATS = [0x3F800000 + 0x400000 * (i % 4) for i in range(512)]
         ("mov.u32 %r5, 77;" + LOOP, "bits", SMALL, 7),  # one that is never right
         (FIRST + EARLY, "maximum", SMALL, 4),
         (ANEW, "maximum", SMALL, 4),
+        (FIRST + EARLY, "maximum", MANY, max(MANY)),
+        (FIRST + LOOP, "maximum", MANY, max(MANY)),
+        (ANEW, "sum", MANY, sum(MANY)),
         (
             FIRST + LOOP + " setp.eq.u32 %p3, %r2, 0; @%p3 red.relaxed.gpu.global.add.u32 [%rd2+4], 1;",
             "maximum",
@@ -125,6 +130,9 @@ def test_one_run_decides_loops_that_commute_at_512_threads(
         (USED, "maximum", SMALL, {}),
         (ONCE, "maximum", SMALL, {}),  # whoever finds something else leaves without having written
         (STUCK, "maximum", SMALL, {}),  # and does not terminate
+        (FIRST + EARLY.replace("@%p1 bra L", "@%p1 bra E"), "maximum", MANY, {}),
+        (FIRST + EARLY.replace("setp.ge.u32 %p2, %r5", "setp.gt.u32 %p2, %r5"), "maximum", [0, *MANY], {"cas": "relaxed.cta"}),
+        (USED, "maximum", MANY, {}),
         (FIRST + LOOP, "maximum", SMALL, {"cas": "relaxed.cta"}),
         (FIRST + EARLY, "maximum", [5] + [0] * 511, {"cas": "relaxed.cta"}),
         (FIRST + LOOP, "maximum", SMALL, {"first": "relaxed.cta"}),

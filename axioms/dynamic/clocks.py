@@ -69,6 +69,8 @@ class Clocks:
         self.size = size
         #: CTAs of a cluster, whose numbers follow each other.
         self.cluster = 1
+        #: The device of each CTA; empty where all are on one.
+        self.devices: tuple[int, ...] = ()
         self.own: list[int] = [] if own is None else own
         self.known: list[Table] = []
 
@@ -112,12 +114,18 @@ class Clocks:
 
     def within(self, scope: str, thread: int, other: int) -> bool:
         """Whether two threads are in one instance of a scope (section 8.5)."""
-        if scope in ("gpu", "sys"):
+        if scope == "sys" or (scope == "gpu" and not self.devices):
             return True
-        if scope not in ("cta", "cluster"):
+        if scope not in ("cta", "cluster", "gpu"):
             return False
         one, two = thread // self.size, other // self.size
+        if scope == "gpu":
+            return self.devices[one] == self.devices[two]
         return one == two or (scope == "cluster" and one // self.cluster == two // self.cluster)
+
+    def wide(self, scope: str) -> bool:
+        """Whether a scope has all threads."""
+        return scope == "sys" or (scope == "gpu" and not self.devices)
 
     def release(self, thread: int) -> Arrival:
         """What a thread hands on: all that is ordered before this point. What it does next is later."""

@@ -27,7 +27,7 @@ from axioms.dynamic.phases import Phases
 from axioms.dynamic.products import WarpgroupProducts
 from axioms.dynamic.proxies import Proxies
 from axioms.dynamic.sequential_fences import SequentialFences
-from axioms.dynamic.shadow import CONSTANT, WIDE, Access
+from axioms.dynamic.shadow import CONSTANT, Access
 from axioms.dynamic.sums import Sums, is_sum
 from axioms.dynamic.tensor_order import TensorOrder
 from axioms.dynamic.tensors import Tensors
@@ -108,6 +108,9 @@ class Determinate(LaunchState):
     # Threads.
 
     def enters(self, cta: Any) -> int:
+        if id(cta.shared) not in self._owners:
+            while len(self.clocks.own) % self.size:  # a CTA before it has fewer threads than others
+                self.clocks.enter()
         number = self.clocks.enter()
         if number % self.size == 0:
             self.indices.append(cta.index)
@@ -364,7 +367,7 @@ class Determinate(LaunchState):
             offered, within = self.offered.get(number, []), self.clocks.within
             self._acquire(number, offered, scope)  # and what is left, a fence of a wider scope
             self.offered[number] = [(h, s) for h, s in offered if not within(scope, h.thread, number)]
-        if how.sem == "sc" and scope in WIDE:
+        if how.sem == "sc" and self.clocks.wide(scope):
             self.sequential.comes_by(number)
         if how.sem != "acquire":
             hand = Hand(self.clocks.join([self.clocks.release(number)]), scope, number)

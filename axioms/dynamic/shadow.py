@@ -220,7 +220,7 @@ class Shadow:
     def _add(self, cell: ShadowCell, access: Access, prefix: str) -> None:
         """A strong write that may come in any order among its like."""
         group: Group = access.commutes, access.strong, access.first, access.size
-        if not access.commutes or access.strong not in WIDE or (cell.atomics and cell.group is None):
+        if not access.commutes or not self.clocks.wide(access.strong) or (cell.atomics and cell.group is None):
             cell.group = None
         elif not cell.atomics:
             cell.group = group

@@ -53,8 +53,8 @@ class Hand(NamedTuple):
     thread: int
 
 
-#: How wide scopes are; of one device, no scope is wider than `.gpu`.
-WIDTHS = {"cta": 0, "cluster": 1, "gpu": 2, "sys": 2}
+#: How wide scopes are.
+WIDTHS = {"cta": 0, "cluster": 1, "gpu": 2, "sys": 3}
 
 
 def behind(hands: tuple[Hand, ...], hand: Hand) -> tuple[Hand, ...]:
@@ -224,7 +224,7 @@ class WrittenBytes:
         if one.thread == other.thread:
             return True
         cta, place = divmod(other.thread, clocks.size)
-        wide = (hand.table.get(cta) for hand in one.hands if WIDTHS.get(hand.scope, 0) == WIDTHS["gpu"])
+        wide = (hand.table.get(cta) for hand in one.hands if WIDTHS.get(hand.scope, 0) >= WIDTHS["gpu"])
         return any(times is not None and times[place] >= other.time for times in wide)
 
     def _follows(self, n: int, m: int, clocks: Clocks) -> bool:

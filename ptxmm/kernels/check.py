@@ -6,6 +6,7 @@ launches -> program (see `build`) -> outcomes -> each check on each outcome -> v
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -34,7 +35,16 @@ from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.watched_run import by_runs_alone
-from ptxmm.kernels.whole import decide_whole, may_be_run, may_be_whole, must_be_run, tells_races, threads_of
+from ptxmm.kernels.whole import (
+    decide_whole,
+    may_be_hunted,
+    may_be_run,
+    may_be_whole,
+    must_be_run,
+    shows_bugs,
+    tells_races,
+    threads_of,
+)
 from ptxmm.races import entry
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 from ptxmm.undefined import sentence
@@ -120,6 +130,11 @@ def check(
                     return result
             elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
+        elif by_runs and may_be_hunted(test, model):
+            shown = deepcopy(result)
+            if shows_bugs(test, shown, deadline):
+                result = shown
+                return result
         until = _earlier(deadline, _SHARE if later is not None else SHARE * smaller)
         with clock.limited(_at_most(until)) if until is not None else nullcontext():
             question = KernelQuestion(
@@ -165,14 +180,10 @@ def check(
         untold = smaller
     else:
         untold = by_runs and result.error == TOO_LARGE and may_be_smaller(test)
-    if untold:
-        decide = partial(_decide_smaller, model, unroll, options)
-        until = time.monotonic() + _FOR_SMALLER if deadline is None else deadline
-        of_smaller = told_of_smaller(test, decide, until)
-        if of_smaller.wrong is not None and tells_races(model) and redone(test, blank, *of_smaller.wrong, until):
-            blank.warnings, blank.seconds = result.warnings, time.perf_counter() - start
-            return blank
-        result.notes += of_smaller.notes
+    decide = partial(_decide_smaller, model, unroll, options)
+    if untold and _wrong_as_a_smaller_one(test, result, blank, decide, deadline, model):
+        blank.seconds = time.perf_counter() - start
+        return blank
     if result.verdict == "undecided" and of_run is not None:  # it has answered some checks
         of_run.seconds = result.seconds
         return of_run
@@ -231,6 +242,25 @@ def _decide_smaller(model: Model, unroll: int, options: frozenset[str], test: Ke
 def _at_most(until: float | None) -> float | None:
     """After how many seconds what does not end by itself is ended."""
     return None if until is None else _PATIENCE * max(0.0, until - time.monotonic())
+
+
+def _wrong_as_a_smaller_one(
+    test: KernelTest,
+    result: Result,
+    blank: Result,
+    decide: Callable[[KernelTest, float], Result],
+    deadline: float | None,
+    model: Model,
+) -> bool:
+    """Whether a launch that is not decided shows what goes wrong in a smaller one: then `blank` has the answer; else the result
+    tells of smaller ones."""
+    until = time.monotonic() + _FOR_SMALLER if deadline is None else deadline
+    of_smaller = told_of_smaller(test, decide, until)
+    if of_smaller.wrong is not None and tells_races(model) and redone(test, blank, *of_smaller.wrong, until):
+        blank.warnings = result.warnings
+        return True
+    result.notes += of_smaller.notes
+    return False
 
 
 def _earlier(deadline: float | None, share: float) -> float | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import accumulate
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.machine.ir.windows import GLOBAL_BITS
@@ -40,6 +42,15 @@ def all_beside(test: KernelTest) -> bool:
     return alike and apart and not any(launch.after or launch.cluster for launch in launches)
 
 
+def side_by_side(test: KernelTest) -> bool:
+    """Whether all launches of a test run at the same time and are of one module, on one device or several, with CTAs of one
+    size or several."""
+    launches = test.launches
+    apart = len({launch.queue for launch in launches}) == len(launches) > 1
+    one = len({launch.text for launch in launches}) == 1
+    return apart and one and not any(launch.after or launch.cluster for launch in launches)
+
+
 class Runs:
     """A kernel test ready to run; `watched`: by watchers."""
 
@@ -53,6 +64,27 @@ class Runs:
             if one.loaded not in self.devices:
                 self.devices[one.loaded] = loaded(one, watched=watched)
                 self.warnings[number] = self.devices[one.loaded].warnings
+
+    @property
+    def most_threads(self) -> int:
+        """The threads of the largest CTA of any launch."""
+        return max(prod(launch.block) for launch in self.test.launches)
+
+    @property
+    def devices_of_ctas(self) -> tuple[int, ...]:
+        """The device of each CTA of launches that run at the same time, those of the first ones first; empty where there is
+        one."""
+        launches = self.test.launches
+        if len({launch.device for launch in launches}) == 1:
+            return ()
+        return tuple(launch.device for launch in launches for _ in range(prod(launch.grid)))
+
+    def launch_of(self, number: int, cta: int) -> int:
+        """The launch of a CTA: of several at the same time, the CTAs of the first ones begin first; else that of a number."""
+        if not side_by_side(self.test):
+            return number
+        ends = accumulate(prod(launch.grid) for launch in self.test.launches)
+        return next(n for n, end in enumerate(ends) if cta < end)
 
     def run(
         self,
@@ -75,7 +107,7 @@ class Runs:
         arrays = {p.name: _array(p, fill) for p in self.test.parameters if isinstance(p, Buffer)}
         for device in self.devices.values():
             device.reset()
-        if all_beside(self.test):
+        if side_by_side(self.test):
             self._run_beside(arrays, seed, limit, watch, progress, placed, unwritten)
             return self._state(arrays)
         for number, one in enumerate(self.test.launches):

@@ -17,7 +17,7 @@ from axioms.dynamic.suspected import Suspected, SuspectedInAnyOrder
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.runs import FinalValues, Runs, Watchers
+from ptxmm.kernels.runs import FinalValues, Runs, Watchers, side_by_side
 from ptxmm.kernels.whole_findings import FAULTS
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.changing import ChangingCtas
     from ptxmm.kernels.launch import Launch
-    from ptxmm.kernels.test import KernelTest
 
 #: Instructions after which a run is given up.
 LIMIT = 100_000_000
@@ -101,9 +100,16 @@ class FaultOf(NamedTuple):
 Wrong = RaceOf | FaultOf | FailedExecution
 
 
-def asks_races(test: KernelTest) -> bool:
-    """Whether a test asks for data races, which leave nobody without a meaning."""
-    return any(check.kind == "race_free" for check in test.checks)
+def _size(runs: Runs, launch: Launch) -> int:
+    """The threads of a CTA; of launches at the same time, of the largest."""
+    return runs.most_threads if side_by_side(runs.test) else prod(launch.block)
+
+
+def _looking(runs: Runs, watcher: Exact) -> Exact:
+    """Who watches a run, with what a test says: whether it asks for data races, and on which devices its CTAs are."""
+    watcher.tells_races = any(check.kind == "race_free" for check in runs.test.checks)
+    watcher.clocks.devices = runs.devices_of_ctas
+    return watcher
 
 
 def race_of(runs: Runs, orders: Sequence[tuple[int | None, Sight]] = ORDERS) -> RaceOf | FaultOf | None:
@@ -119,9 +125,8 @@ def race_of(runs: Runs, orders: Sequence[tuple[int | None, Sight]] = ORDERS) -> 
             launch: Launch, _: ExecutableModule, watchers: list[Exact] = watchers, sight: Sight = sight
         ) -> Watchers:
             def single() -> Exact:
-                watchers.append(_watcher(prod(launch.block), len(watchers), sight=sight))
-                watchers[-1].tells_races = asks_races(runs.test)
-                return watchers[-1]
+                watchers.append(_watcher(_size(runs, launch), len(watchers), sight=sight))
+                return _looking(runs, watchers[-1])
 
             return Watchers(None, single)
 
@@ -216,9 +221,8 @@ def one_run(
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         def single() -> Exact:
-            watchers.append(make(prod(launch.block), len(watchers)))
-            watchers[-1].tells_races = asks_races(runs.test)
-            return watchers[-1]
+            watchers.append(make(_size(runs, launch), len(watchers)))
+            return _looking(runs, watchers[-1])
 
         return Watchers(None, single)
 

@@ -31,7 +31,7 @@ from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
-from ptxmm.kernels.runs import FinalValues, Runs, all_beside
+from ptxmm.kernels.runs import FinalValues, Runs, all_beside, side_by_side
 from ptxmm.kernels.searched import decide_by_searches
 from ptxmm.kernels.sectioned import decide_by_sections
 from ptxmm.kernels.several import (
@@ -121,15 +121,41 @@ def may_be_run(test: KernelTest, model: Model) -> bool:
     fairly (who waits at a barrier for somebody who need not be does not terminate), the theorem speaks of the model, and
     buffers are not too large."""
     in_order = len({launch.queue for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
+    return (in_order or all_beside(test)) and _may_be_followed(test, model)
+
+
+def may_be_hunted(test: KernelTest, model: Model) -> bool:
+    """Whether runs may show that something is wrong with launches of which they prove nothing: at the same time, on several
+    devices or with CTAs of several sizes."""
+    several = side_by_side(test) and not all_beside(test) and FEWEST <= threads_of(test) <= _MOST_AGAIN
+    return several and tells_races(model) and _may_be_followed(test, model)
+
+
+def _may_be_followed(test: KernelTest, model: Model) -> bool:
     fair = test.resident is None and (test.progress is None or progress_named(test.progress).is_fair)
     size = sum(p.elements * TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer))
     spoken_of = bool(model.shipped) and model.readings <= READINGS
-    return (in_order or all_beside(test)) and fair and spoken_of and size <= _MOST_BYTES
+    return fair and spoken_of and size <= _MOST_BYTES
 
 
 def tells_races(model: Model) -> bool:
     """Whether a model says which accesses race."""
     return any(flag.name == "data" for flag in model.flags)
+
+
+def shows_bugs(test: KernelTest, result: Result, deadline: float | None) -> bool:
+    """Whether some run shows that something is wrong; then it is told. Raises InputError for a module that is wrong."""
+    runs, places = Runs(test, watched=True), Places(test)
+    programs = [device.program for device in runs.devices.values()]
+    if len(programs) > 1 and any(program.layout.variables for program in programs):
+        return False  # each device has its own
+    bugs = BugSearch(runs, result, places)
+    with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
+        if bugs.in_orders() or bugs.everywhere():
+            result.warnings = places.warnings(runs.warnings)
+            result.notes += _held(test, FILLS[0])
+            return True
+    return False
 
 
 def decide_whole(test: KernelTest, result: Result, deadline: float | None, model: Model) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -16,7 +15,7 @@ from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.runs import Runs, all_beside
+from ptxmm.kernels.runs import Runs, side_by_side
 from ptxmm.result import RaceEntry, RaceEvent, Result, Spot
 from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
@@ -139,19 +138,14 @@ class Findings:
         result = self.result
         result.undefined, result.verdict, result.error, result.runs = undefined, "undefined", sentence(undefined), 1
 
-    def _launch_of(self, cta: int) -> int:
-        """The launch of a CTA: of several at the same time, the CTAs of the first ones begin first."""
-        if not all_beside(self.runs.test):
-            return self.number
-        ends = accumulate(prod(launch.grid) for launch in self.runs.test.launches)
-        return next(number for number, end in enumerate(ends) if cta < end)
-
     def _event(self, party: Party) -> RaceEvent:
-        launch, line = self.runs.test.launches[self.number], party.op.instruction.span.line
+        launches, line = self.runs.test.launches, party.op.instruction.span.line
+        size = self.runs.most_threads if side_by_side(self.runs.test) else prod(launches[self.number].block)
+        cta, thread = divmod(party.thread, size)
+        of, index = self.runs.launch_of(self.number, cta), self.indices[cta]
+        launch = launches[of]
         bx, by, _ = launch.block
-        cta, thread = divmod(party.thread, prod(launch.block))
-        index = self.indices[cta]
-        name = self.places.thread(self._launch_of(cta), index, (thread % bx, thread // bx % by, thread // (bx * by)))
+        name = self.places.thread(of, index, (thread % bx, thread // bx % by, thread // (bx * by)))
         spot = self.places.launch_spot(self.number, line)
         program = self.runs.devices[launch.loaded].program
         source = self.places.source_of(self.number, party.op, program)

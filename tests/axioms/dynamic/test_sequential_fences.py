@@ -10,7 +10,7 @@ from agreement import note
 from by_runs import by_formula, by_runs, compare
 from campaigns import lengths
 
-from axioms.dynamic import determinate
+from axioms.dynamic.clocks import Clocks
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -83,6 +83,6 @@ def test_fences_count_that_have_one_order(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_kernels_tell_of_a_mistake_in_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the mistake that fences of any scope count, runs pass what the formula shows to be wrong."""
-    monkeypatch.setattr(determinate, "WIDE", frozenset(("cta", *determinate.WIDE)))
+    monkeypatch.setattr(Clocks, "wide", lambda self, scope: True)
     open_, found = by_runs(_last(learned="fence.sc.cta;"))
     assert not open_ and found.verdict == "ok"

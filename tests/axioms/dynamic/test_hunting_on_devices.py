@@ -1,0 +1,131 @@
+"""What runs show of launches at the same time, on several devices and with CTAs of several sizes: so says the formula."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from agreement import note
+from by_runs import by_formula
+from campaigns import lengths, share
+
+from ptxmm.api import model_named
+from ptxmm.kernels.check import check
+from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.several import hunt, race_of
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+
+_ENTRY = """.visible .entry {name}(.param .u64 x)
+{{
+ .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x;
+ {body}
+ ret;
+}}
+"""
+_RUNS = 8
+
+
+def _test(bodies: list[str], devices: list[int], blocks: list[int]) -> KernelTest:
+    """Launches of one CTA each."""
+    entries = [_ENTRY.format(name=f"k{n}", body=body) for n, body in enumerate(bodies)]
+    kernels = [
+        {"entry": f"k{n}", "device": device, "block": block, "grid": 1, "stream": n}
+        for n, (device, block) in enumerate(zip(devices, blocks, strict=True))
+    ]
+    tree = {
+        "ptx": "k.ptx", "kernel": kernels, "params": {"x": {"type": "u32", "elements": 4}},
+        "check": {"race_free": True, "terminates": True},
+    }  # fmt: skip
+    head = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    return KernelFile.of(tree, "k.toml", {"k.ptx": head + "".join(entries)}).test()
+
+
+def _step(choose: random.Random, label: int) -> str:
+    """Data is at bytes 12 to 15; flags and counters are before it."""
+    place = f"[%rd1+{4 * choose.randint(0, 1)}]"
+    scope = choose.choice(("gpu", "sys", "sys", "cta"))
+    strong = choose.random() < 0.7
+    store, load, both = ("release", "acquire", "acq_rel") if strong else ("relaxed",) * 3
+    once = f"ld.{load}.{scope}.global.u32 %r5, {place}; setp.eq.u32 %p2, %r5, 0;"
+    data = choose.choice((f"st.global.u32 [%rd1+12], {label};", "ld.global.u32 %r6, [%rd1+12];"))
+    return choose.choice((
+        f"st.{store}.{scope}.global.u32 {place}, 1;",
+        f"atom.{both}.{scope}.global.add.u32 %r5, {place}, 1;",
+        f"W{label}: {once} @%p2 bra W{label};",
+        f"{once} @%p2 bra M{label}; {data} M{label}:",
+        f"fence.{choose.choice(('sc', 'acq_rel'))}.{scope};",
+        data,
+    ))  # fmt: skip
+
+
+def _kernel(seed: int) -> KernelTest:
+    choose = random.Random(seed)
+    count = choose.choice((2, 2, 3))
+    bodies = [" ".join(_step(choose, 10 * n + i + 1) for i in range(choose.choice((2, 3, 4)))) for n in range(count)]
+    blocks = [choose.choice((1, 1, 2)) for _ in range(count)]
+    first = "setp.ne.u32 %p1, %r1, 0; @%p1 bra END; {} END:"  # of two threads one does nothing
+    bodies = [body if block == 1 else first.format(body) for body, block in zip(bodies, blocks, strict=True)]
+    return _test(bodies, [0, *(choose.randint(0, 1) for _ in range(count - 1))], blocks)
+
+
+def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for seed in seeds:
+        test = _kernel(seed)
+        runs = Runs(test, watched=True)
+        wrong = race_of(runs) or hunt(runs, lambda _: False, _RUNS)
+        expected = by_formula(test, monkeypatch).verdict
+        if wrong is None:
+            found["missed" if expected == "no" else "right"] += 1
+        else:
+            assert expected in ("no", "undefined"), seed
+            found["shown"] += 1
+    note(found.total(), Counter())
+    return found
+
+
+@pytest.mark.parametrize("seeds", lengths(range(20), range(400)))
+def test_what_runs_show_of_several_devices_is_wrong_by_the_formula(
+    seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = _compare(seeds, monkeypatch)
+    assert found["shown"] > len(seeds) / 4 and found["right"]
+
+
+@pytest.mark.campaign
+def test_what_runs_show_of_many_devices_is_wrong_by_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    _compare(range(1000, 1000 + share(10_000)), monkeypatch)
+
+
+_GIVES = (
+    "setp.ne.u32 %p1, %r1, 0; @%p1 bra END; st.global.u32 [%rd1+12], 7; st.release.{scope}.global.u32 [%rd1], 1; END:"
+)
+_TAKES = (
+    "setp.ne.u32 %p1, %r1, 0; @%p1 bra ALL; W: ld.acquire.sys.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra W; "
+    "ALL: {barrier} ld.global.u32 %r6, [%rd1+12];"
+)
+
+
+@pytest.mark.parametrize(
+    ("scope", "devices", "barrier", "wrong"),
+    [
+        ("sys", [0, 1], "bar.sync 0;", False),
+        ("gpu", [0, 1], "bar.sync 0;", True),
+        ("gpu", [1, 1], "bar.sync 0;", False),
+        ("sys", [0, 1], "", True),
+    ],
+)
+def test_a_hand_over_between_devices_is_looked_at_at_its_size(
+    scope: str, devices: list[int], barrier: str, wrong: bool
+) -> None:
+    """One thread of one launch gives, 128 of another one take."""
+    test = _test([_GIVES.format(scope=scope), _TAKES.format(barrier=barrier)], devices, [1, 128])
+    if wrong:
+        found = check(test, model_named("ptx-9.0"))
+        assert found.verdict == "no" and {e.thread.split(" of ")[1] for e in found.races[0].events} == {"k0", "k1"}
+    else:
+        runs = Runs(test, watched=True)
+        assert race_of(runs) is None and hunt(runs, lambda _: False, _RUNS) is None

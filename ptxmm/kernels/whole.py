@@ -86,6 +86,9 @@ _Left = tuple[int, Open] | None
 _MOST_AGAIN = 1 << 16
 #: The part of a time limit that a run may take; and of a launch of which no formula is made, by its threads.
 _SHARE, _SHARE_OF_LARGE, _LARGE = 0.5, 0.8, 1024
+#: Of launches of so many threads proofs may take long, and bugs are looked for before them. (With 128 or 256 a search takes
+#: as long as that, 0.2 to 0.4 seconds.)
+_MANY = 512
 #: Where more runs than these are needed for all executions, something wrong is looked for before they are made.
 _FEW = 32
 #: Seconds in which a run may show that the order of operations decides nothing.
@@ -321,9 +324,9 @@ def _by_searches(
     begins: Party | None,
     further: Callable[[], _Left],
 ) -> _Left:
-    """Answers all checks by a run up to the ways of its searches; what hangs on these `further` runs may decide. What follows
-    may take long, so bugs are looked for first."""
-    if bugs.first():
+    """Answers all checks by a run up to the ways of its searches; what hangs on these `further` runs may decide. With many
+    threads what follows may take long, so bugs are looked for first."""
+    if threads_of(runs.test) >= _MANY and bugs.first():
         return None
     told_so = copy.deepcopy(result)
     if not decide_by_searches(runs, told_so, places, begins):

@@ -123,10 +123,10 @@ END: ret;
 }}"""
 
 
-def _last_reads(fence: str) -> KernelTest:
+def _last_reads(fence: str, grid: int = 6) -> KernelTest:
     sizes = {"x": 64, "count": 1, "out": 64}
     tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 6, "block": 64,
+        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": 64,
         "params": {name: {"type": "u32", "elements": size} for name, size in sizes.items()},
         "check": {"race_free": True},
     }  # fmt: skip
@@ -141,7 +141,7 @@ def test_a_race_with_fences_in_another_order_is_shown_in_the_full_launch_too() -
 
 def test_what_smaller_launches_show_does_not_wait_for_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole, "decide_by_searches", lambda *_: pytest.fail("it is asked for a proof"))
-    open_, found = by_runs(_last_reads(""))
+    open_, found = by_runs(_last_reads("", 8))
     assert not open_ and found.verdict == "no"
 
 

@@ -48,7 +48,7 @@ class _LockTeller(Teller):
 class _Ways:
     """What comes of an attempt, step by step."""
 
-    def __init__(self, attempt: Attempt, live: Live, free: int, *, alone: bool) -> None:
+    def __init__(self, attempt: Attempt, live: Live, free: Collection[int], *, alone: bool) -> None:
         teller = _LockTeller(attempt.address, attempt.size, alone=alone)
         self._thread, self._free = ToldThread(attempt.poll, live, teller), free
         self._steps: dict[tuple[Hashable, int], ToldStep] = {}
@@ -62,7 +62,7 @@ class _Ways:
             if len(self._steps) > _MOST_STEPS:
                 raise Untold
             found = self._steps[at.key, value] = self._thread.goes(at, value)
-        if found.at is None and (value != self._free or found.wrote in (None, self._free)):
+        if found.at is None and (value not in self._free or found.wrote in (None, value)):
             raise Untold  # it goes on without the lock
         return found
 
@@ -71,23 +71,26 @@ class _Ways:
         seen = set()
         while at.key not in seen:
             seen.add(at.key)
-            found = self.step(at, self._free)
+            found = self.step(at, next(iter(self._free)))
             if found.at is None:
                 return
             at = found.at
         raise Untold
 
 
-def check_attempt(attempt: Attempt, live: Live, free: int, values: Collection[int], *, alone: bool) -> None:
+def check_attempt(
+    attempt: Attempt, live: Live, free: int, values: Collection[int], *, alone: bool, shared: Collection[int] = ()
+) -> None:
     """Raises Untold where an attempt may be something else than one operation that takes a lock which is free where `free`
-    stands there; `values`: what those have put there who took it. `alone`: all threads are of one CTA."""
-    ways = _Ways(attempt, live, free, alone=alone)
+    stands there; `values`: what those have put there who took it. `alone`: all threads are of one CTA. `shared`: it takes the
+    lock where one of these stands there, of which `free` is the first, by adding one."""
+    ways = _Ways(attempt, live, shared or (free,), alone=alone)
     goes_on: set[Hashable] = set()
     seen, waiting = {ways.begins.key}, [ways.begins]
     while waiting:
         at = waiting.pop()
         ways.takes_in_the_end(at)
-        for value in (free, *values):
+        for value in (*(shared or (free,)), *values):
             found = ways.step(at, value)
             if found.at is not None:
                 if found.at.key not in seen:
@@ -95,8 +98,9 @@ def check_attempt(attempt: Attempt, live: Live, free: int, values: Collection[in
                     waiting.append(found.at)
                 continue
             assert found.by is not None
-            goes_on.add((found.goes_on, found.wrote, found.by.use.sem, found.by.use.scope))
-            if found.wrote not in values or len(goes_on) > 1:
+            goes_on.add((found.goes_on, None if shared else found.wrote, found.by.use.sem, found.by.use.scope))
+            right = found.wrote == value + 1 if shared else found.wrote in values
+            if not right or len(goes_on) > 1:
                 raise Untold
 
 

@@ -102,7 +102,8 @@ class LockedSection:
     `released`: the scopes in which it acquires and releases; `fenced`: how many of its accesses come before the last fence
     that releases, and its scope; `before`: the sections that had to begin before it, as bits; `found`, `left`: what it found at
     guarded places, and what it leaves there; `led`: its accesses to bytes at addresses that hang on what is found;
-    `outer`: that within which it began; `number_drawn`: of a lock that is tickets."""
+    `outer`: that within which it began; `attempt`, `put`: by which attempt the lock was taken, and what that put there;
+    `counted_back`: it was given back by subtracting one; `number_drawn`: of a lock that is tickets."""
 
     lock: SectionLock
     place: Place
@@ -121,6 +122,9 @@ class LockedSection:
     left: dict[Place, tuple[Segment, int, int | Varying]] = field(default_factory=dict)
     led: list[LedAccess] = field(default_factory=list)
     outer: LockedSection | None = None
+    attempt: Attempt | None = None
+    put: int = -1
+    counted_back: bool = False
 
     def all(self) -> Iterator[LockedSection]:
         """It, and those within which it is."""

@@ -28,6 +28,7 @@ from axioms.dynamic.section_records import (
     is_in_circle,
 )
 from axioms.dynamic.shadow import CONSTANT, Access, in_section
+from axioms.dynamic.shared_sections import shared_rightly, subtracts_one
 from axioms.dynamic.told import WIDE, Untold
 from axioms.dynamic.updates_in_sections import Update
 from axioms.dynamic.waiting import WrittenBytes
@@ -65,6 +66,7 @@ class InSections(MeetingSections):
         self._lock_bytes = {(p[0][0], p[0][1] + i): p for p in guarded.locks for i in range(p[1])}
         #: The locks that threads try to take now, and the scopes of their polls so far.
         self._trying: dict[int, tuple[SectionLock, set[str]]] = {}
+        self._attempt_of: dict[int, Attempt] = {}  # the last one of a thread
         self._waits: Party | None = None
         self._shapes: dict[Byte, Place] = {}
         self._bases: dict[int, int] = {}  # what to add to an offset in a segment for the number of its byte
@@ -291,7 +293,10 @@ class InSections(MeetingSections):
             raise self.leaves(thread, "unknown")
         value = value & mask(8 * size) if writes else found
         if section is not None and section.held(place) is not None:
-            self._gives_back(thread, section.held(place), place, value)
+            held = section.held(place)
+            assert held is not None
+            held.counted_back = subtracts_one(thread.instruction.use, write, size)
+            self._gives_back(thread, held, place, value)
             return
         lock = self._tries(thread, place, segment, first, address)
         if value == found:
@@ -301,14 +306,14 @@ class InSections(MeetingSections):
         del self._trying[number]
         self._at_lock(thread, segment, first, size)
         lock.values.add(value)
-        self._begins(thread, lock, place)
+        self._begins(thread, lock, place).put = value
 
     def _begins(self, thread: WatchedThread, lock: SectionLock, place: Place) -> LockedSection:
         """A thread has taken a lock."""
         number = thread.number
         self.taken = self.taken or self._party(thread)
         section = LockedSection(lock, place, self.sections, number, self._party(thread), self._past.get(number, 0))
-        section.outer = self._in.get(number)
+        section.outer, section.attempt = self._in.get(number), self._attempt_of.get(number)
         self.sections += 1
         self._past[number] = section.before | 1 << section.number
         if thread.instruction.use.sem in _ACQUIRES:
@@ -345,6 +350,7 @@ class InSections(MeetingSections):
     def _attempts_at(self, thread: WatchedThread, lock: SectionLock, attempt: Attempt) -> None:
         """A thread begins to try to take a lock."""
         lock.attempts.append((attempt, self._party(thread)))
+        self._attempt_of[thread.number] = attempt
 
     def _lock_of(self, thread: WatchedThread, place: Place, segment: Segment, first: int) -> SectionLock:
         """The lock at a place, with what stands there first."""
@@ -470,11 +476,14 @@ class InSections(MeetingSections):
         if lock.owner is not None or not sections or (narrow and len({s.holder // self.size for s in sections}) > 1):
             raise Stopped(Open("order", sections[0].party))
         alone = len({s.holder // self.size for s in sections}) == 1
+        others = {}
         for attempt, party in lock.attempts:
             try:
                 self._check_attempt(lock, attempt, alone=alone)
             except Untold:
-                raise Stopped(Open("order", party)) from None
+                others[id(attempt)] = party
+        if others and not shared_rightly(lock, set(others), self.live_of, alone=alone):
+            raise Stopped(Open("order", next(iter(others.values()))))
 
     def _check_attempt(self, lock: SectionLock, attempt: Attempt, *, alone: bool) -> None:
         """Raises Untold where a thread may do something else than take a lock. `alone`: all threads are of one CTA."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _FIRST = 2
 #: Seconds that runs of smaller launches may take before such a proof; and those, and runs of the launch, where there is none.
 _SMALL, _HUNTING = 2.0, 10.0
+#: Seconds for the first of these runs, and how many.
+_SOON, _SOME = 3.0, 12
 #: Runs that look for something wrong before any are made that prove something by several: one of them has a read find what is
 #: older.
 AT_ONCE = 3
@@ -45,6 +47,14 @@ class BugSearch:
     def in_orders(self) -> bool:
         """Whether some order of the threads shows a race, or what leaves the launch without a meaning."""
         return self._in_orders(len(ORDERS))
+
+    def soon(self) -> bool:
+        """Whether one of the first runs shows something: before several that prove something, which may take long."""
+        with limited(_SOON):
+            if self.in_orders():
+                return True
+            wrong = hunt(self._runs, self._broken, _SOME)
+        return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
 
     def at_once(self) -> bool:
         """Whether some of the first runs that begin otherwise than those before them show something."""

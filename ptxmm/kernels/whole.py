@@ -217,8 +217,12 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
                 return ""
             if what in _HIDDEN:
                 several = None if bugs.in_orders() else left[0]
-            elif _decided_in_any_order(runs, result) or decide_by_sections(
-                runs, result, places, by_orders := partial(_decide_by_several, runs, result, places, bugs), telling
+            elif (
+                _decided_in_any_order(runs, result)
+                or decide_by_sections(
+                    runs, result, places, by_orders := partial(_decide_by_several, runs, result, places, bugs), telling
+                )
+                or bugs.soon()
             ):
                 several = None
             else:

@@ -218,7 +218,7 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
             if what in _HIDDEN:
                 several = None if bugs.in_orders() else left[0]
             elif (
-                _decided_in_any_order(runs, result)
+                _decided_in_any_order(runs, result, places)
                 or decide_by_sections(
                     runs, result, places, by_orders := partial(_decide_by_several, runs, result, places, bugs), telling
                 )
@@ -374,11 +374,13 @@ def _differ(one: WatchedRun, other: WatchedRun) -> bool:
     return other.why is not None or counts[0] != counts[1]
 
 
-def _decided_in_any_order(runs: Runs, result: Result) -> bool:
+def _decided_in_any_order(runs: Runs, result: Result, places: Places) -> bool:
     """Answers all checks by a run of which the order of operations decides nothing; whether there is one."""
     with limited(_BRIEFLY):
-        found = run_several(runs, lambda _: False, 1)
-    if not isinstance(found, FinalStates) or found.beyond:
+        found = run_several(runs, breaking(runs.test), 1)
+    if isinstance(found, FailedExecution):
+        return tell_wrong(runs, result, places, found)
+    if isinstance(found, OpenIn) or found.beyond:
         return False
     _tell_several(runs.test, result, found)
     return True

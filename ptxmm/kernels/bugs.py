@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Orders that are tried before proofs that take long: that of the CTAs, and the same with the `fence.sc` in others.
 _FIRST = 2
-#: Seconds that runs of smaller launches may take before such a proof; and those, and runs of the launch, where there is none.
+#: Seconds that runs of smaller launches may take before such a proof; and that runs of the launch may.
 _SMALL, _HUNTING = 2.0, 10.0
 #: Seconds for the first of these runs, and how many.
 _SOON, _SOME = 3.0, 12
@@ -42,7 +42,7 @@ class BugSearch:
 
     def first(self) -> bool:
         """Whether a few runs, or those of smaller launches, show something: before a proof that takes long."""
-        return self._in_orders(_FIRST) or self._in_smaller_launches(_SMALL)
+        return self._in_orders(_FIRST) or self._in_smaller_launches(min(_SMALL, _HUNTING))
 
     def in_orders(self) -> bool:
         """Whether some order of the threads shows a race, or what leaves the launch without a meaning."""
@@ -85,8 +85,8 @@ class BugSearch:
         if self._smaller:
             return False
         self._smaller = True
-        with limited(seconds):
-            again = replayed(self._runs, self._broken)
+        with limited(_HUNTING):  # where a smaller one is wrong, the launch is likely to be
+            again = replayed(self._runs, self._broken, seconds)
         if again is None or not tell_wrong(self._runs, self._result, self._places, again.found):
             return False
         self._result.notes.append(told.replayed(again.ctas, again.threads))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ptxmm.result import Result
 
 #: Runs of one smaller launch, and the seconds that they, and those of all of them, may take.
-_MOST, _EACH, _SECONDS = 150, 1.5, 5.0
+_MOST, _EACH, SECONDS = 150, 1.5, 5.0
 #: Executions of a smaller launch that are followed in the full one.
 _MOST_WITNESSES = 4
 
@@ -48,10 +48,10 @@ class Replayed(NamedTuple):
     threads: int
 
 
-def replayed(runs: Runs, broken: Callable[[FinalValues], bool]) -> Replayed | None:
+def replayed(runs: Runs, broken: Callable[[FinalValues], bool], seconds: float = SECONDS) -> Replayed | None:
     """What goes wrong in a smaller launch, and in the launch of a test by the same steps; None where nothing was seen.
-    `broken`: whether final values of the launch are against a check."""
-    deadline = time.monotonic() + _SECONDS
+    `broken`: whether final values of the launch are against a check; `seconds`: for all runs of smaller launches."""
+    deadline = time.monotonic() + min(seconds, SECONDS)
     for small in sorted(smaller_of(runs.test), key=_threads):  # runs of a few threads take no time
         asked = replace(
             small, checks=(*small.checks, Check("race_free"))

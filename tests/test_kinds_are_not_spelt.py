@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: What has another `kind`, which may be spelt like one of an effect: a file, and what it calls it.
 OTHERS = {
-    "axioms/dynamic/excluded.py event": "a write that a whole launch notes",
+    "axioms/dynamic/exchangeable.py w": "a write that a whole launch notes",
+    "axioms/dynamic/excluded.py event": "likewise",
     "axioms/dynamic/noted.py w": "likewise",
     "axioms/dynamic/noting.py event": "likewise",
     "axioms/dynamic/noting.py other": "likewise",

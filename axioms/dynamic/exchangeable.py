@@ -214,11 +214,11 @@ def _takes_in(steps: Sequence[DutyStep]) -> bool:
 def _found_at(spot: OpenBytes, last: OpenOperation, final: DutyStep) -> tuple[int, int] | None:
     """What stands in the bytes of the last write before it, and behind it; None where the run does not say."""
     value: int | None = spot.place.first
-    for written in spot.place.writes:
-        before, value = value, written.value if written.kind == "store" else None
-        if written.thread == last.name[1] and written.time >= last.time:
-            same = before is not None and written.kind == "store" and value == final.value and before != value
-            return (before, written.value) if same and before is not None else None
+    for w in spot.place.writes:
+        before, value = value, w.value if w.kind == "store" else None
+        if w.thread == last.name[1] and w.time >= last.time:
+            same = before is not None and w.kind == "store" and value == final.value and before != value
+            return (before, w.value) if same and before is not None else None
     return None
 
 

@@ -13,7 +13,7 @@ from ptxmm.kernels.toml import KernelFile
 
 @pytest.mark.long
 @pytest.mark.compares(0.5)
-@pytest.mark.parametrize("seeds", lengths(range(5), range(10)))
+@pytest.mark.parametrize("seeds", lengths(range(8), range(12)))
 def test_several_runs_say_of_rounds_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = compare(generated_rounds.kernel, seeds, monkeypatch)
     assert min(verdicts["ok"], verdicts["no"]) > 1

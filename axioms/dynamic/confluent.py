@@ -70,8 +70,7 @@ class Confluent(Determinate):
         #: What threads find on ways that come to something else, or of which that is not known.
         self.suspects: list[tuple[Sighting, ...]] = []
         self._sightings = Sightings(self.clocks, self.places, self.shadows)
-        #: Whether a look-back has read bytes that are written by weak stores, or none.
-        self._reads_weakly = False
+        self._is_settled = False
         #: Ways that were gone.
         self.ways = 0
         #: The look-backs of threads that have not come behind them; and where the last read was.
@@ -92,7 +91,6 @@ class Confluent(Determinate):
             self.ticks()
             segment, first = thread.segment(address)
             self._look(thread, address, segment.read(first, size))
-            self._reads_weakly = True
             return None
         else:
             self._fences.pop(number, None)
@@ -210,11 +208,10 @@ class Confluent(Determinate):
     # Whether they are confluent.
 
     def settle(self) -> None:
-        """The launch is over. Raises Stopped where a look-back is not confluent."""
-        if not self.found:
+        """The launch is over, and memory as it leaves it. Raises Stopped where a look-back is not confluent."""
+        if self._is_settled or not self.found:
             return
-        if self._reads_weakly and self.agents.issued:
-            raise Stopped(Open("order", Party(next(iter(self.found[0].members)), self.found[0].asks)))
+        self._is_settled, self._sightings.copied = True, self.agents.issued > 0
         first = next(iter(self.found[0].members.values())).poll.thread
         live = self.live_of(first)
         for of in self.found:

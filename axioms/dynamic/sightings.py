@@ -91,6 +91,8 @@ class Sightings:
     ) -> None:
         self._clocks, self._places, self._shadows = clocks, places, shadows
         self._weak: dict[int, WeakWrites] = {}
+        #: Whether something else than threads may access memory.
+        self.copied = False
         #: What is handed on, by its number.
         self._hands: list[Hand] = []
         self._numbers: dict[int, int] = {}
@@ -130,6 +132,8 @@ class Sightings:
         of = self._weak.get(id(segment))
         weakly = None if of is None else of.at(first, size)
         at, place = self._strong_at(segment, first, size)
+        if self.copied and (weakly is not None or not scope):
+            raise CannotFind
         if weakly is not None:
             if place is not None and place.writes:
                 raise CannotFind

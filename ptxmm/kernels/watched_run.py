@@ -78,6 +78,9 @@ def watched_run(
 
     def watch(launch: Launch, program: ExecutableModule) -> Watchers:
         size, number = prod(launch.block), len(watchers)
+        for before in watchers:  # while memory is as the launches before have left it
+            if isinstance(before, Confluent):
+                before.settle()
         recorded.append(Ran(Recording(None), program, {}, searched | emulated))
 
         def single() -> Recording:

@@ -94,6 +94,43 @@ def _scan(tiles: int, size: int, **wrong: str) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": _SCAN.format(**{**_RIGHT, **wrong}, size=size)}).test()
 
 
+#: What stands before the first tile is read in the first launch, and written in the second one.
+_LATER = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry scan(.param .u64 x, .param .u64 f, .param .u64 a)
+{
+ .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %rd<4>;
+ ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [f]; ld.param.u64 %rd3, [a]; mov.u32 %r1, %ctaid.x; mov.u32 %r5, 0;
+ setp.eq.u32 %p, %r1, 1; @%p bra LOOK;
+ st.global.u32 [%rd3+4], 5; st.release.gpu.global.u32 [%rd2], 1; st.global.u32 [%rd3+8], 0; st.release.gpu.global.u32 [%rd2], 2;
+ ret;
+LOOK: ld.acquire.gpu.global.u32 %r2, [%rd2]; setp.eq.u32 %p, %r2, 0; @%p bra LOOK;
+ ld.global.u32 %r3, [%rd3+4]; setp.eq.u32 %p, %r2, 2; @!%p ld.global.u32 %r5, [%rd3]; @%p ld.global.u32 %r5, [%rd3+8];
+ add.u32 %r3, %r3, %r5; st.global.u32 [%rd1], %r3;
+ ret;
+}
+.visible .entry after(.param .u64 x, .param .u64 f, .param .u64 a)
+{
+ .reg .b64 %rd<2>; ld.param.u64 %rd1, [a]; st.global.u32 [%rd1], FIRST; ret;
+}"""
+
+
+@pytest.mark.parametrize(("stands", "verdict"), [(0, "ok"), (7, "no")])
+def test_what_a_later_launch_writes_was_not_found(stands: int, verdict: str) -> None:
+    params = {"x": {"type": "u32", "elements": 1, "init": [0]}, "f": {"type": "u32", "elements": 1, "init": [0]},
+              "a": {"type": "u32", "elements": 3, "init": [stands, 0, 0]}}  # fmt: skip
+    launches = [{"entry": "scan", "grid": 2, "block": 32}, {"entry": "after", "grid": 1, "block": 1}]
+    tree = {
+        "ptx": "k.ptx", "params": params, "kernel": launches,
+        "check": {"forall": "x[0] == 5", "race_free": True, "terminates": True},
+    }  # fmt: skip
+    text = _LATER.replace("FIRST", str(7 - stands)).replace("mov.u32 %r5, 0;", "mov.u32 %r5, %tid.x; setp.ne.u32 %p, %r5, 0; "
+                                                            "@%p ret; mov.u32 %r5, 0;")  # fmt: skip
+    _, result = by_runs(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test())
+    assert (result.verdict, _is_look_back(result)) == (verdict, verdict == "ok")
+
+
 def test_a_scan_is_right_at_the_size_of_its_launch() -> None:
     open_, result = by_runs(_scan(6, 64))
     assert (result.verdict, open_, _is_look_back(result)) == ("ok", "", True)

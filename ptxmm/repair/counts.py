@@ -107,7 +107,8 @@ def _sizes(body: Sequence[AnyStatement]) -> list[int]:
 
 
 def copied_next(statement: Instruction, body: Sequence[AnyStatement]) -> int:
-    """The bytes of all copies that tell the object of a statement of theirs, up to the next one that tells it of bytes."""
+    """The bytes of all copies that tell the object of a statement of theirs, up to the next one that tells it of bytes; 0 where
+    copies of other CTAs may tell it, too."""
     at = next((k for k, s in enumerate(body) if s is statement), len(body))
     about, total = object_of(statement, at, body), 0
     for k in range(at + 1, len(body)):
@@ -116,6 +117,8 @@ def copied_next(statement: Instruction, body: Sequence[AnyStatement]) -> int:
             continue
         if isinstance(s, Instruction) and s.opcode == "mbarrier":
             break
+        if "multicast::cluster" in getattr(s, "modifiers", ()):
+            return 0
         total += copied(s, body) or 0
     return total
 

@@ -19,14 +19,14 @@ from ptxmm.repair.building import REPAIR, Lines
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.moves import is_move
 from ptxmm.repair.pace import Pace
-from ptxmm.repair.repeated import AlikeSites
+from ptxmm.repair.repeated import AlikeSites, shape
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector, edits_of, separate
 from ptxmm.repair.subjects import Subject, judging
 
 #: So many times its patience a text may take, and the share of the time for all of them: where objects are known, or not.
-_PATIENT, _HASTY, _SHARE, _SHARE_NEAR = 4, 2, 0.6, 0.2
-#: So many edits are put together at most.
-_DEEPEST = 4
+_PATIENT, _HASTY, _SHARE, _SHARE_NEAR = 10, 2, 0.6, 0.4
+#: So many kinds of edits are put together at most, and so many edits.
+_DEEPEST, _MOST = 4, 8
 #: What is tried where nobody got further is so much later; by how much else: what is about objects of which no line says
 #: anything, and a wait so many lines away from what is wrong.
 _ASIDE, _OTHER, _FAR = 1000, 5, 30
@@ -43,6 +43,8 @@ _ASYNC, _OF_ASYNC, _CHEAP = "an asynchronous operation", ("fence.proxy.async", "
 _ASYNCHRONOUS = (".async", "_async", "tcgen05.")
 #: What a text with mbarriers has.
 _MBARRIER = "mbarrier."
+#: And one with accesses that release, which may come too early.
+_RELEASE = ".release."
 #: What a reason says that names an mbarrier, though the lines are about none: a wait for it may be missing.
 _WAITED_FOR = "mbarrier object"
 
@@ -50,8 +52,11 @@ _WAITED_FOR = "mbarrier object"
 #: much later where an access races with a copy; and what was seen to mend nothing at one place is so much later tried at all
 #: that look like it.
 _LACKING, _GUESS, _COPIES = 6, 4, 4
-#: What was not decided soon is so much later judged with more patience.
-_AGAIN = 6
+#: What was not decided soon is so much later judged with more patience; what is as what ended one fault of several is so much
+#: earlier; and a wait that is evidently lacking is tried where it is within so many lines of what is wrong, the nearest first.
+_AGAIN, _ALIKE, _WITHIN = 1, 4, 10
+#: And what goes on from edits is later by this share of what they cost: what costs less may do.
+_DEAR = 4
 
 #: And another number of threads at a barrier of the CTA: what is lacking there is a warp. And any number where what is wrong is
 #: about no object.
@@ -69,22 +74,24 @@ _MEET = {"bar.warp.sync": ("", "warp"), "bar.sync": ("", "warp", "cta")}
 
 
 class _Next(NamedTuple):
-    """What is tried, the lowest rank first: a vector, after another one was seen, from which it differs at a site first; or
-    `again`."""
+    """What is tried, the lowest rank first: a vector, after another one was seen, from which it differs at a site first. It is
+    `patient`: with all the time that one text has."""
 
     rank: tuple[int, ...]
     number: int
     before: _Seen
     site: int
     vector: Vector
-    again: bool
+    patient: bool
 
 
 class _Seen(NamedTuple):
     """What a text with some edits was seen to do: at which lines of the text without them, and at which objects; where threads
     wait at what was put in, the line of it is that of its site, negative. Some execution `ends`, as far as is known; the
     `reason` is why it has no meaning, which may name what is missing; `guards` is what is waited for last before the lines.
-    `between`: who the threads of a race are all of; `copies`: asynchronous operations are among what is wrong."""
+    `between`: who the threads of a race are all of; `copies`: asynchronous operations are among what is wrong;
+    `mended`: the change of this shape ended one fault, and another one of its kind is there; it was near to the line of what
+    was wrong that stands `behind` the other."""
 
     vector: Vector
     waits: bool
@@ -95,6 +102,8 @@ class _Seen(NamedTuple):
     guards: frozenset[str]
     between: str
     copies: bool
+    mended: str = ""
+    behind: bool = False
 
 
 def guided(
@@ -110,44 +119,51 @@ def guided(
     )  # fmt: skip
     repeated = AlikeSites(text, sites)
     waiting: list[_Next] = []
-    seen, number = {first.vector}, 0
+    seen, number = {first.vector: True}, 0
 
-    def put(rank: tuple[int, ...], before: _Seen, s: int, vector: Vector, *, again: bool = False) -> None:
+    def put(rank: tuple[int, ...], before: _Seen, s: int, vector: Vector, *, patient: bool = False) -> None:
         nonlocal number
         number += 1
-        heappush(waiting, _Next(rank, number, before, s, vector, again))
+        heappush(waiting, _Next(rank, number, before, s, vector, patient))
 
     def follow(after: _Seen, behind: int) -> None:
         """What may be tried next; `behind` is how much later that is."""
         edits = sum(map(bool, after.vector))
         for rank, s, o in _tries(sites, after):
             if not after.vector[s]:
-                put((rank[0] + behind, -edits, *rank[1:]), after, s, (*after.vector[:s], o, *after.vector[s + 1 :]))
+                with_it = _goes_with(sites, after, s, o)
+                first = (rank[0] + behind - _ALIKE * with_it, -edits, *rank[1:])
+                vector = (*after.vector[:s], o, *after.vector[s + 1 :])
+                put(first, after, s, vector, patient=with_it > 0)
 
     follow(first, 0)
     while waiting:
-        rank, _, before, s, vector, again = heappop(waiting)
-        if not again and (vector in seen or not separate(edits_of(sites, vector))):
+        rank, _, before, s, vector, patient = heappop(waiting)
+        if (vector in seen and seen[vector] >= patient) or not separate(edits_of(sites, vector)):
             continue
-        seen.add(vector)
-        judged = judge(vector, again)
+        seen[vector] = patient
+        judged = judge(vector, patient)
         if judged.holds:
             return vector
         if judged.holds is None:
-            if not again:
-                put((rank[0] + _AGAIN, *rank[1:]), before, s, vector, again=True)
+            if not patient:
+                put((rank[0] + _AGAIN, *rank[1:]), before, s, vector, patient=True)
             continue
         option, edits = sites[s].options[vector[s]], sum(map(bool, vector))
+        kinds = len({shape(sites[t].options[o].words) for t, o in enumerate(vector) if o})
         became = _told(vector, judged, sites, lines, objects, guards)
         # something is no longer wrong, and nothing is wrong in another way
         mended = judged.wrong and judged.reason == before.reason and not before.lines <= became.lines
         if (spread := repeated.everywhere(vector, s)) is not None:
-            put((rank[0] + _COPIES * (not mended), -edits, *rank[2:]), before, s, spread)
-        progress = _named(option, before.reason) and judged.reason != before.reason
-        if _goes_on(judged, edits, progress or mended):
+            later = (_cost(sites, spread) - _cost(sites, vector)) // _DEAR
+            put((rank[0] + later + _COPIES * (not mended), -edits, *rank[2:]), before, s, spread)
+        if mended:
+            became = became._replace(mended=shape(option.words), behind=_behind(sites[s], before))
+        progress = judged.reason != before.reason and (_named(option, before.reason) or not judged.reason)
+        if _goes_on(judged, kinds, progress or mended) and edits < _MOST:
             if judged.wrong:
-                if judged.reason or mended:
-                    follow(became, 0)
+                if judged.reason or mended or progress:
+                    follow(became, _cost(sites, vector) // _DEAR)
                 continue
             stuck = before.waits and became.lines == before.lines
             follow(became, rank[0] + _ASIDE * stuck)
@@ -168,7 +184,7 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
         return None
     left_out = subject.left_out
     by_object = _stuck(base) or bool(subject.objects(base.clues)) or _MBARRIER in subject.text
-    sites = subject.sites(REPAIR, by_object)
+    sites = subject.sites(REPAIR, by_object or _RELEASE in subject.text)
 
     end = subject.how.hurried(_SHARE if by_object else _SHARE_NEAR).deadline
 
@@ -190,10 +206,10 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
     return LedTo([sites[s] for s in kept], tuple(vector[s] for s in kept))
 
 
-def _goes_on(judged: Judgement, edits: int, progress: bool) -> bool:
+def _goes_on(judged: Judgement, kinds: int, progress: bool) -> bool:
     """Whether more edits may mend what a text with some lacks: threads wait, or accesses race; or it has no meaning, which is
     `progress`."""
-    more = _stuck(judged) != judged.wrong and bool(judged.clues) and edits < _DEEPEST
+    more = _stuck(judged) != judged.wrong and bool(judged.clues) and kinds < _DEEPEST
     return more and (progress or not judged.reason)
 
 
@@ -270,6 +286,32 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
                 yield _rank(site, option, seen), s, o
 
 
+def _goes_with(sites: Sequence[EditSite], seen: _Seen, s: int, o: int) -> int:
+    """Whether an option is as what ended one fault of several (1), and no barrier; or a wait that goes with those for the same
+    object further up, which is for the other parity (1), or does not (-1)."""
+    option = sites[s].options[o]
+    if option.evident < 1 or not option.meets:
+        alike = bool(seen.mended) and shape(option.words) == seen.mended and not option.meets
+        return int(alike and _behind(sites[s], seen) == seen.behind)
+    put = [(sites[t].line, sites[t].options[p]) for t, p in enumerate(seen.vector) if p]
+    above = [
+        (line, other.words)
+        for line, other in put
+        if line < sites[s].line and other.about == option.about and other.meets
+    ]
+    return 0 if not above else 1 if max(above)[1] != option.words else -1
+
+
+def _cost(sites: Sequence[EditSite], vector: Vector) -> int:
+    return sum(site.options[o].cost for site, o in zip(sites, vector, strict=True))
+
+
+def _behind(site: EditSite, seen: _Seen) -> bool:
+    """Whether a place is nearer to the last line of what is wrong than to the first."""
+    lines = [line for line in seen.lines if line > 0] or [0]
+    return abs(site.line - max(lines)) < abs(site.line - min(lines))
+
+
 def _named(option: Option, reason: str) -> bool:
     """Whether a reason names the statement that an option puts in, or an mbarrier that it waits for."""
     wanted = option.wanted
@@ -286,7 +328,7 @@ def _earlier(option: Option, seen: _Seen) -> int:
     new = option.wanted.new if option.wanted is not None else ""
     if not new.startswith(_OF_ASYNC):
         return 0
-    return option.cost - _CHEAP if seen.copies else -_LATER
+    return option.cost - _CHEAP + _LATER * bool(seen.about) if seen.copies else -_LATER
 
 
 def _too_narrow(option: Option, between: str) -> bool:
@@ -330,8 +372,10 @@ def _rank(site: EditSite, option: Option, seen: _Seen) -> tuple[int, ...]:
     apart = min((abs(line - site.line) for line in seen.lines), default=0)
     other = bool(seen.about) and option.about not in seen.about
     later = -_LACKING if option.evident > 0 else later + _OTHER * other - _LACKING * option.evident
-    if option.evident > 1:  # who arrives may well be in a loop, which costs, but tells nothing
-        return 0 if option.evident > 2 else option.cost + later, 0, site.line
+    if option.evident > 2:  # who arrives may well be in a loop, which costs, but tells nothing
+        return 0, 0, site.line
+    if option.evident > 1:
+        return option.cost + later, min(apart, _WITHIN), site.line
     later += min(apart, _FAR) // 2 if _waits_anew(option) else 0
     return option.cost + later, apart, site.line
 

@@ -32,7 +32,7 @@ from ptxmm.repair.roles import Roles
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited, separate
 from ptxmm.repair.source_words import SourceWords
 from ptxmm.repair.states import sites_of_states
-from ptxmm.repair.tensor_sites import by_async_proxy, tensor_sites
+from ptxmm.repair.tensor_sites import by_async_proxy, tensor_sites, works
 from ptxmm.repair.waits import arrivals_at, missing_waits, places_of_waits, price_of_wait
 
 _TWO = (frozenset({0}), frozenset({0, 1}))
@@ -71,10 +71,11 @@ def sites(
     entries = {launch.entry for launch in launches}
     missing: list[InsertedArrival] = []
     for name, body in bodies(text, entries):
+        if with_arrivals:  # of what is put in at one place a wait comes first: fences behind it order it, too
+            found += _missing_waits(body, lines, plain(name), source)
         found += _of_body(body, lines, _place(name, launches), mode, source, threads, called=name not in entries)
         if with_arrivals:
             missing += _arrivals(body, lines, plain(name), source)
-            found += _missing_waits(body, lines, plain(name), source)
             found += moved_sites(body, plain(name), Layout(lines, table=False), source)
     found += arrival_sites(missing, [] if left_out is None else left_out)
     if ".loc" in text:
@@ -102,11 +103,23 @@ def bodies(text: str, entries: Collection[str]) -> Iterator[tuple[str, list[AnyS
 
 
 def objects_at(text: str, entries: Collection[str], lines: Collection[int]) -> frozenset[str]:
-    """The names of what the statements at these lines wait or arrive at, in these kernels and in functions."""
-    found = (
-        object_of(s, k, body) for _, body in bodies(text, entries) for k, s in enumerate(body) if s.span.line in lines
-    )
-    return frozenset(filter(None, found))
+    """The names of what the statements at these lines wait or arrive at, in these kernels and in functions; of what is complete
+    when an object is told so by the next commit, of that."""
+    found = set[str]()
+    for _, body in bodies(text, entries):
+        for k, s in enumerate(body):
+            if s.span.line in lines:
+                found.add(object_of(s, k, body) or (_committed(body, k) if works(s) else ""))
+    return frozenset(found - {""})
+
+
+def _committed(body: Sequence[AnyStatement], k: int) -> str:
+    """The name of what is told that an operation of tensor cores is complete."""
+    for i in range(k + 1, len(body)):
+        statement = body[i]
+        if isinstance(statement, Instruction) and statement.opcode == "tcgen05" and "commit" in statement.modifiers:
+            return object_of(statement, i, body)
+    return ""
 
 
 def waited_before(text: str, entries: Collection[str], lines: Collection[int]) -> frozenset[str]:

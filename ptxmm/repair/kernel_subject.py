@@ -65,7 +65,7 @@ class KernelSubject:
             kept = f"it is kept in {launch.kept}" if launch.kept else "that is in no file"
             self.notes.append(f"nvcc made the PTX of {launch.source} just now: {kept}")
         self._deadlocks: bool | None = None
-        self._asked_at_once: bool | None = None
+        self._asked_at_first = False
         self._beyond: Beyond | None = None
         self._known: dict[tuple[str, str], Judgement] = {}
         self._pace = Pace()
@@ -97,12 +97,15 @@ class KernelSubject:
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime.
 
-        Where none did, that is asked at once: of a text that leaves threads waiting much else is hard to decide. What stays
-        open so is asked by itself."""
-        if text != self.text and _meets(text) and self._none_waits_at_first(patience):
-            checks = dict.fromkeys((*self.test.checks, *map(Check, _waits(text))))
+        Where none is known to have done so, that is asked at once: of a text that leaves threads waiting much else is hard to
+        decide. What stays open so is asked by itself."""
+        if text != self.text and _meets(text) and not self._waits_at_first(patience):
             started = time.perf_counter()
+            checks = dict.fromkeys((*self.test.checks, *map(Check, _waits(text))))
             judged = self._judged(replace(self.test, checks=tuple(checks)), text, patience)
+            claimed = set(judged.failed) & set(self.claims)
+            if judged.waits and not (judged.wrong or claimed) and self._deadlocks is None:
+                return Judgement(None, reason="threads wait, and nobody knows whether they did before")
             patience = None if patience is None else patience - (time.perf_counter() - started)
             if judged.holds is not None or (patience is not None and patience <= 0):
                 return judged
@@ -268,13 +271,13 @@ class KernelSubject:
                 options=how.options,
             )  # fmt: skip
 
-    def _none_waits_at_first(self, patience: float | None) -> bool:
-        """Whether the module as it is is known to leave no thread waiting; found out once. Raises OutOfTime."""
-        if self._asked_at_once is None:
-            stuck = self._stuck(self.text, patience)
-            self._asked_at_once = stuck is False
-            self._deadlocks = stuck if self._deadlocks is None else self._deadlocks
-        return self._asked_at_once
+    def _waits_at_first(self, patience: float | None) -> bool:
+        """Whether the module as it is is known to leave threads waiting; looked at once, for so many seconds. Raises
+        OutOfTime."""
+        if not self._asked_at_first:
+            self._asked_at_first = True
+            self._deadlocks = self._stuck(self.text, patience) if self._deadlocks is None else self._deadlocks
+        return bool(self._deadlocks)
 
     def _stuck_at_first(self) -> bool | None:
         if self._deadlocks is None:

@@ -18,6 +18,11 @@ _NAMED = re.compile(r"[%\w$]*\d+")
 _NAME = re.compile(r"^\s*(?:@!?%?\w+\s+)?\{?\s*((?!\.)[a-z]\w*(?:\.[\w:]+)*)\b[^:]")
 
 
+def shape(words: str) -> str:
+    """What a change is, whatever registers and numbers it is of."""
+    return _NAMED.sub("#", words)
+
+
 class AlikeSites:
     """The sites of a text that look alike."""
 
@@ -28,7 +33,7 @@ class AlikeSites:
         for s, site in enumerate(sites):
             at = bisect_left(lines, site.line)
             around = tuple(names[max(at - _AROUND, 0) : at + _AROUND + 1])
-            words = tuple(_NAMED.sub("#", option.words) for option in site.options)
+            words = tuple(shape(option.words) for option in site.options)
             groups.setdefault((site.where, around, words), []).append(s)
         self._like = {s: group for group in groups.values() if len(group) > 1 for s in group}
 

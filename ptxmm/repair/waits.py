@@ -104,19 +104,30 @@ def _parity(statement: Instruction) -> Iterator[str]:
 
 
 def places_of_waits(body: Sequence[AnyStatement]) -> Iterator[int]:
-    """The statements before which a wait may be missing: accesses that follow on none, up to what marks, jumps or meets; and
-    operations of tensor cores."""
-    fresh = True
+    """The statements before which a wait may be missing: accesses that follow on none, up to what marks, jumps or meets; fences
+    between proxies, and not what follows on these up to there; and operations of tensor cores."""
+    fresh, ordered = True, False
     for i, statement in enumerate(body):
-        if works(statement) and start_of(statement)[0]:
+        if _between_proxies(statement) and start_of(statement)[0] and not ordered:
             yield i
+            ordered = True
+        if works(statement) and start_of(statement)[0]:
+            if not ordered:
+                yield i
+            ordered = False
         if not matters(statement):
             continue
         access = isinstance(statement, Instruction) and statement.opcode in (*_PLAIN, "cp")
         arrives = isinstance(statement, Instruction) and bool({"arrive", "expect_tx"} & set(statement.modifiers))
-        if start_of(statement)[0] and (access or arrives) and fresh:
+        if start_of(statement)[0] and (access or arrives) and fresh and not ordered:
             yield i
         fresh = not (access and isinstance(statement, Instruction) and _plain(statement))
+        ordered = ordered and not fresh
+
+
+def _between_proxies(statement: AnyStatement) -> bool:
+    """Whether a statement is a fence between proxies: behind it, a wait is one of the proxy alone in which it waits."""
+    return isinstance(statement, Instruction) and statement.opcode == "fence" and "proxy" in statement.modifiers
 
 
 def _plain(statement: Instruction) -> bool:

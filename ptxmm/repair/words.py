@@ -153,6 +153,13 @@ def _fails(need: Need) -> str:
     return f"{', '.join(need.failed)} fail{'s' * (len(need.failed) == 1)}{where}{undecided}"
 
 
+#: Of what no set of changes mends, where neither arrivals nor more edits are what is lacking.
+_NO_ORDER = (
+    "no order, scope, fence or barrier among these mends it: look for an operation that is missing or too narrow, "
+    "or a value, an address or a condition that is another one than is meant; ptxmm check shows an execution"
+)
+
+
 def _end(answer: Answer) -> Iterator[str]:
     looked = f"({_counted(answer.options, 'change')} at {_counted(answer.sites, 'place')} considered)"
     what = answer.mode if answer.mode == REPAIR else "weakening"
@@ -174,6 +181,8 @@ def _end(answer: Answer) -> Iterator[str]:
     elif answer.mode == REPAIR:
         few = f", with up to {_counted(answer.arrivals, 'more arrival')}," if answer.arrivals is not None else ""
         yield f"no repair{bound}: of the changes considered{few} no set is enough {looked}"
+        if answer.most is None and answer.arrivals is None:
+            yield _NO_ORDER
     else:
         yield f"nothing can be weaker {looked}"
     for reason in answer.reasons:

@@ -7,9 +7,12 @@ from pathlib import Path
 from test_repair_numbers import HEAD, written
 
 import ptxmm
+from litmus.test import Test
 from ptxcore.syntax.tree import Instruction
+from ptxmm.repair import words
 from ptxmm.repair.building import Lines
 from ptxmm.repair.counts import copied_next
+from ptxmm.repair.finding import answered
 from ptxmm.repair.guided import guided
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_sites import bodies, waited_before
@@ -19,7 +22,9 @@ from ptxmm.repair.repeated import AlikeSites
 from ptxmm.repair.roles import Roles
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector, edited, separate
 from ptxmm.repair.source_words import SourceWords
-from ptxmm.repair.subjects import judging
+from ptxmm.repair.subject_of import subject_of
+from ptxmm.repair.subjects import How, LitmusSubject, judging
+from ptxmm.repair.waits import places_of_waits
 
 #: Thread 1 tells that the tile is read before it reads it, twice; thread 0 writes it again when it was told so.
 TOLD_TOO_EARLY = """	@%p1 bra READER;
@@ -192,3 +197,73 @@ OTHER:
     subject = written(tmp_path, head + exchange, COUNT=1)
     options = [o for site in subject.sites("repair") for o in site.options if o.words == "bar.arrive becomes bar.sync"]
     assert len(options) == 2 and all(o.meets and o.alters and not is_move(o) for o in options)
+
+
+def test_a_store_that_releases_before_the_data_are_there_is_moved_behind_them(tmp_path: Path) -> None:
+    """There is no mbarrier: a flag is set too early."""
+    flag = """	mov.u32 %r2, 1;
+	@%p1 bra READER;
+	st.release.gpu.global.u32 [%rd1+4], %r2;
+	st.global.u32 [%rd1], 42;
+	ret;
+READER:
+	ld.acquire.gpu.global.u32 %r3, [%rd1+4];
+	setp.eq.u32 %p2, %r3, 0;
+	@%p2 bra END;
+	ld.global.u32 %r4, [%rd1];
+END:
+	ret;
+}
+"""
+    subject = written(tmp_path, HEAD + flag, COUNT=1)
+    found = answered(subject, "repair", every=False, most=None)
+    moved = "st.release.gpu.global.u32 is moved behind st.global.u32 of line"
+    assert [change.words[: len(moved)] for change in found.found[0].changes] == [moved]
+
+
+def test_of_what_no_change_mends_the_report_says_what_to_look_for() -> None:
+    test = ptxmm.parse("PTX value\n{ x = 0; }\n P0@cta 0 ;\n st.weak.u32 [x], 1 ;\nforall (x = 2)")
+    assert isinstance(test, Test)
+    found = answered(LitmusSubject(test, How()), "repair", every=False, most=None)
+    assert found.complete and found.status == 1
+    assert "an operation that is missing or too narrow" in " ".join(words.text(found).split())
+
+
+def test_a_wait_is_put_in_before_a_fence_between_proxies_and_not_behind_it() -> None:
+    _, body = body_of("\tfence.proxy.async;\n\tld.shared.u32 %r3, [tile];\n\tst.global.u32 [%rd1], %r3;\n\tret;\n}\n")
+    places = [body[i].name for i in places_of_waits(body)]
+    assert places[-1] == "fence.proxy.async"
+
+
+def test_bytes_of_copies_that_others_may_make_show_nothing() -> None:
+    copy = "\tcp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+    copy += "[tile], [%rd1], 16, [bar], %rs1;\n"
+    _, body = body_of("\tmbarrier.arrive.expect_tx.shared.b64 _, [bar], 8;\n" + copy + "\tret;\n}\n")
+    assert [copied_next(s, body) for s in body if "expect_tx" in s.modifiers] == [0]
+
+
+def test_a_barrier_that_takes_in_too_few_is_tried_last(tmp_path: Path) -> None:
+    """The threads that race are of two warps."""
+    exchange = """	setp.ne.u32 %p2, %r1, 32;
+	@%p1 bra OTHER;
+	st.shared.u32 [tile], 1;
+OTHER:
+	@%p2 bra END;
+	ld.shared.u32 %r3, [tile];
+END:
+	ret;
+}
+"""
+    subject = written(tmp_path, HEAD + exchange, COUNT=1)
+    (tmp_path / "k.toml").write_text((tmp_path / "k.toml").read_text().replace("block = 2", "block = 64"))
+    subject = subject_of(str(tmp_path / "k.toml"), How())
+    base, sites = subject.judge(subject.text), subject.sites("repair")
+    assert base.between == "cta"
+    tried: list[str] = []
+
+    def judge(vector: Vector, patient: bool) -> Judgement:
+        tried.append(next(site.told(o) for site, o in zip(sites, vector, strict=True) if o))
+        return judging(subject, sites, vector)
+
+    assert guided(subject.text, sites, judge, base, subject.objects, subject.guards) is not None
+    assert not any("bar.warp.sync" in words for words in tried)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ptxmm.result import Result
 
 
-#: Seconds of computing for the next larger launch.
+#: Seconds of computing for the next larger launch, and for whether the module as it is leaves threads waiting.
 _LARGER = 10.0
 #: What orders threads of one warp alone: it rests on blocks of no more.
 _OF_A_WARP = "bar.warp.sync"
@@ -276,7 +276,8 @@ class KernelSubject:
         OutOfTime."""
         if not self._asked_at_first:
             self._asked_at_first = True
-            self._deadlocks = self._stuck(self.text, patience) if self._deadlocks is None else self._deadlocks
+            seconds = self._pace.wait(_LARGER) if patience is None else patience
+            self._deadlocks = self._stuck(self.text, seconds) if self._deadlocks is None else self._deadlocks
         return bool(self._deadlocks)
 
     def _stuck_at_first(self) -> bool | None:

@@ -100,7 +100,7 @@ class Emulating(Determinate):
         super().arrives(thread, level, identity, waits, count)
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
-        if thread.watcher is not self:  # a copy
+        if isinstance(thread.watcher, Teller):  # a copy
             thread.watcher.other(thread, what, how, address)
             return
         self._active.pop(thread.number, None)

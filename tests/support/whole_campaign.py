@@ -37,7 +37,9 @@ import generated_sequential_fences
 import generated_stages
 import generated_ticket_rounds
 import generated_tickets
+import generated_told_claims
 import generated_transfers
+import generated_turns
 import generated_vain_rounds
 import pytest
 from by_runs import by_runs, in_order
@@ -69,6 +71,8 @@ MADE: dict[str, Callable[[int], KernelTest]] = {
     "ticket rounds": generated_ticket_rounds.generated, "carried rounds": generated_carried_rounds.generated,
     "numbered": generated_numbered.kernel, "searches": generated_searches.search_kernel,
     "vain rounds": generated_vain_rounds.made, "stages": _stage, "sequential fences": generated_sequential_fences.kernel,
+    "turns": generated_turns.turn_kernel,
+    "told claims": generated_told_claims.told_kernel,
 }  # fmt: skip
 #: Seconds for all ways of searches.
 _SEARCHING = 5.0
@@ -104,7 +108,7 @@ def _up_to_rounds(test: KernelTest) -> _Up | None:
 #: themselves: what they take for right is right, with these values.
 UP_TO: dict[str, Callable[[KernelTest], _Up | None]] = {
     "sections": _up_to_sections, "tickets": _up_to_tickets, "ticket rounds": _up_to_rounds,
-    "carried rounds": _up_to_rounds, "searches": _up_to_searches,
+    "carried rounds": _up_to_rounds, "searches": _up_to_searches, "turns": _up_to_tickets, "told claims": _up_to_searches,
 }  # fmt: skip
 #: Too many threads for a formula: what every order of their steps shows is held against them.
 _IN_ALL_ORDERS = frozenset(("stages",))

@@ -148,6 +148,11 @@ def test_what_is_no_atomic_operation_or_does_not_commute_is_not_taken_for_one(
     assert emulated(launch(body, function, values[:64], 2, 32, **more)) is None
 
 
+def test_fences_around_a_loop_are_none_of_its_matter() -> None:
+    fence = " fence.acq_rel.gpu; "
+    assert emulated(launch(fence + FIRST + LOOP + fence, "maximum", MANY[:64], 2, 32)) is not None
+
+
 def test_a_weak_first_look_beside_the_others_is_no_emulation() -> None:
     assert emulated(launch(FIRST.replace("ld.{first}", "ld") + LOOP, "maximum", SMALL[:64], 2, 32)) is None
 

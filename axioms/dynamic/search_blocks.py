@@ -462,7 +462,8 @@ class SearchBlock:
             raise UnknownErrand
         cell = self.of.cell(self.node.start, segment, first, size)
         handed = self.handed
-        self.reaches.add(ReachedBytes(kind, strong, cell, self.won, thread.op, handed.behind, handed.put))
+        late = bool(strong) and handed.fenced
+        self.reaches.add(ReachedBytes(kind, strong, cell, self.won, thread.op, handed.behind, handed.put, late))
         return cell
 
     # What else a copy does.

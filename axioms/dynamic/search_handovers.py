@@ -65,7 +65,9 @@ def _is_kept(cell: SearchedBytes, nodes: Iterable[SearchNode]) -> bool:
 
 def comes_behind(one: ReachedBytes, other: ReachedBytes, told: dict[SearchedBytes, frozenset[SearchedBytes]]) -> bool:
     """Whether the other access comes behind the one, in each execution that has both."""
-    return any(not one.won.isdisjoint(told.get(cell, _NONE)) and cell not in one.put for cell in other.behind)
+    return not one.late and any(
+        not one.won.isdisjoint(told.get(cell, _NONE)) and cell not in one.put for cell in other.behind
+    )
 
 
 __all__ = ["comes_behind", "promised", "telling"]

@@ -39,7 +39,8 @@ class SearchStart:
 
 class ReachedBytes(NamedTuple):
     """An access on a way: kind and scope as of `axioms.dynamic.shadow.Access`, by who has won some cells; by an instruction of
-    a number. `behind` and `put`: as of `axioms.dynamic.search_handed.HandedCells`."""
+    a number. `behind` and `put`: as of `axioms.dynamic.search_handed.HandedCells`; `late`: it is strong, and comes behind a
+    fence that may be all that releases what is told next."""
 
     kind: str
     strong: str
@@ -48,6 +49,7 @@ class ReachedBytes(NamedTuple):
     op: int
     behind: frozenset[SearchedBytes] = frozenset()
     put: frozenset[SearchedBytes] = frozenset()
+    late: bool = False
 
 
 class SearchStore(NamedTuple):

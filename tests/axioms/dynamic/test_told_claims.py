@@ -14,6 +14,7 @@ from ticketed_kernels import ticketed_kernel
 
 from axioms.dynamic import searching
 from axioms.dynamic.search_handed import HandedCells
+from axioms.dynamic.search_handovers import comes_behind
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -36,6 +37,7 @@ _CLAIM = "atom.global.cas.b32 %t0, [%rd3], 0, 1; setp.ne.u32 %p3, %t0, 0; @%p3 b
 _PUT, _TELL = "st.global.u32 [%rd1], 7;", "st.release.gpu.global.u32 [%rd3+4], 1;"
 _WAIT = "LOST: ld.acquire.gpu.global.u32 %r6, [%rd3+4]; setp.eq.u32 %p4, %r6, 0; @%p4 bra LOST;"
 _USE = "ld.global.u32 %r6, [%rd1];"
+_STRONG = "st.relaxed.gpu.global.u32 [%rd1], 7;"
 _FENCE = "fence.acq_rel.gpu;"
 
 
@@ -50,6 +52,7 @@ def _told(*lines: str) -> KernelTest:
 _RIGHT = {
     "told": (_CLAIM, _PUT, _TELL, "bra END;", _WAIT, _USE),
     "told by fences": (_CLAIM, _PUT, _FENCE, _weak(_TELL), "bra END;", _weak(_WAIT), _FENCE, _USE),
+    "put strongly": (_CLAIM, _STRONG, _FENCE, _weak(_TELL), "bra END;", _WAIT, _USE),
     "looked at once": (_CLAIM, _PUT, _TELL, "bra END;", _WAIT.replace("@%p4 bra LOST", "@%p4 bra END"), _USE),
 }
 _WRONG = {
@@ -63,7 +66,14 @@ _WRONG = {
     "nobody tells": (_CLAIM, _PUT, "bra END;", _WAIT, _USE),
     "who waits tells, too": (_CLAIM, _PUT, _TELL, "bra END; LOST:", _TELL, _USE),
     "changed behind": (_CLAIM, _PUT, _TELL, _PUT, "bra END;", _WAIT, _USE),
-}
+    "put strongly behind the fence": (_CLAIM, _FENCE, _STRONG, _weak(_TELL), "bra END;", _WAIT, _USE),
+    "added behind the fence": (
+        _CLAIM, _FENCE, "red.relaxed.gpu.global.add.u32 [%rd1], 7;", _weak(_TELL), "bra END;", _WAIT, _USE,
+    ),
+    "looked at behind the fence": (
+        _CLAIM, _FENCE, "ld.relaxed.gpu.global.u32 %r6, [%rd1];", _weak(_TELL), "bra END;", _WAIT, _PUT,
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", _RIGHT)
@@ -93,11 +103,17 @@ def _whenever(one: Any, other: Any, told: Any) -> bool:
     return any(one.won & told.get(cell, frozenset()) for cell in other.behind)
 
 
+def _behind_any_fence(one: Any, other: Any, told: Any) -> bool:
+    """As if a fence released what comes behind it."""
+    return comes_behind(one._replace(late=False), other, told)
+
+
 #: What is wrong, and the condition without which it would be taken for right.
 _CONDITIONS: dict[str, tuple[Any, str, Any]] = {
     "nothing is released": (searching, "telling", _any_store),
     "nothing is acquired": (HandedCells, "finds", lambda self, cell, **_: self._replace(behind=self.behind | {cell})),
     "changed behind": (searching, "comes_behind", _whenever),
+    "put strongly behind the fence": (searching, "comes_behind", _behind_any_fence),
     "a fence too early": (HandedCells, "accesses", lambda self: self),
 }
 

@@ -57,6 +57,7 @@ def missing_waits(body: Sequence[AnyStatement]) -> list[MissingWait]:
     objects: dict[str, tuple[str, ...]] = {}
     parities: dict[str, dict[str, None]] = {}
     names: dict[str, dict[str, None]] = {}
+    awaited: set[str] = set()
     for at, statement in enumerate(body):
         if not isinstance(statement, Instruction):
             continue
@@ -65,6 +66,8 @@ def missing_waits(body: Sequence[AnyStatement]) -> list[MissingWait]:
             continue
         objects.setdefault(place.name, () if place.variable else (place.base,))
         words = set(statement.modifiers)
+        if {"try_wait", "test_wait"} & words:
+            awaited.add(place.name)
         if {"try_wait", "test_wait"} & words and "parity" in words:
             parities.setdefault(place.name, {}).update(dict.fromkeys(_parity(statement)))
             names.setdefault(place.name, {})[statement.name.replace("test_wait", "try_wait")] = None
@@ -77,7 +80,7 @@ def missing_waits(body: Sequence[AnyStatement]) -> list[MissingWait]:
             for parity in dict.fromkeys(("0", "1", *(p for p in parities.get(about, ()) if p.startswith("%")))):
                 needed = (*registers, parity) if parity.startswith("%") else registers
                 found.append(
-                    MissingWait(name, about, parity, about, needed, about in arrived and about not in parities)
+                    MissingWait(name, about, parity, about, needed, about in arrived and about not in awaited)
                 )
     return found
 

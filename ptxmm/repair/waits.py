@@ -79,9 +79,7 @@ def missing_waits(body: Sequence[AnyStatement]) -> list[MissingWait]:
         for name in names.get(about, every or {_NAME: None}):
             for parity in dict.fromkeys(("0", "1", *(p for p in parities.get(about, ()) if p.startswith("%")))):
                 needed = (*registers, parity) if parity.startswith("%") else registers
-                found.append(
-                    MissingWait(name, about, parity, about, needed, about in arrived and about not in awaited)
-                )
+                found.append(MissingWait(name, about, parity, about, needed, about in arrived and about not in awaited))
     return found
 
 

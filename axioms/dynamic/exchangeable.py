@@ -165,7 +165,8 @@ def _exchangeable(takers: Sequence[OpenOperation], lives: Sequence[Live], opened
         return False
     duty = _way(last, lives[-1], last.found, {})
     written = [one for one in duty.steps if one.kind == "W"]
-    if not written or last.op is None or not _hands_on(last.op, duty.steps):
+    counter = last.spot.name.address, last.spot.name.size
+    if not written or last.op is None or not _hands_on(last.op, duty.steps, counter):
         return False
     if any(one.at[0] < _WINDOWS for one in written):
         return False  # of a CTA's own memory
@@ -190,14 +191,16 @@ def _exchangeable(takers: Sequence[OpenOperation], lives: Sequence[Live], opened
     return True
 
 
-def _hands_on(arrives: Op, steps: Sequence[DutyStep]) -> bool:
-    """Whether who does this acquires what was found on arrival, and then releases all by its last write."""
+def _hands_on(arrives: Op, steps: Sequence[DutyStep], counter: _Address) -> bool:
+    """Whether who does this acquires what was found on arrival, before it writes anything but the counter by a strong
+    write, and then releases all by its last write."""
     arrival = DutyStep("A", arrives)
     last = max(i for i, one in enumerate(steps) if one.kind == "W")
     if scope_of(steps[last].op.use) not in _WIDE:
         return False
     acquired = -1 if arrival.acquires else next((i for i, s in enumerate(steps) if s.kind == "F" and s.acquires), last)
-    if acquired >= last:
+    before = [one for one in steps[: max(0, acquired)] if one.kind == "W"]
+    if acquired >= last or any(one.at != counter or scope_of(one.op.use) not in _WIDE for one in before):
         return False
     if steps[last].releases:
         return True

@@ -145,6 +145,14 @@ _HIDDEN = {
     },
     "another one would write what all write": {"back": f"{_SECOND} @!%p3 st.global.u32 [%rd4], 1; {_BACK} {_FENCE} {_TURN}"},
     "the last one would release too early": {"before": f"{_FENCE} {_SECOND} @%p3 st.global.u32 [%rd3], 3;"},
+    "another one would write before it acquires": {"back": f"st.global.u32 [%rd1+4], 9; {_BACK} {_FENCE} {_TURN}"},
+    "another one would add before it acquires": {
+        "back": f"red.relaxed.gpu.global.add.u32 [%rd1+4], 9; {_BACK} {_FENCE} {_TURN}",
+    },
+    "who is not the last one looks at what is set back weakly": {
+        "before": f"{_SECOND} @%p3 ld.relaxed.gpu.global.u32 %r0, [%rd2]; {_FENCE}",
+        "back": f"st.weak.global.u32 [%rd2], 0; {_FENCE} {_TURN}",
+    },
     "in a narrow scope": {"before": f"{_SECOND} @!%p3 {_FENCE} @%p3 fence.acq_rel.cta;"},
 }  # fmt: skip
 

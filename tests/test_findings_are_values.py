@@ -43,7 +43,9 @@ READERS = {
     "heads of kernels, in CUDA C++ and in PTX": """
         ptxmm/kernels/cuda_source.py ptxmm/kernels/takes.py ptxmm/kernels/skeleton.py
     """,
+    "names of threads": "ptxmm/repair/subjects.py",
     "statements of CUDA C++ that a repair changes, and of the PTX that they become": """
+        ptxmm/repair/moves.py ptxmm/repair/repeated.py
         ptxmm/repair/arrivals.py ptxmm/repair/cuda/accesses.py ptxmm/repair/cuda/candidates.py ptxmm/repair/cuda/code.py
         ptxmm/repair/cuda/proof.py
         ptxmm/repair/cuda/spellings.py

@@ -152,7 +152,7 @@ class KernelSubject:
 
     def smaller(self) -> Iterator[Subject]:
         """The test in smaller launches, the smallest first, as far as its claims are about any launch."""
-        for test in reversed(list(smaller_of(self.test))):
+        for test in smaller_of(self.test):
             if test.checks:
                 yield KernelSubject(test, self.how)
 

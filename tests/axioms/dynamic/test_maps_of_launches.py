@@ -202,7 +202,7 @@ def test_each_thread_of_a_warp_reads_what_it_copies_to_global_memory() -> None:
     assert one.instruction.startswith("tensormap.replace") and other.instruction.startswith("tensormap.cp_fenceproxy")
 
 
-def test_what_is_open_about_a_map_is_told_as_that() -> None:
-    """The formula knows no copies by maps that threads write, which is not why this is undecided."""
+def test_a_fence_of_the_generic_proxy_acquires_no_map() -> None:
+    """The formula knows no copies by maps that threads write: what is wrong, runs show."""
     result = ptxmm.check(copied((_AGAIN, "fence.acq_rel.gpu;"), text=CHANGED, then=_THEN))
-    assert result.verdict == "undecided" and "tensor maps that threads write" in str(result.error)
+    assert result.undefined is not None and result.undefined.flag == "async"

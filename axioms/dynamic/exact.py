@@ -24,6 +24,7 @@ from axioms.dynamic.clocks import Table
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.fence_orders import FenceOrders
 from axioms.dynamic.findings import ByteRace, Open, Party
+from axioms.dynamic.noted import OpenBytes
 from axioms.dynamic.open_operations import OneOfSeveral
 from axioms.dynamic.phases import SIZE
 from axioms.dynamic.plan import Script, StrongBytes
@@ -170,6 +171,11 @@ class Exact(OneOfSeveral):
         if not same or not alike or uses[0].width != uses[1].width:
             return Open("unordered", party)
         return ByteRace(other, party, where, access.first, access.first + access.size - 1)
+
+    def _value_before(self, thread: WatchedThread, spot: OpenBytes) -> int:
+        """Nothing rests on what a store overwrites: memory that nobody wrote will do."""
+        value = spot.segment.read(spot.first, spot.name.size)
+        return value if type(value) is int else 0
 
     def _goes_on(self, thread: WatchedThread, segment: Segment, before: Access, access: Access) -> bool:
         """Nothing rests on what is not known of two accesses: the run is an execution, and may show something else."""

@@ -8,6 +8,7 @@ from dataclasses import field
 
 from axioms.dynamic.clocks import Clocks, Table
 from axioms.dynamic.cycles import FollowingOperation
+from axioms.dynamic.findings import Open, Stopped
 from axioms.dynamic.plan import Bytes, Name, Takers
 from axioms.dynamic.waiting import Hand, Poll, StrongRead, WrittenBytes
 from ptxcore.machine.lower.ops import Op
@@ -93,9 +94,14 @@ class OpenBytes:
     function: object = None
 
     def value_at_first(self) -> int:
-        """What stands there before any write, which is known where several runs are made."""
-        assert self.place.first is not None
+        """What stands there before any write. Raises Stopped where nothing determines it."""
+        if self.place.first is None:
+            raise Stopped(Open("unknown"))
         return self.place.first
+
+    def sources(self) -> range:
+        """The numbers of all writes that determine what stands there; -1 where the first value does."""
+        return range(-1 if self.place.first is not None else 0, len(self.order))
 
     def after(self, source: int) -> int:
         """What stands there behind one of the writes; -1 is before the first."""

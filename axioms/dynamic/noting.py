@@ -7,6 +7,7 @@ from collections.abc import Callable
 from operator import ge
 from typing import Any
 
+from axioms.dynamic.accesses import is_one
 from axioms.dynamic.cycles import Cycles
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.excluded import Total, excluded
@@ -100,7 +101,7 @@ class Noting(Determinate):
         place = self._place(thread, access, segment)
         if place is None:
             return None
-        if place.first is None:
+        if place.first is None and access.kind == "A":
             raise self.leaves(thread, "unknown")
         spot = self.spots.get((id(segment), first))
         if spot is None:
@@ -121,12 +122,18 @@ class Noting(Determinate):
         """Where a strong access goes; None for memory of which the base class knows."""
         if not self._own(thread, address):
             return None
-        if thread.instruction.use.words["vec"]:
-            raise self.leaves(thread, "vector")
         segment, first = thread.segment(address)
-        spot = self._spot(thread, segment, first, address, self._access_of(thread, kind, first, size))
+        access = self._access_of(thread, kind, first, size)
+        if self._is_open_vector(thread, access):
+            raise self.leaves(thread, "vector")
+        spot = self._spot(thread, segment, first, address, access)
         assert spot is not None
         return segment, first, spot
+
+    def _is_open_vector(self, thread: WatchedThread, access: Access) -> bool:
+        """Whether a strong access is of several elements, each an access of its own (section 8.2.4)."""
+        vector = thread.instruction.use.words["vec"] != ""
+        return vector and (access.kind == "A" or not is_one(access, self.readings))
 
     # What threads come behind.
 
@@ -181,6 +188,10 @@ class Noting(Determinate):
         if type(value) is not int:
             raise self.leaves(thread, "unknown")
         return value
+
+    def _value_before(self, thread: WatchedThread, spot: OpenBytes) -> int:
+        """What stands there before a store."""
+        return self._value(thread, spot)
 
     def _cut(self, value: int, size: int) -> int:
         return value & ((1 << 8 * size) - 1)
@@ -266,7 +277,7 @@ class Noting(Determinate):
             number, order = thread.number, spot.order
             behind_all = all(self.clocks.ordered(number, other.name[1], other.time) for other in order)
             self._reads(
-                thread, spot, lambda: branches(lead(spot.after(n)) for n in range(-1, len(order))),
+                thread, spot, lambda: branches(lead(spot.after(n)) for n in spot.sources()),
                 ordered=self.clocks.own[number] if behind_all else None,
             )  # fmt: skip
 

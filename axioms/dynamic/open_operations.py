@@ -112,11 +112,12 @@ class OneOfSeveral(Noting):
             return
         segment, first = thread.segment(address)
         strong = self._scope_of(thread)
-        if strong and thread.instruction.use.words["vec"]:
+        written = self._access_of(thread, "W", first, size)
+        if strong and self._is_open_vector(thread, written):
             raise self.leaves(thread, "vector")
         spot = None
         if strong or id(segment) in self.places:
-            spot = self._spot(thread, segment, first, address, self._access_of(thread, "W", first, size))
+            spot = self._spot(thread, segment, first, address, written)
         self._updated = spot if strong else None
         ordered = ORDERED if strong and spot is not None and spot.mode == ORDERED else ""
         if ordered and spot is not None:
@@ -131,7 +132,8 @@ class OneOfSeveral(Noting):
         self._note_write(thread, access, spot, value)
         if spot.mode == ORDERED:
             event = self._event(thread, spot, "store")
-            event.found, event.after, event.time = self._value(thread, spot), self._cut(value, size), access.time
+            event.found, event.after = self._value_before(thread, spot), self._cut(value, size)
+            event.time = access.time
             self._overwrites_in_order(thread, event, uses=False)
             self._written_in_order(thread, spot, event, self._hands(thread, spot, access))
         else:

@@ -13,7 +13,7 @@ from ptxcore.clock import limited
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.several import ORDERS, hunt, on_suspicion, race_of
+from ptxmm.kernels.several import ORDERS, hunt, on_suspicion, race_of, with_torn_reads
 from ptxmm.kernels.wrong import breaking, tell_wrong
 from ptxmm.result import Result
 from ptxmm.words import whole as told
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _FIRST = 2
 #: Seconds that runs of smaller launches may take before such a proof; and that runs of the launch may.
 _SMALL, _HUNTING = 2.0, 10.0
+#: Seconds for runs with torn reads: each may take as long as the one that came to such a read.
+_TEARING = 40.0
 #: Seconds for the first of these runs, and how many.
 _SOON, _SOME = 3.0, 12
 #: Runs that look for something wrong before any are made that prove something by several: one of them has a read find what is
@@ -67,6 +69,12 @@ class BugSearch:
         with limited(_HUNTING):
             wrong = on_suspicion(self._runs, self._broken, ways)
         return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
+
+    def with_torn_reads(self) -> bool:
+        """Whether a run shows something in which a read of a vector finds some elements of a write and misses others."""
+        with limited(_TEARING):
+            found = with_torn_reads(self._runs, self._broken)
+        return found is not None and tell_wrong(self._runs, self._result, self._places, *found)
 
     def everywhere(self) -> bool:
         """Whether one of many runs shows something, or one that does what goes wrong in a smaller launch."""

@@ -132,7 +132,7 @@ def check(
                 return result
         elif by_runs and may_be_hunted(test, model):
             shown = deepcopy(result)
-            if shows_bugs(test, shown, deadline):
+            if shows_bugs(test, shown, deadline, of_runs):
                 result = shown
                 return result
         until = _earlier(deadline, _SHARE if later is not None else SHARE * smaller)
@@ -181,7 +181,7 @@ def check(
     else:
         untold = by_runs and result.error == TOO_LARGE and may_be_smaller(test)
     decide = partial(_decide_smaller, model, unroll, options)
-    if untold and _wrong_as_a_smaller_one(test, result, blank, decide, deadline, model):
+    if untold and _wrong_as_a_smaller_one(test, result, blank, decide, deadline, of_runs):
         blank.seconds = time.perf_counter() - start
         return blank
     if result.verdict == "undecided" and of_run is not None:  # it has answered some checks
@@ -256,7 +256,11 @@ def _wrong_as_a_smaller_one(
     tells of smaller ones."""
     until = time.monotonic() + _FOR_SMALLER if deadline is None else deadline
     of_smaller = told_of_smaller(test, decide, until)
-    if of_smaller.wrong is not None and tells_races(model) and redone(test, blank, *of_smaller.wrong, until):
+    if (
+        of_smaller.wrong is not None
+        and tells_races(model)
+        and redone(test, blank, *of_smaller.wrong, until, model.readings)
+    ):
         blank.warnings = result.warnings
         return True
     result.notes += of_smaller.notes

@@ -58,7 +58,7 @@ def replayed(runs: Runs, broken: Callable[[FinalValues], bool], seconds: float =
         )  # what races may come to another outcome, too
         try:
             with limited(min(_EACH, max(0.0, deadline - time.monotonic()))):
-                wrong = hunt(Runs(asked, watched=True), lambda _: False, _MOST, ("", "fences"))
+                wrong = hunt(Runs(asked, watched=True, readings=runs.readings), lambda _: False, _MOST, ("", "fences"))
         except InputError:
             return None
         if wrong is None:
@@ -76,10 +76,12 @@ def _threads(test: KernelTest) -> int:
     return prod(test.launches[0].grid) * prod(test.launches[0].block)
 
 
-def redone(test: KernelTest, result: Result, small: KernelTest, found: Result, deadline: float) -> bool:
-    """Whether the launch of a test shows what goes wrong in a smaller one, whose answer was found: then it is told in the
-    result, which else stays as it is."""
-    runs, places, broken = Runs(test, watched=True), Places(test), breaking(test)
+def redone(
+    test: KernelTest, result: Result, small: KernelTest, found: Result, deadline: float, readings: frozenset[str]
+) -> bool:
+    """Whether the launch of a test shows, by some readings of the manual, what goes wrong in a smaller one, whose answer was
+    found: then it is told in the result, which else stays as it is."""
+    runs, places, broken = Runs(test, watched=True, readings=readings), Places(test), breaking(test)
     launch = small.launches[0]
     witnesses = [
         *found.race_witnesses,

@@ -52,11 +52,11 @@ def side_by_side(test: KernelTest) -> bool:
 
 
 class Runs:
-    """A kernel test ready to run; `watched`: by watchers."""
+    """A kernel test ready to run; `watched`: by watchers; `readings`: those of the manual that they follow."""
 
-    def __init__(self, test: KernelTest, *, watched: bool = False) -> None:
+    def __init__(self, test: KernelTest, *, watched: bool = False, readings: frozenset[str] = frozenset()) -> None:
         """Raises InputError for a module that is wrong."""
-        self.test = test
+        self.test, self.readings = test, readings
         self.devices: dict[tuple[str, int], Device] = {}
         #: What is said of each module, by the number of its first launch.
         self.warnings: dict[int, tuple[Diagnostic, ...]] = {}

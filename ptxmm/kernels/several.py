@@ -14,6 +14,7 @@ from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
 from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
 from axioms.dynamic.suspected import Suspected, SuspectedInAnyOrder
+from axioms.dynamic.torn import Tearing
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
@@ -37,6 +38,8 @@ Sight = Literal["", "fences", "late"]
 ORDERS: tuple[tuple[int | None, Sight], ...] = ((None, ""), (None, "fences"), (None, "late"), (1, ""), (2, ""))
 #: Runs that are made after one has shown a circle.
 _MORE = 16
+#: Reads that are torn, each in a run of its own.
+_MOST_TORN = 8
 
 
 #: The error of letting memory decide something that nobody has written yet.
@@ -107,6 +110,7 @@ def _size(runs: Runs, launch: Launch) -> int:
 
 def _looking(runs: Runs, watcher: Exact) -> Exact:
     """Who watches a run, with what a test says: whether it asks for data races, and on which devices its CTAs are."""
+    watcher.readings = runs.readings
     watcher.tells_races = any(check.kind == "race_free" for check in runs.test.checks)
     watcher.clocks.devices = runs.devices_of_ctas
     return watcher
@@ -212,6 +216,38 @@ def on_suspicion(
     return None
 
 
+def with_torn_reads(runs: Runs, broken: Callable[[FinalValues], bool]) -> tuple[Wrong, Tearing] | None:
+    """Something wrong in a run in which a read of a vector is torn, and who watched that; None where none was seen."""
+    try:
+        _, watchers = _tearing(runs, broken, None)
+        for number in reversed(range(sum(watcher.tearable for watcher in watchers))[-_MOST_TORN:]):  # as above
+            wrong, watchers = _tearing(runs, broken, number)
+            torn = next((watcher for watcher in watchers if watcher.torn is not None), None)
+            if wrong is not None and torn is not None:
+                return wrong, torn
+    except (Stopped, UsageError):
+        pass
+    return None
+
+
+def _tearing(
+    runs: Runs, broken: Callable[[FinalValues], bool], number: int | None
+) -> tuple[Wrong | None, list[Tearing]]:
+    """A run in which the read of a number is torn: what is wrong in it, and who watched its launches."""
+    watchers: list[Tearing] = []
+
+    def make(size: int, launch: int) -> Tearing:
+        before = sum(watcher.tearable for watcher in watchers)
+        watchers.append(Tearing(size, launch, None if number is None else number - before))
+        return watchers[-1]
+
+    try:
+        one_run(runs, make, broken)
+    except TestFails as fails:
+        return fails.found, watchers
+    return None, watchers
+
+
 def one_run(
     runs: Runs, make: Callable[[int, int], Exact], broken: Callable[[FinalValues], bool]
 ) -> Sequence[Sequence[OpenOperation]]:
@@ -272,6 +308,7 @@ def run_several(
                     watchers.append(OneOfSeveral(size, len(watchers), known, script))
                 else:
                     watchers.append(places.watcher(program, known, script))
+                watchers[-1].readings = runs.readings
                 at[0] = len(watchers) - 1
                 return watchers[-1]
 

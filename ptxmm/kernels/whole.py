@@ -146,9 +146,9 @@ def tells_races(model: Model) -> bool:
     return any(flag.name == "data" for flag in model.flags)
 
 
-def shows_bugs(test: KernelTest, result: Result, deadline: float | None) -> bool:
+def shows_bugs(test: KernelTest, result: Result, deadline: float | None, model: Model) -> bool:
     """Whether some run shows that something is wrong; then it is told. Raises InputError for a module that is wrong."""
-    runs, places = Runs(test, watched=True), Places(test)
+    runs, places = Runs(test, watched=True, readings=model.readings), Places(test)
     programs = [device.program for device in runs.devices.values()]
     if len(programs) > 1 and any(program.layout.variables for program in programs):
         return False  # each device has its own
@@ -164,7 +164,7 @@ def shows_bugs(test: KernelTest, result: Result, deadline: float | None) -> bool
 def decide_whole(test: KernelTest, result: Result, deadline: float | None, model: Model) -> str:
     """Answers all checks of a test by one run and writes the answers into the result. Otherwise it leaves the result as it is,
     and says why. Raises InputError for a module that is wrong."""
-    runs = Runs(test, watched=True)
+    runs = Runs(test, watched=True, readings=model.readings)
     open_ = _decide(test, runs, result, deadline, model)
     codes = [code for device in runs.devices.values() for code in device.program.functions.values()]
     if not open_ and any(op.use.form.mnemonic == "activemask" for code in codes for op in code.ops):
@@ -233,6 +233,9 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
         if several is None:
             return ""
         left = left if several[1] == Open("time") else [several]
+    elif what == "vector" and again and bugs.with_torn_reads():
+        result.notes += _held(test, FILLS[0])
+        return ""
     elif what in _EXPLORED | _HIDDEN | _HUNTED and again:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             if bugs.first() or bugs.in_orders() or bugs.everywhere():

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from axioms.dynamic.findings import ByteRace, Misuse, Party
+from axioms.dynamic.torn import Torn
 from axioms.witness.races import UNDEFINED
 from axioms.witness.result import Site, Undefined
 from ptxcore.machine.run.faults import KernelError, ThreadName
@@ -78,6 +79,17 @@ class Findings:
             self.result.places = [self._spot(error, f"{name}: {sites[0].instruction}")]
         self._without_meaning(Undefined(error.message, tuple(sites)))
 
+    def torn(self, torn: Torn) -> None:
+        """A read of a vector finds some elements of a write and misses others, and so some checks fail, or there is a fault."""
+        reads, writes = self._event(torn.reader), self._event(torn.writer)
+        found, missed = ([e for e in torn.elements if e.is_new is which] for which in (True, False))
+        at = self._where(torn.reader)
+        for checked in self.result.checks:
+            if checked.holds is False and not checked.spots:
+                checked.spots = [(at, told.read_torn(reads.instruction.split()[0]))]
+        by = str(self._where(torn.writer))
+        self.result.notes.append(told.torn(reads.thread, str(at), writes.thread, by, torn.segment, found, missed))
+
     def deadlock(self, error: KernelError, *, always: bool) -> None:
         """Threads do not terminate; `always`: in every execution."""
         self._fails(_ENDING, "", told.with_a_deadlock)
@@ -138,6 +150,10 @@ class Findings:
         result = self.result
         result.undefined, result.verdict, result.error, result.runs = undefined, "undefined", sentence(undefined), 1
 
+    def _where(self, party: Party) -> Spot:
+        program = self.runs.devices[self.runs.test.launches[self.number].loaded].program
+        return self.places.of(self.number, party.op, program)
+
     def _event(self, party: Party) -> RaceEvent:
         launches, line = self.runs.test.launches, party.op.instruction.span.line
         size = self.runs.most_threads if side_by_side(self.runs.test) else prod(launches[self.number].block)
@@ -149,5 +165,5 @@ class Findings:
         spot = self.places.launch_spot(self.number, line)
         program = self.runs.devices[launch.loaded].program
         source = self.places.source_of(self.number, party.op, program)
-        at = self.places.of(self.number, party.op, program)
+        at = self._where(party)
         return RaceEvent(name, line, print_statement(party.op.instruction), spot.path, source, at)

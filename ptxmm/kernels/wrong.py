@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from axioms.dynamic.findings import Misuse
+from axioms.dynamic.torn import Tearing
 from ptxcore.clock import limited
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
@@ -29,13 +30,13 @@ def breaking(test: KernelTest) -> Callable[[FinalValues], bool]:
     return lambda state: not all(truth(test, check, state) for check in safe)
 
 
-def tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong) -> bool:
-    """Tells what a run shows that is wrong; whether the test fails by it."""
+def tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong, tearing: Tearing | None = None) -> bool:
+    """Tells what a run shows that is wrong; whether the test fails by it. `tearing`: who watched a run with a torn read."""
     if isinstance(wrong, FailedExecution):
         tell_failed(runs.test, result, wrong.state)
         if wrong.error is not None:
             Findings(runs, places, wrong.launch, [], result).waiting(wrong.error)
-        elif wrong.state is not None:
+        elif wrong.state is not None and tearing is None:
             with limited(_PROVENANCE):
                 tell_provenance(runs, result, places, wrong.state)
     else:
@@ -48,7 +49,10 @@ def tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong) -> bool
             findings.race(wrong.race, synchronized=not wrong.watcher.exact)
             result.notes += told.reordered(in_another=wrong.watcher.reordered)
         result.notes += told.shared_at_first(wrong.unwritten)
-    return result.verdict in ("no", "undefined")
+    shown = result.verdict in ("no", "undefined")
+    if shown and tearing is not None and tearing.torn is not None:
+        Findings(runs, places, tearing.launch, tearing.indices, result).torn(tearing.torn)
+    return shown
 
 
 __all__ = ["breaking", "tell_wrong"]

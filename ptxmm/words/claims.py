@@ -12,6 +12,7 @@ from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, ISSUE_EVENT, K
 from axioms.explain.claims import Claim, Ground, Reason, proxy_of
 from axioms.witness.execution import ExecutedEvent
 from ptxcore.records import NamedTuple
+from ptxmm.words.notes import BRIEFLY_TORN, BY_ELEMENTS
 
 
 class ThreadNames(Protocol):
@@ -80,7 +81,7 @@ _BRIEF = {
     "publishes itself": "it does not publish what came before",
     "unawaited": "nobody waits for it",
     "awaited": "the completion is waited for here only",
-    "torn": "a vector, accessed element by element",
+    "torn": BRIEFLY_TORN,
     "ahead": "this read stands before the write that it reads from",
     "stale": "this read is out of date",
     "passed": "this read misses a write",
@@ -276,8 +277,7 @@ def _torn(w: ClaimWords, c: Claim) -> str:
     writer, _, y, x = (w.events[i] for i in c.events)
     return (
         f"of what {w.cast.name(writer.thread)} writes at {w.cast.place(writer)}, {w.cast.name(y.thread)} sees "
-        f"{y.location} = {y.number} at {w.cast.place(y)} and misses {x.location}: the elements of a vector are "
-        "accessed each by itself, in any order"
+        f"{y.location} = {y.number} at {w.cast.place(y)} and misses {x.location}: {BY_ELEMENTS}"
     )
 
 

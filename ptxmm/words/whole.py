@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ptxmm.words.notes import BRIEFLY_TORN, BY_ELEMENTS
+
+if TYPE_CHECKING:
+    from axioms.dynamic.torn import TornElement
 
 #: What one run does not decide, by the names of `axioms.dynamic.determinate.Open`.
 OPEN = {
@@ -124,6 +130,32 @@ def _run(number: int) -> str:
 def beside_a_run(text: str) -> str:
     """What is not known of a check where a run showed that another one fails."""
     return f"{text}: not decided, since a run had shown that another check does not hold"
+
+
+def torn(
+    reads: str,
+    read_at: str,
+    writes: str,
+    written_at: str,
+    where: str,
+    found: list[TornElement],
+    missed: list[TornElement],
+) -> str:
+    """The note of a test that fails where a read of a vector finds some elements of a write and misses others: who reads and
+    who writes, where, and what."""
+    new, old = (
+        " and ".join(f"{e.value} in bytes {e.first} to {e.first + e.size - 1}" for e in elements)
+        for elements in (found, missed)
+    )
+    return (
+        f"of what {writes} writes to {where} at {written_at}, {reads} finds {new} at {read_at}, and {old}, which was "
+        f"there before: {BY_ELEMENTS}"
+    )
+
+
+def read_torn(mnemonic: str) -> str:
+    """What is wrong with such a read, in few words."""
+    return f"{BRIEFLY_TORN} ({mnemonic})"
 
 
 def several(runs: int, threads: int, accesses: int, *, changing: bool = False, exchanged: bool = False) -> str:

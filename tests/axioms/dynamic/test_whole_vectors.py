@@ -77,3 +77,37 @@ def test_runs_say_of_words_that_are_vectors_what_the_formula_says(
         passed += "undecided" in (found.verdict, expected.verdict)
         compared += "undecided" not in (found.verdict, expected.verdict)
     note(compared, {"undecided": passed} if passed else {})
+
+
+_FIRST_COMES = """.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
+ setp.ne.u32 %p, %r2, 0; @%p ret;
+ atom.relaxed.gpu.global.cas.b32 %r3, [%rd1], 0, 1;
+ setp.ne.u32 %p, %r3, 0; @%p bra LATE;
+ st.relaxed.gpu.global.v2.u32 [%rd1+16], {{{first}, 3}};
+ ret;
+LATE: ld.relaxed.gpu.global.v2.u32 {{%r4, %r5}}, [%rd1+16];
+ setp.eq.u32 %p, %r4, 0; @%p bra LATE;
+ st.global.u32 [%rd1+32], %r5;
+ ret;
+}}"""
+
+
+@pytest.mark.parametrize(("first", "verdict"), [("%r1", "no"), ("1", "ok")])
+def test_several_runs_take_such_vectors_as_a_whole_too(
+    first: str, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who comes first leaves a pair, for which the other one waits: for good where CTA 0 writes its number."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 2,
+        "params": {"x": {"type": "u32", "elements": 16, "init": [0]}},
+        "check": {"forall": "x[8] == 3", "race_free": True, "terminates": True},
+    }  # fmt: skip
+    test = KernelFile.of(tree, "k.toml", {"k.ptx": _FIRST_COMES.format(first=first)}).test()
+    for engine in ("solve", "enumerate", "runs"):
+        assert _by(test, engine, _WHOLE, monkeypatch).verdict == verdict, engine

@@ -32,7 +32,7 @@ RUNS = {
     "Several runs": """
         choices plan cycles symmetry noted excluded gathered noting exchangeable open_operations exploring
     """,
-    "Runs that show what is wrong": "fence_orders exact replay suspected",
+    "Runs that show what is wrong": "fence_orders exact replay suspected slow torn",
     "CTAs that can change places": "alike numbered",
 }
 #: What stands in each folder, from what everybody may import to what imports everything.
@@ -79,7 +79,7 @@ ORDERS = {
         pytest_plugin
         __main__
     """,
-    "ptxmm.words": "checks whole provenance refusals threads brief claims linearisation notes why waits",
+    "ptxmm.words": "vectors checks whole provenance refusals threads brief claims linearisation notes why waits",
     "ptxmm.report": """
         files text json sarif reasons junit drawings pages pictures linted html herd github comparing comparing_html
     """,

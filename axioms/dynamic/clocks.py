@@ -19,6 +19,10 @@ _NOBODY: Table = {}
 #: Where in a key of a table stands the plane: 0 of what is ordered in base causality order; others have what is known of the
 #: same threads and agents in another way, behind a fence of proxies for one.
 PLANE = 64
+#: The first of the planes that go on by relaxed synchronization, too; and one of them: what has been executed, whatever is
+#: ordered by that.
+RELAXED = 1 << 80
+EXECUTED = RELAXED + 16
 
 
 class Several(NamedTuple):
@@ -87,6 +91,14 @@ class Clocks:
         cta, place = divmod(other, self.size)
         times = self.known[thread].get(cta)
         return times is not None and times[place] >= time
+
+    def executed(self, table: Table, other: int, time: int) -> bool:
+        """Whether who knows a table knows that a thread has come past a time."""
+        cta, place = divmod(other, self.size)
+        return any(
+            times is not None and times[place] >= time
+            for times in (table.get(cta), table.get(cta + (EXECUTED << PLANE)))
+        )
 
     def knows(self, arrival: Arrival, other: int, time: int) -> bool:
         """Whether what a thread did at a time is ordered before an operation."""

@@ -49,6 +49,8 @@ class Determinate(LaunchState):
 
     #: Whether the run stands for all executions alone; of several runs, phases and asynchronous operations are not looked at.
     alone = True
+    #: Whether it is kept what has been executed before a thread goes on that waited, whatever that orders.
+    keeps_executed = False
 
     def __init__(self, size: int) -> None:
         """`size`: the threads of a CTA."""
@@ -259,8 +261,11 @@ class Determinate(LaunchState):
             return
         if access.kind == "R":
             self._find(thread, access, segment, place)
-        elif not place.write(self._written(thread, access, value), self.clocks):
+            return
+        if not place.write(self._written(thread, access, value), self.clocks):
             raise self._undetermined(thread, access, segment)
+        if self.keeps_executed:  # what the thread does next is not executed when somebody finds this
+            self.clocks.own[thread.number] += 1
 
     def _undetermined(self, thread: WatchedThread, access: Access, segment: Segment) -> BaseException:
         """What is raised where a thread may go on in several ways."""
@@ -314,6 +319,9 @@ class Determinate(LaunchState):
         fresh = read.certain - read.before
         self._learns(thread, access, segment, fresh)
         self.waits += bool(fresh)
+        if self.keeps_executed:
+            for w in (place.writes[n] for n in sorted(fresh)):
+                self._tensor_order.learns(number, self._tensor_order.before((w.thread, w.known, w.time)))
         seen = [place.writes[n] for n in sorted(fresh)] if fresh and self._observes(place, read) else []
         self.sequential.observes(number, [w.fenced for w in seen])
         hands = [hand for w in seen for hand in w.hands]
@@ -352,9 +360,12 @@ class Determinate(LaunchState):
             self.clocks.merge(number, tables)
 
     def polls(self, thread: WatchedThread, block: int) -> None:
-        self.polled[thread.number] = Poll(thread, block)
-        if self.vain.get(thread.number) == block:
-            del self.vain[thread.number]
+        number, before = thread.number, self.polled.get(thread.number)
+        if self.vain.get(number) == block:
+            del self.vain[number]
+            if before is not None and before.block == block:
+                return  # it polls again just so
+        self.polled[number] = Poll(thread, block)
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
         if how.words["restrict"] or how.words["operation"]:

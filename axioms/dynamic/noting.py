@@ -63,6 +63,8 @@ class Noting(Determinate):
         #: for the others of theirs.
         self.together = False
         self._patient: dict[int, int] = {}
+        #: Of each thread that polled in vain, where, and how many writes there were.
+        self._polled_before: dict[int, tuple[Any, ...]] = {}
         self._used: dict[int, bool] = {}
         self._observed: dict[int, list[tuple[OpenBytes, Hand, str]]] = {}
         #: The threads that have accessed something since their last fence that releases.

@@ -320,14 +320,22 @@ class OneOfSeveral(Noting):
     def _polls_in_order(
         self, thread: WatchedThread, segment: Segment, first: int, size: int, spot: OpenBytes
     ) -> int | None:
-        name = self.launch, thread.number, self.count.get(thread.number, 0)
-        lead = self._lead(thread)
+        number = thread.number
+        name = self.launch, number, self.count.get(number, 0)
         source = self.script.sources.get(name)
+        poll, before = self.polled.get(number), self._polled_before.get(number)
+        now = name, thread.op, -1 if poll is None else poll.block, spot.name, len(spot.order), self.clocks.own[number]
+        if source is None and before == now:  # nobody has written since that was in vain
+            self._awaits(thread, spot, name)
+            self.vain[number] = before[2]
+            return None
+        lead = self._lead(thread)
         if source is None:
             self._awaits(thread, spot, name)
             if lead(self._value(thread, spot)) is None:
                 self.shade(thread, "R", segment, first, size)
-                self.vain[thread.number] = self.polled[thread.number].block
+                self.vain[number] = self.polled[number].block
+                self._polled_before[number] = now
                 return None
             source = len(spot.order) - 1
         return self._finds(thread, spot, size, lead, source, None)

@@ -19,13 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from axioms.dynamic.clocks import PLANE, Arrival, Clocks, Table
+from axioms.dynamic.clocks import EXECUTED, PLANE, RELAXED, Arrival, Clocks, Table
 from axioms.dynamic.shadow import AGENTS, Access
 from axioms.dynamic.waiting import Hand
 
-#: Planes of tables, behind all others. Those from `_ORDER` on go on by relaxed synchronization, too.
-_ORDER = 1 << 80
-HERE, THERE, READ, DONE, LOADED, STORED, QUEUED, EXECUTED = (_ORDER + 4 * i for i in range(-3, 5))
+#: Planes of tables, behind all others. Those from `RELAXED` on go on by relaxed synchronization, too.
+HERE, THERE, READ, DONE, LOADED, STORED, QUEUED = (RELAXED + 4 * i for i in range(-3, 4))
 #: Numbers of agents, in the place of threads', for what the products, copies and shifts of a thread do with shared memory.
 TENSOR_AGENTS = 3 * AGENTS
 
@@ -65,7 +64,7 @@ class TensorOrder:
 
     def relaxed(self, table: Table) -> Table:
         """What of a table synchronization hands on that neither acquires nor releases."""
-        return {key: times for key, times in table.items() if key >> PLANE >= _ORDER}
+        return {key: times for key, times in table.items() if key >> PLANE >= RELAXED}
 
     def arrival(self, number: int) -> Arrival | None:
         """What a relaxed arrival of a thread hands on."""

@@ -70,7 +70,8 @@ class Tearing(Exact):
         """Whether nothing orders a read of a vector behind the last write."""
         if self.torn is not None or last < 0 or not thread.instruction.use.words["vec"]:
             return False
-        return spot.order[last].kind == "store" and spot.floor(thread.number, self.clocks) < last
+        event = spot.order[last]
+        return event.kind == "store" and spot.floor(thread.number, self.clocks) < last
 
     def _mixed(
         self, thread: WatchedThread, spot: OpenBytes, last: int, lead: Callable[[int], object]

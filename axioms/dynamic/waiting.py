@@ -92,6 +92,8 @@ class WrittenBytes:
         self.reads: list[StrongRead] = []
         #: A read that leads on in several ways.
         self.open: StrongRead | None = None
+        #: Whether that is so since a store leads it back that does not come before the one that leads it on.
+        self.returns = False
 
     def read(self, read: StrongRead, clocks: Clocks) -> bool:
         """A thread goes on; whether it is determinate with the writes so far."""
@@ -210,8 +212,12 @@ class WrittenBytes:
             return None
         first = leading[0]
         for n in beside:
-            in_order = self._follows(n, first, clocks) if ways[n] is not None else self._follows(first, n, clocks)
-            if n != first and not in_order:
+            if ways[n] is None:
+                in_order = self._follows(first, n, clocks) or self._needs(n, read, clocks)
+                self.returns = self.returns or not in_order
+            else:
+                in_order = n == first or self._follows(n, first, clocks)
+            if not in_order:
                 return None
             if n != first and ways[n] is not None and not self._hands_on(n, first, clocks):
                 return None
@@ -234,6 +240,10 @@ class WrittenBytes:
         if one.thread == other.thread:
             return n > m
         return _knows(one, other.thread, other.time, clocks) or self._waited(one, m)
+
+    def _needs(self, n: int, read: StrongRead, clocks: Clocks) -> bool:
+        """Whether a write is executed only where a read has led on."""
+        return clocks.executed(self.writes[n].known, read.thread, read.time)
 
     def _waited(self, written: Written, m: int) -> bool:
         """Whether a thread had waited, before it wrote, until it was certain of a write."""

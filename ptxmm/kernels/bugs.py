@@ -13,7 +13,7 @@ from ptxcore.clock import limited
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.several import ORDERS, hunt, on_suspicion, race_of, with_torn_reads
+from ptxmm.kernels.several import ORDERS, hunt, on_suspicion, race_of, with_a_slow_cta, with_torn_reads
 from ptxmm.kernels.wrong import breaking, tell_wrong
 from ptxmm.result import Result
 from ptxmm.words import whole as told
@@ -55,7 +55,7 @@ class BugSearch:
         with limited(_SOON):
             if self.in_orders():
                 return True
-            wrong = hunt(self._runs, self._broken, _SOME)
+            wrong = with_a_slow_cta(self._runs, self._broken) or hunt(self._runs, self._broken, _SOME)
         return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
 
     def at_once(self) -> bool:
@@ -81,7 +81,7 @@ class BugSearch:
         if self._in_smaller_launches(_HUNTING):
             return True
         with limited(_HUNTING):
-            wrong = hunt(self._runs, self._broken)
+            wrong = with_a_slow_cta(self._runs, self._broken) or hunt(self._runs, self._broken)
         return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
 
     def _in_orders(self, most: int) -> bool:

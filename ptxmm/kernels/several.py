@@ -13,6 +13,7 @@ from axioms.dynamic.exploring import MOST, TooMany, explore, wander
 from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
 from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
+from axioms.dynamic.slow import SlowCta
 from axioms.dynamic.suspected import Suspected, SuspectedInAnyOrder
 from axioms.dynamic.torn import Tearing
 from ptxcore.machine.run.faults import KernelError
@@ -209,6 +210,19 @@ def on_suspicion(
     for way, make in chain(product(ways, at_once), product(ways, (SuspectedInAnyOrder,))):
         try:
             one_run(runs, partial(make, way=way), broken)
+        except TestFails as wrong:
+            return wrong.found
+        except (Stopped, UsageError):
+            return None
+    return None
+
+
+def with_a_slow_cta(runs: Runs, broken: Callable[[FinalValues], bool]) -> Wrong | None:
+    """Something wrong in a run in which one CTA reads as late as can be; None where none was seen."""
+    ctas = sum(prod(launch.grid) for launch in runs.test.launches)
+    for slow in dict.fromkeys((0, ctas - 1, ctas // 2)):
+        try:
+            one_run(runs, partial(SlowCta, cta=slow), broken)
         except TestFails as wrong:
             return wrong.found
         except (Stopped, UsageError):

@@ -66,13 +66,14 @@ def watched_run(
     emulated: frozenset[int] = frozenset(),
     numbered: frozenset[int] = frozenset(),
     mixes: bool = False,
+    executed: bool = False,
     unwritten: int | None = None,
 ) -> WatchedRun:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
     hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
     instructions by which threads look back, by their identity; `emulated`: those by which they emulate atomic operations;
     `numbered`: those by which CTAs that are alike take their numbers; `mixes`: what strong writes leave may hang on their
-    order; `unwritten` is in every byte of shared memory at first."""
+    order; `executed`: it is kept what has been executed before what; `unwritten` is in every byte of shared memory at first."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -88,7 +89,7 @@ def watched_run(
             watcher = Numbered(size, searched, numbered) if numbered else watcher
             watcher = Emulating(size, emulated) if emulated else watcher
             watcher.readings, watcher.mixes = readings, mixes and not (emulated or numbered)
-            watcher.open_values.allowed = not emulated
+            watcher.open_values.allowed, watcher.keeps_executed = not emulated, executed
             watchers[number:] = [watcher]
             recording = Recording(watcher)
             watcher.sums.noted = recording.products
@@ -96,7 +97,7 @@ def watched_run(
             recorded[number] = recorded[number]._replace(recording=recording)
             return recording
 
-        if alone or searched or emulated or numbered or mixes or launch.entry not in program.functions:
+        if alone or searched or emulated or numbered or mixes or executed or launch.entry not in program.functions:
             return Watchers(None, single)
         together = Together(program, launch.entry, size)
         watchers.append(together)
@@ -121,6 +122,16 @@ def watched_run(
         return WatchedRun(watchers, None, Open("limit" if error.kind == "limit" else "error"), recorded, error)
     except UsageError:  # who builds the launch tells what is wrong
         return WatchedRun(watchers, None, Open("launch"), recorded)
+
+
+def in_executed_order(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
+    """The run again, with what has been executed before what, where a wait hangs on it; as it is where that decides nothing."""
+    last = ran.watchers[-1] if ran.watchers else None
+    if not (isinstance(ran.why, Open) and ran.why.what == "order" and isinstance(last, Determinate)):
+        return ran
+    if not any(place.returns for places in last.places.values() for _, place in places.values()):
+        return ran
+    return _decisive(ran, run(None, executed=True))
 
 
 def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:

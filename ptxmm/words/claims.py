@@ -12,7 +12,7 @@ from axioms.events.event_kinds import BARRIER_EVENT, FENCE_EVENT, ISSUE_EVENT, K
 from axioms.explain.claims import Claim, Ground, Reason, proxy_of
 from axioms.witness.execution import ExecutedEvent
 from ptxcore.records import NamedTuple
-from ptxmm.words.notes import BRIEFLY_TORN, BY_ELEMENTS
+from ptxmm.words.vectors import BRIEFLY_TORN, BY_ELEMENTS
 
 
 class ThreadNames(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ptxmm.words.notes import BRIEFLY_TORN, BY_ELEMENTS
+from ptxmm.words.vectors import BRIEFLY_TORN, BY_ELEMENTS
 
 if TYPE_CHECKING:
     from axioms.dynamic.torn import TornElement

@@ -1,4 +1,4 @@
-"""Reads of vectors that find some elements of a write and miss others (section 8.2.4), shown by runs: held against the formula."""
+"""Reads of vectors that find some elements of a write and miss others (section 8.2.4): runs, held against the formula."""
 
 from __future__ import annotations
 

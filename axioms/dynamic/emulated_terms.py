@@ -22,10 +22,10 @@ from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, conj, eq, given, ite, mask, negate, substitute, symbol, symbols_of
 
 #: Branches between two polls, polls of a thread that finds one value, and places of a thread, at most.
-_MOST_BRANCHES, _MOST_POLLS, _MOST_PLACES = 5, 6, 32
+MOST_BRANCHES, _MOST_POLLS, MOST_PLACES = 5, 6, 32
 
 
-class _Choose(BaseException):
+class UntoldBranch(BaseException):
     """A way comes to a branch, and has not been told where to go."""
 
 
@@ -47,7 +47,7 @@ class _Outcome(NamedTuple):
         return found
 
 
-class _AsTold:
+class AsTold:
     """Owns the symbols: who watches a copy says where they lead."""
 
     def decides(self, thread: Any, value: Varying, op: Op) -> int:
@@ -57,7 +57,7 @@ class _AsTold:
         return int(thread.watcher.locates(thread, value))
 
 
-class _TermTeller(Teller):
+class TermTeller(Teller):
     """Tells a symbol, and where branches lead."""
 
     tries = varies = True
@@ -105,7 +105,7 @@ class _TermTeller(Teller):
         if isinstance(told, int):
             return bool(told)
         if len(self.tests) >= len(self._choices):
-            raise _Choose
+            raise UntoldBranch
         truth = self._choices[len(self.tests)]
         self.tests.append((term, truth))
         return truth
@@ -121,12 +121,12 @@ class TermFunction:
     def __init__(self, poll: Poll, live: Live, searched: frozenset[int], place: tuple[int, int]) -> None:
         self._poll, self._live, self._searched, self._place = poll, live, searched, place
         width = 8 * place[1]
-        self.found, self._held = (_named(name, width) for name in ("looked", "held"))
-        self._value = Varying(self.found, VARIES, 1, 0, _AsTold())
+        self.found, self._held = (named_symbol(name, width) for name in ("looked", "held"))
+        self._value = Varying(self.found, VARIES, 1, 0, AsTold())
         self._thread = self._copy((), 1)[0]
 
-    def _copy(self, choices: tuple[bool, ...], known: Value) -> tuple[ToldThread, _TermTeller]:
-        teller = _TermTeller(self._searched, self._place, choices, known)
+    def _copy(self, choices: tuple[bool, ...], known: Value) -> tuple[ToldThread, TermTeller]:
+        teller = TermTeller(self._searched, self._place, choices, known)
         return ToldThread(self._poll, self._live, teller), teller
 
     def _outcomes(self, at: ToldAt, known: Value) -> list[_Outcome]:
@@ -139,8 +139,8 @@ class TermFunction:
             thread, teller = self._copy(choices, known)
             try:
                 told = thread.goes(at, self._value)
-            except _Choose:
-                if len(choices) >= _MOST_BRANCHES:
+            except UntoldBranch:
+                if len(choices) >= MOST_BRANCHES:
                     raise Untold from None
                 waiting += [(*choices, False), (*choices, True)]
                 continue
@@ -159,7 +159,7 @@ class TermFunction:
             if (at.key, known) in seen:
                 continue
             seen.add((at.key, known))
-            if len(seen) > _MOST_PLACES:
+            if len(seen) > MOST_PLACES:
                 raise Untold
             for one in self._outcomes(at, known):
                 if one.at is not None:
@@ -196,7 +196,7 @@ class TermFunction:
         """Where a thread polls again, with what it has found under another name, and what is known of that."""
         at = one.at
         assert at is not None
-        if any(self._held in symbols for symbols in _symbols_in(at.key)):
+        if any(self._held in symbols for symbols in symbols_in(at.key)):
             raise Untold
         registers = [self._held_in(value) for value in at.registers]
         known: Value = 1
@@ -214,22 +214,31 @@ class TermFunction:
 
     def _hangs(self, goes_on: object) -> bool:
         """Whether what a thread goes on with is computed from what it found."""
-        return any({self.found, self._held} & symbols for symbols in _symbols_in(goes_on))
+        return any({self.found, self._held} & symbols for symbols in symbols_in(goes_on))
 
 
-def _named(name: str, width: int) -> Term:
+def named_symbol(name: str, width: int) -> Term:
     found = symbol((name, width), width)
     assert isinstance(found, Term)
     return found
 
 
-def _symbols_in(key: object) -> list[set[Term]]:
+def symbols_in(key: object) -> list[set[Term]]:
     """The symbols of each term in what threads have."""
     if isinstance(key, Term):
         return [symbols_of(key)]
     if isinstance(key, tuple):
-        return [symbols for part in key for symbols in _symbols_in(part)]
+        return [symbols for part in key for symbols in symbols_in(part)]
     return []
 
 
-__all__ = ["TermFunction"]
+__all__ = [
+    "MOST_BRANCHES",
+    "MOST_PLACES",
+    "AsTold",
+    "TermFunction",
+    "TermTeller",
+    "UntoldBranch",
+    "named_symbol",
+    "symbols_in",
+]

@@ -13,8 +13,8 @@ from typing import Any
 from axioms.dynamic.findings import Open, Stopped
 from axioms.dynamic.handovers import check_turns
 from axioms.dynamic.shadow import CONSTANT, Access
+from axioms.dynamic.swapping import Swapping
 from axioms.dynamic.ticket_accesses import Counter, Noted
-from axioms.dynamic.tickets import Tickets
 from axioms.dynamic.turns import Turn, TurnStep, leads_back, ways_of_poll, with_numbers
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
@@ -44,11 +44,11 @@ class _InVain(NamedTuple):
         return int.from_bytes(self.segment.data[self.first : self.first + self.size], "little") == self.number
 
 
-class Handing(Tickets):
+class Handing(Swapping):
     """`taking`: the instructions that take the tickets of turns, by their identity; more are learned."""
 
-    def __init__(self, size: int, taking: set[int]) -> None:
-        super().__init__(size)
+    def __init__(self, size: int, taking: set[int], looks: frozenset[int] = frozenset()) -> None:
+        super().__init__(size, looks)
         self.taking, self.turns = taking, list[Turn]()
         #: How often something is put into a flag.
         self.handovers = 0

@@ -45,8 +45,8 @@ class Teller:
 
     #: Whether a copy goes on by fences, and where it leaves what it found, but not where it has changed that.
     tries = False
-    #: Whether a copy goes on where it computes with values that vary.
-    varies = False
+    #: Whether a copy goes on where it computes with values that vary, and whether an access at such an address may end it.
+    varies = ends_at_varying = False
 
     def __init__(self, address: int, size: int) -> None:
         self.place = address, size
@@ -116,7 +116,7 @@ def _ended(*_: Any, **__: Any) -> NoReturn:
     raise Ended
 
 
-class _Copy(Copying):
+class ToldCopy(Copying):
     """A copy of a thread that polls."""
 
     __slots__ = ()
@@ -156,10 +156,11 @@ class ToldStep(NamedTuple):
 class ToldThread:
     """A thread from a poll on."""
 
-    def __init__(self, poll: Poll, live: Live, teller: Teller) -> None:
+    def __init__(self, poll: Poll, live: Live, teller: Teller, kind: type[ToldCopy] | None = None) -> None:
+        """`kind`: how the copy does what others may see."""
         self.live, self._teller = live, teller
         self._copy: Any = copy.copy(poll.thread)
-        self._copy.__class__ = _Copy
+        self._copy.__class__ = kind or ToldCopy
         self._copy.frames, self._copy.watcher = [], teller
         self._compiled, self._parameters = poll.thread.launch.compiled, poll.thread.launch.read_parameters  # type: ignore[attr-defined]
         self.begins = self.state(poll.block, poll.registers, poll.thread.carry)
@@ -191,6 +192,10 @@ class ToldThread:
                         block = self._recovered(stopped, error)
                     except _Asks:
                         return self._asked(before)
+                    except Ended:
+                        return ToldStep(
+                            teller.wrote, None, (self.live.before(stopped, thread.R), plain(thread.carry)), teller.by
+                        )
                     # The rest of a block belongs to it, but behind a poll, or where it is the block that polls.
                     polled = polled or (asks and teller.told is None)
                     within = not polled and block != self.begins.block
@@ -222,9 +227,13 @@ class ToldThread:
                 return int(compiled.compiler.behind(compiled, op))
         except (Untold, OutOfTime):
             raise
-        except (Ended, Exception):
+        except Ended:
+            if self._teller.ends_at_varying and self._teller.told is None:
+                raise
+            raise Untold from None
+        except Exception:
             raise Untold from None
         raise Untold
 
 
-__all__ = ["WIDE", "Teller", "ToldAt", "ToldStep", "ToldThread", "Untold", "only_looks"]
+__all__ = ["WIDE", "Teller", "ToldAt", "ToldCopy", "ToldStep", "ToldThread", "Untold", "only_looks"]

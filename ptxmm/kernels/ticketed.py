@@ -94,14 +94,20 @@ def run_with_tickets(runs: Runs) -> Ticketed | None:
     """Runs a test until it is known by which tickets threads hand over to each other; None where that does not stand for all
     executions."""
     taking: set[int] = set()
+    learned: set[int] = set()
+    looks: frozenset[int] = frozenset()
     while True:
         known = len(taking)
-        found = _run(runs, taking)
-        if found is not None or len(taking) == known:
+        found = _run(runs, taking, looks, learned)
+        if found is not None:
             return found
+        if len(taking) == known:
+            if learned <= looks:
+                return None
+            looks = looks | learned
 
 
-def _run(runs: Runs, taking: set[int]) -> Ticketed | None:
+def _run(runs: Runs, taking: set[int], looks: frozenset[int], learned: set[int]) -> Ticketed | None:
     watchers: list[Handing] = []
     buffers = NamedSegments()
 
@@ -114,7 +120,8 @@ def _run(runs: Runs, taking: set[int]) -> Ticketed | None:
                 if watchers[-1].lasting or watchers[-1].slots.spread:
                     raise Stopped(Open("order"))  # of what a later launch finds nothing is known
             buffers.note(memory)
-            watchers.append(Handing(prod(launch.block), taking))
+            watchers.append(Handing(prod(launch.block), taking, looks))
+            watchers[-1].learned = learned
             return watchers[-1]
 
         return Watchers(None, single)

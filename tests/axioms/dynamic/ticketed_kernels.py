@@ -44,14 +44,16 @@ def compare_up_to_tickets(
 
 
 def ticketed_kernel(
-    body: str, grid: int = 2, block: int = 1, words: int = 16, start: tuple[int, ...] = (0, 2), forall: str = ""
-) -> KernelTest:
-    """`forall`: what is checked of the values, of all of them that they are small if it is empty."""
+    body: str, grid: int = 2, block: int = 1, words: int = 16, start: tuple[int, ...] = (0, 2), forall: str = "",
+    x: tuple[int, ...] = (0,),
+) -> KernelTest:  # fmt: skip
+    """`start` and `x`: what stands in `c` and `x` first. `forall`: what is checked of the values, of all of them that they are
+    small if it is empty."""
     text = "\n ".join([HEAD, body, "END: ret;", "}"])
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
         "params": {
-            "x": {"type": "u32", "elements": words, "init": [0]}, "c": {"type": "u32", "elements": 4, "init": list(start)},
+            "x": {"type": "u32", "elements": words, "init": list(x)}, "c": {"type": "u32", "elements": 4, "init": list(start)},
         },
         "check": {
             "forall": forall or " && ".join(f"x[{i}] < 999" for i in range(words)) + " && c[0] < 999 && c[1] < 999",

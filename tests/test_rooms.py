@@ -17,12 +17,12 @@ ROOT = Path(__file__).resolve().parents[1]
 RUNS = {
     "What every run needs": "findings clocks shadow open_values sums accesses sequential_fences",
     "Values and code of threads": "linear needed idle live joins recording depends owners",
-    "Threads that wait": "waiting",
+    "Threads that wait": "waiting early_looks gathered",
     "Asynchronous operations": """
         agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters agent_accesses
         maps copies tensor_accesses tensors
     """,
-    "One run for all executions": "convergence determinate rows log together",
+    "One run for all executions": "convergence polls determinate rows log together",
     "One run, with something open": """
         sightings lookbacks apart confluent told updates_in_sections emulated_terms emulated carried attempts ticket_locks
         section_records shared_sections section_values section_meetings sections served led_sections errand_threads branching
@@ -31,7 +31,7 @@ RUNS = {
         search_ends searching
     """,
     "Several runs": """
-        choices plan cycles symmetry noted excluded gathered noting exchangeable open_operations exploring
+        choices plan cycles symmetry noted excluded noting exchangeable open_operations exploring
     """,
     "Runs that show what is wrong": "fence_orders exact replay suspected slow torn",
     "CTAs that can change places": "alike numbered",

@@ -8,6 +8,7 @@ is not so ends the run: a race, or something that is `Open`, of which this way k
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from axioms.dynamic.accesses import LEVELS, ORDERING, Commuting, conflict, done, is_one, scope_of, stored
@@ -24,6 +25,7 @@ from axioms.dynamic.maps import Maps
 from axioms.dynamic.open_values import OpenValues
 from axioms.dynamic.pairs import Pairs
 from axioms.dynamic.phases import Phases
+from axioms.dynamic.polls import Polling, Polls
 from axioms.dynamic.products import WarpgroupProducts
 from axioms.dynamic.proxies import Proxies
 from axioms.dynamic.sequential_fences import SequentialFences
@@ -55,6 +57,8 @@ class Determinate(LaunchState):
     def __init__(self, size: int) -> None:
         """`size`: the threads of a CTA."""
         super().__init__(size)
+        self.polls_of = Polls(self, Polling())
+        self._told: int | None = None
         #: The indices of the CTAs, in the order of their threads' numbers.
         self.indices: list[tuple[int, int, int]] = []
         self.arrived: dict[tuple[int, int], list[tuple[Arrival, bool]]] = {}
@@ -107,6 +111,9 @@ class Determinate(LaunchState):
         """Whether some atomic operations may come in any order."""
         return self._commuted or any(shadow.commuted for shadow in self.shadows.values())
 
+    def observing(self, segment: Segment) -> Callable[[Access, Access], bool] | None:
+        return partial(self.polls_of.observed, segment) if self.alone else None
+
     # Threads.
 
     def enters(self, cta: Any) -> int:
@@ -122,6 +129,7 @@ class Determinate(LaunchState):
 
     def ends(self, cta: Any) -> None:
         first = self._owners.pop(id(cta.shared)) * self.size
+        self.polls_of.ends(range(first, first + self.size))
         self.copies.ends(self.clusters.ends(cta, range(first, first + self.size)))
         self.tensor_memories.ends(cta, first // self.size)
         shadow = self.shadows.pop(id(cta.shared), None)
@@ -132,8 +140,11 @@ class Determinate(LaunchState):
     # Accesses.
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
+        self._told = None
+        if self.polls_of.is_gathered(thread) and self.performing is None:
+            self.polls_of.sleeps(thread, *thread.segment(address), size, self._lead(thread))
         self._access(thread, "R", address, size)
-        return None
+        return self._told
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         if self.tensor_memories.storing is not None:
@@ -309,12 +320,15 @@ class Determinate(LaunchState):
         number, value = thread.number, segment.read(access.first, access.size)
         if type(value) is not int:
             raise self.leaves(thread, "unknown")
+        self._told = self.polls_of.looks(thread, access, place) if self.alone else None
+        if self._told is not None:
+            return
         leads = self._lead(thread)
         if leads(value) is None:
             self.vain[number] = self.polled[number].block
             return
         read = StrongRead(number, access.time, value, access.strong, leads, thread.instruction)
-        if not place.read(read, self.clocks):
+        if not (place.read(read, self.clocks) and self.polls_of.polled(thread, read, place)):
             raise self._undetermined(thread, access, segment)
         fresh = read.certain - read.before
         self._learns(thread, access, segment, fresh)
@@ -333,7 +347,8 @@ class Determinate(LaunchState):
 
     def _lead(self, thread: WatchedThread) -> Callable[[int], object]:
         """Where a thread goes on with what it finds: None, back to poll again."""
-        return leading(self.polled.get(thread.number), self.live_of(thread), thread.op)
+        poll, live = self.polled.get(thread.number), self.live_of(thread)
+        return self.polls_of.lead(thread, poll, live, leading(poll, live, thread.op))
 
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""

@@ -62,6 +62,7 @@ class Exact(OneOfSeveral):
         #: open a thread had executed when it went on.
         self._waiting: dict[int, tuple[int, ...]] = {}
         self._passed: dict[int, int] = {}
+        self._patient: dict[int, int] = {}  # how often a thread has waited
         #: What is ordered before the last `fence.sc`, by CTA and (-1) of all that are in each other's scope.
         self._total: dict[int, Table] = {}
         #: The open operations that come before the end of a phase, by the object and the number of the phase.

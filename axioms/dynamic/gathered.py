@@ -13,18 +13,21 @@ does not: a fence of its own before the next barrier would hand that on, and so 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from axioms.dynamic.live import Live, Same
-from axioms.dynamic.waiting import Copying, Ended, Poll, Still, plain, stopped_at
+from axioms.dynamic.waiting import Copying, Ended, Poll, Still, StrongRead, plain, stopped_at
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.cta import REDUCTIONS
+from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread
 from ptxcore.records import NamedTuple
 
 #: Barriers that copies pass at most, and blocks that each of them runs between two.
 _MOST_MEETINGS, _MOST_BLOCKS = 4, 64
+#: Rounds that a thread waits before it polls, until the others of its CTA have come to a barrier.
+_PATIENCE = 40
 
 
 class _Arrived(BaseException):
@@ -129,3 +132,48 @@ class GatheredThread:
                 same = live.same(block, member.R, self._poll.registers) and not member.watcher.fences
                 return _Stop(None, same, (block, live.of(block, member.R)))
         return _Stop(None, False, (block, live.of(block, member.R)))
+
+
+class GatheredPolls:
+    """Polls of a launch that are those of whole CTAs. `delayed`: the threads that wait for the others of theirs."""
+
+    def __init__(self) -> None:
+        self.delayed: set[int] = set()
+        self._patient: dict[int, int] = {}
+
+    def lead(
+        self, thread: WatchedThread, poll: Poll, live: Live, alone: Callable[[int], object]
+    ) -> Callable[[int], object]:
+        """Where the CTA of a thread goes on with what that finds; `alone`: where the thread does so by itself. Raises Asleep
+        as long as others of the CTA have not come to the barrier."""
+        others = others_of(thread)
+        if others is None:
+            self._hold_for_others(thread.number)
+            return alone
+        self.delayed.discard(thread.number)
+        gathered, known = GatheredThread(poll, others, live, thread.op), dict[int, object]()
+
+        def lead(value: int) -> object:
+            if value not in known:
+                way = gathered.leads(value)
+                known[value] = alone(value) if way is NotImplemented else way
+            return known[value]
+
+        return lead
+
+    def _hold_for_others(self, number: int) -> None:
+        """Lets a thread that polls wait until the others of its CTA have come to the barrier."""
+        self._patient[number] = self._patient.get(number, 0) + 1
+        if self._patient[number] <= _PATIENCE:
+            self.delayed.add(number)
+            raise Asleep
+        self._patient[number] = 0
+        self.delayed.discard(number)
+
+
+def comes_to_barrier(read: StrongRead, live: Live | None) -> bool:
+    """Whether a thread that went on came to a barrier of its CTA, which may tell the others what it found."""
+    way = read.leads(read.value)
+    if live is None or not isinstance(way, tuple) or not way or not isinstance(way[0], str):
+        return False
+    return live.at_barrier(way[0], way[1])

@@ -11,7 +11,7 @@ from axioms.dynamic.accesses import is_one
 from axioms.dynamic.cycles import Cycles
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.excluded import Total, excluded
-from axioms.dynamic.gathered import GatheredThread, others_of
+from axioms.dynamic.gathered import GatheredPolls
 from axioms.dynamic.noted import OpenBytes, OpenOperation, Quiet, branches
 from axioms.dynamic.plan import Bytes, Script, StrongBytes
 from axioms.dynamic.shadow import WIDE, Access
@@ -19,14 +19,11 @@ from axioms.dynamic.waiting import Hand, behind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread
 
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _ACQUIRES = ("acquire", "acq_rel", "sc")
 _RELEASES = ("release", "acq_rel", "sc")
-#: Rounds that a thread waits before it polls, until the others of its CTA have come to a barrier.
-_PATIENCE = 40
 
 
 def on(value: int) -> object:
@@ -58,11 +55,10 @@ class Noting(Determinate):
         #: Threads that the script holds back; those that wait for others since this way asks it of them. What does not end
         #: then shows nothing.
         self.held: set[int] = set()
-        self.delayed: set[int] = set()
-        #: Whether what a thread finds where it polls now, its whole CTA learns by a barrier; and how often threads have waited
-        #: for the others of theirs.
+        self._gathered = GatheredPolls()
+        self.delayed = self._gathered.delayed
+        #: Whether what a thread finds where it polls now, its whole CTA learns by a barrier.
         self.together = False
-        self._patient: dict[int, int] = {}
         #: Of each thread that polled in vain, where, and how many writes there were.
         self._polled_before: dict[int, tuple[Any, ...]] = {}
         self._used: dict[int, bool] = {}
@@ -202,29 +198,7 @@ class Noting(Determinate):
         poll, alone = self.polled.get(thread.number), super()._lead(thread)
         if not self.together or poll is None:
             return alone
-        others = others_of(thread)
-        if others is None:
-            self._hold_for_others(thread)
-            return alone
-        gathered, known = GatheredThread(poll, others, self.live_of(thread), thread.op), dict[int, object]()
-
-        def lead(value: int) -> object:
-            if value not in known:
-                way = gathered.leads(value)
-                known[value] = alone(value) if way is NotImplemented else way
-            return known[value]
-
-        return lead
-
-    def _hold_for_others(self, thread: WatchedThread) -> None:
-        """Lets a thread that polls wait until the others of its CTA have come to the barrier."""
-        number = thread.number
-        self._patient[number] = self._patient.get(number, 0) + 1
-        if self._patient[number] <= _PATIENCE:
-            self.delayed.add(number)
-            raise Asleep
-        self._patient[number] = 0
-        self.delayed.discard(number)
+        return self._gathered.lead(thread, poll, self.live_of(thread), alone)
 
     def _hands(self, thread: WatchedThread, spot: OpenBytes, access: Access) -> tuple[Hand, ...]:
         """What a write hands on by itself: what its thread released, by it or before it."""

@@ -10,6 +10,7 @@ from typing import Any
 from axioms.dynamic.accesses import commutative
 from axioms.dynamic.exchangeable import exchangeable
 from axioms.dynamic.findings import ByteRace, Open, Stopped
+from axioms.dynamic.gathered import comes_to_barrier
 from axioms.dynamic.noted import Again, OpenBytes, OpenOperation, Quiet, takers_of
 from axioms.dynamic.noting import Noting, on
 from axioms.dynamic.plan import Name
@@ -48,18 +49,11 @@ class OneOfSeveral(Noting):
             return self.leaves(thread, "order")
         if (first := self._not_quiet()) is not None and first.spot is not spot:
             return self._escalate(first.thread, first.spot)
-        if spot.name not in self.known.together and any(map(self._comes_to_barrier, spot.place.reads)):
+        if spot.name not in self.known.together and any(comes_to_barrier(read, self.live) for read in spot.place.reads):
             self.known.together.add(spot.name)
             return Again()
         self.known.modes[spot.name] = ORDERED
         return Again()
-
-    def _comes_to_barrier(self, read: StrongRead) -> bool:
-        """Whether a thread that went on came to a barrier of its CTA, which may tell the others what it found."""
-        way = read.leads(read.value)
-        if self.live is None or not isinstance(way, tuple) or not way or not isinstance(way[0], str):
-            return False
-        return self.live.at_barrier(way[0], way[1])
 
     def _unordered(self, thread: WatchedThread, before: Access, access: Access, where: str) -> BaseException:
         spot, within = self._updated, self.clocks.within

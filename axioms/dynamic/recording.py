@@ -96,9 +96,9 @@ class Recording:
         """An instruction, by its number, reads shared memory for Tensor Memory."""
         self._noted[op].update(range(address >> GRANULE, (address + size - 1 >> GRANULE) + 1))
 
-    def reads(self, thread: WatchedThread, address: int, size: int) -> None:
+    def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
         self._note(thread, address, size)
-        self.watcher.reads(thread, address, size)
+        return self.watcher.reads(thread, address, size)
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         if self.allocating:

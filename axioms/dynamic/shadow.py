@@ -250,6 +250,8 @@ class Shadow:
         closes = (a.commutes, b.commutes) == (COUNTED, CLOSES)
         if closes and not b.strong:  # the last of them has observed all others (`axioms.dynamic.open_operations`)
             return (a.first, a.size) == (b.first, b.size)
+        if self._observes is not None and self._observes(a, b):
+            return True
         return (self.ignores_strong or closes or a.commutes == b.commutes == ORDERED) and self._contend(a, b)
 
     def beside(self, access: Access, ordered: Callable[[Access], bool], *, over: bool = False) -> Access | None:
@@ -298,9 +300,9 @@ class Shadow:
     def _contend(self, a: Access, b: Access) -> bool:
         """Whether of two accesses, one of which only reads, both are strong: what it may find is decided elsewhere
         (`axioms.dynamic.waiting`). Or the second one is by a thread that has observed the first one."""
-        if self._observes is not None and self._observes(a, b):
+        if a.strong != "" != b.strong and a.thread < AGENTS and self._alike(a, b):
             return True
-        return a.strong != "" != b.strong and a.thread < AGENTS and self._alike(a, b)
+        return self._observes is not None and self._observes(a, b)
 
     def _alike(self, a: Access, b: Access) -> bool:
         """Whether two accesses are to the same bytes, each in the other's scope."""

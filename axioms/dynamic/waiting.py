@@ -66,7 +66,7 @@ class StrongRead:
     """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
     value: None, back to poll again."""
 
-    __slots__ = ("before", "behind", "certain", "leads", "op", "own", "scope", "thread", "time", "value")
+    __slots__ = ("before", "behind", "certain", "found", "leads", "op", "own", "scope", "thread", "time", "value")
 
     def __init__(
         self, thread: int, time: int, value: int, scope: str, leads: Callable[[int], object], op: Op | None = None
@@ -78,6 +78,8 @@ class StrongRead:
         self.before: frozenset[int] = frozenset()
         self.behind: frozenset[int] = frozenset()
         self.certain: frozenset[int] = frozenset()
+        #: Writes that it has observed in every execution, as somebody has relied on.
+        self.found: frozenset[int] = frozenset()
         #: Of an atomic operation, the number of its write; a time is that of several accesses, and does not tell.
         self.own = -1
 
@@ -90,6 +92,9 @@ class WrittenBytes:
         self.size, self.first = size, first
         self.writes: list[Written] = []
         self.reads: list[StrongRead] = []
+        self._by: dict[int, list[StrongRead]] = {}  # by thread
+        #: Reads before others that would find there what these may find (`axioms.dynamic.early_looks`).
+        self.looks: list[StrongRead] = []
         #: A read that leads on in several ways.
         self.open: StrongRead | None = None
         #: Whether that is so since a store leads it back that does not come before the one that leads it on.
@@ -104,24 +109,75 @@ class WrittenBytes:
             return False
         read.certain = found
         self.reads.append(read)
+        self._by.setdefault(read.thread, []).append(read)
         return True
 
     def locate(self, read: StrongRead, clocks: Clocks) -> None:
         """Finds out which of the writes so far come before a read."""
         ordered = (n for n, w in enumerate(self.writes) if clocks.ordered(read.thread, w.thread, w.time))
         read.before = frozenset(ordered)
-        read.behind = read.before.union(*(r.certain for r in self.reads if r.thread == read.thread))
+        read.behind = read.before.union(*(r.certain for r in self._by.get(read.thread, ())))
 
     def write(self, written: Written, clocks: Clocks) -> bool:
         """One more write; whether all reads that led on stay determinate, and certain of what they were."""
         self.writes.append(written)
-        for read in self.reads:
-            if not _knows(written, read.thread, read.time, clocks):
-                found = self._certain(read, clocks)
-                if found is None or not read.certain <= found:
-                    self.open = read
-                    return False
+        for read in (*self.reads, *self.looks):
+            if not _knows(written, read.thread, read.time, clocks) and not self._stays(read, clocks):
+                self.open = read
+                return False
         return True
+
+    def _stays(self, read: StrongRead, clocks: Clocks) -> bool:
+        """Whether a read is certain of what it was, now that there are more writes."""
+        found = self._certain(read, clocks)
+        stays = found is not None and read.certain <= found
+        return stays and all(self._finds(read, n, clocks) for n in read.found)
+
+    def looked(self, look: StrongRead, fresh: frozenset[int], clocks: Clocks) -> bool:
+        """A thread has gone on that looked before it polled; whether it is as certain of some writes where that look finds what
+        leads on."""
+        found = self._certain(look, clocks)
+        look.certain = fresh
+        self.looks.append(look)
+        if found is None or not fresh <= found:
+            self.open = look
+            return False
+        return True
+
+    def base(self, read: StrongRead) -> int | None:
+        """What the writes that come before a read have left; None where nothing determines it."""
+        value, _ = self._base(sorted(read.behind))
+        return None if value is None else self._cut(value)
+
+    def observed(self, writer: int, time: int, thread: int, clocks: Clocks) -> bool:
+        """Whether a thread comes behind a read that observes the writes of another one at a time, in every execution (section
+        8.9.5, causality order, clause 2); and behind all that threads of its CTA wrote there before."""
+        numbers = [n for n, w in enumerate(self.writes) if w.thread == writer and w.time == time]
+        if not numbers or writer // clocks.size == thread // clocks.size:
+            return False
+        before = [n for n in range(numbers[-1] + 1) if self.writes[n].thread // clocks.size == writer // clocks.size]
+        return all(self._comes_behind(n, thread, clocks) for n in before)
+
+    def _comes_behind(self, n: int, thread: int, clocks: Clocks) -> bool:
+        """Whether a thread comes behind a write, in causality order."""
+        w, within = self.writes[n], clocks.within
+        if clocks.ordered(thread, w.thread, w.time):
+            return True
+        for read in self.reads:
+            scopes = w.scope and within(w.scope, w.thread, read.thread) and within(read.scope, w.thread, read.thread)
+            fresh = scopes and n in read.certain and n not in read.behind
+            if fresh and clocks.ordered(thread, read.thread, read.time) and self._finds(read, n, clocks):
+                read.found |= {n}
+                return True
+        return False
+
+    def _finds(self, read: StrongRead, n: int, clocks: Clocks) -> bool:
+        """Whether a read, of the writes that it is certain of, finds this one itself; or additions that came behind it, each
+        of which found what the one before had left."""
+        beside = self._beside(read, clocks)
+        if all(self.writes[m].kind == "add" for m in beside):
+            return True
+        return [m for m in beside if read.leads(self._cut(self.writes[m].value)) is not None] == [n]
 
     def possible(self, read: StrongRead, clocks: Clocks) -> set[int] | None:
         """What an operation may find, of which `before` is known, in any order of the writes; None where that is open."""
@@ -239,7 +295,10 @@ class WrittenBytes:
         one, other = self.writes[n], self.writes[m]
         if one.thread == other.thread:
             return n > m
-        return _knows(one, other.thread, other.time, clocks) or self._waited(one, m)
+        if _knows(one, other.thread, other.time, clocks) or self._waited(one, m):
+            return True
+        # Coherence order is transitive: so is this, of writes that threads had waited for.
+        return any(k < n and self._follows(k, m, clocks) for k in self._awaited(one))
 
     def _needs(self, n: int, read: StrongRead, clocks: Clocks) -> bool:
         """Whether a write is executed only where a read has led on."""
@@ -247,9 +306,12 @@ class WrittenBytes:
 
     def _waited(self, written: Written, m: int) -> bool:
         """Whether a thread had waited, before it wrote, until it was certain of a write."""
-        return any(
-            read.thread == written.thread and read.time < written.time and m in read.certain for read in self.reads
-        )
+        return any(read.time < written.time and m in read.certain for read in self._by.get(written.thread, ()))
+
+    def _awaited(self, written: Written) -> frozenset[int]:
+        """The writes that a thread had waited for when it wrote."""
+        reads = [read.certain for read in self._by.get(written.thread, ()) if read.time < written.time]
+        return reads[0].union(*reads[1:]) if reads else frozenset()
 
     def _cut(self, value: int) -> int:
         return value & ((1 << 8 * self.size) - 1)

@@ -13,6 +13,7 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.emulated import Emulating, emulating
 from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
 from axioms.dynamic.numbered import Numbered, interchangeable
+from axioms.dynamic.polls import Polling, polled_otherwise
 from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.sightings import Sighting
 from axioms.dynamic.together import Together
@@ -50,6 +51,7 @@ class WatchedRun(NamedTuple):
     unwritten: int | None = None  # what was put into every byte of shared memory that nothing wrote
     emulated: frozenset[int] = frozenset()  # and those of emulations
     numbered: frozenset[int] = frozenset()  # and those by which CTAs take their numbers
+    polling: Polling = Polling()  # what was known of how threads poll
     ended: FinalValues | None = None  # the final values of a run that ended, whatever it leaves open
     suspects: tuple[tuple[Sighting, ...], ...] = ()  # what threads find on ways of look-backs that may be wrong
 
@@ -65,15 +67,15 @@ def watched_run(
     searched: frozenset[int] = frozenset(),
     emulated: frozenset[int] = frozenset(),
     numbered: frozenset[int] = frozenset(),
+    polling: Polling = Polling(),  # noqa: B008 - never changed
     mixes: bool = False,
-    executed: bool = False,
     unwritten: int | None = None,
 ) -> WatchedRun:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
     hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
     instructions by which threads look back, by their identity; `emulated`: those by which they emulate atomic operations;
-    `numbered`: those by which CTAs that are alike take their numbers; `mixes`: what strong writes leave may hang on their
-    order; `executed`: it is kept what has been executed before what; `unwritten` is in every byte of shared memory at first."""
+    `numbered`: those by which CTAs that are alike take their numbers; `polling`: what is known of polls;
+    `mixes`: what strong writes leave may hang on their order; `unwritten` is in every byte of shared memory at first."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -88,8 +90,9 @@ def watched_run(
             watcher = Confluent(size, searched) if searched else Determinate(size)
             watcher = Numbered(size, searched, numbered) if numbered else watcher
             watcher = Emulating(size, emulated) if emulated else watcher
+            watcher.polls_of.polling, watcher.polls_of.suspects = polling, True
             watcher.readings, watcher.mixes = readings, mixes and not (emulated or numbered)
-            watcher.open_values.allowed, watcher.keeps_executed = not emulated, executed
+            watcher.open_values.allowed, watcher.keeps_executed = not emulated, polling.executed
             watchers[number:] = [watcher]
             recording = Recording(watcher)
             watcher.sums.noted = recording.products
@@ -97,7 +100,7 @@ def watched_run(
             recorded[number] = recorded[number]._replace(recording=recording)
             return recording
 
-        if alone or searched or emulated or numbered or mixes or executed or launch.entry not in program.functions:
+        if alone or searched or emulated or numbered or mixes or any(polling) or launch.entry not in program.functions:
             return Watchers(None, single)
         together = Together(program, launch.entry, size)
         watchers.append(together)
@@ -115,23 +118,26 @@ def watched_run(
         for watcher in watchers:
             if isinstance(watcher, Confluent | Emulating):
                 watcher.settle()
-        return WatchedRun(watchers, state, None, recorded, searched=searched)
+        return WatchedRun(watchers, state, None, recorded, searched=searched, polling=polling)
     except Stopped as stopped:
-        return WatchedRun(watchers, None, stopped.why, recorded, unwritten=unwritten, ended=state)
+        return WatchedRun(watchers, None, stopped.why, recorded, unwritten=unwritten, polling=polling, ended=state)
     except KernelError as error:
         return WatchedRun(watchers, None, Open("limit" if error.kind == "limit" else "error"), recorded, error)
     except UsageError:  # who builds the launch tells what is wrong
         return WatchedRun(watchers, None, Open("launch"), recorded)
 
 
-def in_executed_order(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
-    """The run again, with what has been executed before what, where a wait hangs on it; as it is where that decides nothing."""
-    last = ran.watchers[-1] if ran.watchers else None
-    if not (isinstance(ran.why, Open) and ran.why.what == "order" and isinstance(last, Determinate)):
-        return ran
-    if not any(place.returns for places in last.places.values() for _, place in places.values()):
-        return ran
-    return _decisive(ran, run(None, executed=True))
+def gathering(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
+    """The run again, with more known of how threads poll; as it is where that decides nothing."""
+    again = ran
+    while isinstance(again.why, Open) and again.why.what in ("order", "unordered"):
+        last = again.watchers[-1]
+        codes = again.recorded[-1].program.functions.values()
+        polling = polled_otherwise(last, codes, again.polling) if isinstance(last, Determinate) else again.polling
+        if polling == again.polling:
+            break
+        again = run(None, polling=polling)
+    return again
 
 
 def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
@@ -148,10 +154,16 @@ def looking_back(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
 
 def _decisive(ran: WatchedRun, again: WatchedRun) -> WatchedRun:
     """The second one of two runs, if it decides something; else the first one, with what the second one came to."""
-    faulty = again.error is not None and again.error.kind in FAULTS
+    faulty = again.error is not None and (again.error.kind in FAULTS or is_stuck(again))
     if not isinstance(again.why, Open) or faulty:
         return again
     return ran._replace(ended=ran.ended or again.ended, suspects=ran.suspects or _suspects(again))
+
+
+def is_stuck(ran: WatchedRun) -> bool:
+    """Whether a run shows that threads do not terminate: it came to where nobody gets on, and held none back."""
+    held = any(isinstance(w, Determinate) and w.polls_of.holds for w in ran.watchers)
+    return ran.error is not None and ran.error.kind == STUCK and not held
 
 
 def _suspects(ran: WatchedRun) -> tuple[tuple[Sighting, ...], ...]:
@@ -163,12 +175,18 @@ def _looks_back(run: Callable[..., WatchedRun], code: Code) -> WatchedRun:
     """A run, with the reads taken for look-backs that are likely to be some, if there are; else with those that must be."""
     likely = frozenset(summed_reads(code))
     if not likely:
-        return looking_back(run, run(None))
+        return _polls(run)
     found = run(None, searched=likely)._replace(searched=likely)
     if not isinstance(found.why, Open) or found.error is not None:
         return found
-    ran = looking_back(run, run(None))
+    ran = _polls(run)
     return ran._replace(ended=found.ended) if ran.ended is None else ran
+
+
+def _polls(run: Callable[..., WatchedRun]) -> WatchedRun:
+    """A run, with what has to be known of polls, and reads taken for look-backs that must be some."""
+    ran = gathering(run, run(None))
+    return looking_back(partial(run, polling=ran.polling), ran)
 
 
 def numbers(runs: Runs, run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
@@ -221,7 +239,7 @@ def shows(runs: Runs, result: Result, ran: WatchedRun, places: Places, *, racing
             findings.misuse(ran.why)
     elif ran.error is not None and ran.error.kind in FAULTS:
         findings.fault(ran.error)
-    elif ran.error is not None and ran.error.kind == STUCK:
+    elif ran.error is not None and is_stuck(ran):
         determined = ran.unwritten is None and all(map(is_certain, ran.watchers))
         determined = determined and not any(_sums(r) for r in ran.recorded)
         findings.deadlock(ran.error, always=determined)
@@ -240,6 +258,8 @@ def _sums(ran: Ran) -> bool:
 
 def is_certain(watcher: Determinate | Together) -> bool:
     """Whether what a run did so far, every execution does."""
+    if isinstance(watcher, Confluent):  # some threads may find something else
+        return False
     return watcher.unknown is None and not (isinstance(watcher, Determinate) and watcher.phases.unsure)
 
 

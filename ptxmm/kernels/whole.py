@@ -50,7 +50,7 @@ from ptxmm.kernels.watched_run import (
     WatchedRun,
     by_runs_alone,
     emulates,
-    in_executed_order,
+    gathering,
     looking_back,
     numbers,
     open_buffers,
@@ -184,7 +184,9 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
             return decide_by_choices(runs, result, places, run, racing=racing)
     share = _SHARE_OF_LARGE if threads_of(test) > _LARGE else _SHARE
     with limited(None if deadline is None else max(0.0, share * (deadline - time.monotonic()))):
-        ran = numbers(runs, run, emulates(run, looking_back(run, in_executed_order(run, run(None)))))
+        ran = gathering(run, run(None))
+        run = partial(run, polling=ran.polling)
+        ran = numbers(runs, run, emulates(run, looking_back(run, ran)))
         run = partial(run, searched=ran.searched, emulated=ran.emulated, numbered=ran.numbered)
         if racing:
             ran = next((other for other in _again(test, run, ran) if isinstance(other.why, ByteRace)), ran)

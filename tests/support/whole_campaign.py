@@ -33,6 +33,7 @@ import generated_relays
 import generated_rounds
 import generated_searches
 import generated_sections
+import generated_semaphores
 import generated_sequential_fences
 import generated_stages
 import generated_ticket_rounds
@@ -71,7 +72,7 @@ MADE: dict[str, Callable[[int], KernelTest]] = {
     "ticket rounds": generated_ticket_rounds.generated, "carried rounds": generated_carried_rounds.generated,
     "numbered": generated_numbered.kernel, "searches": generated_searches.search_kernel,
     "vain rounds": generated_vain_rounds.made, "stages": _stage, "sequential fences": generated_sequential_fences.kernel,
-    "turns": generated_turns.turn_kernel,
+    "turns": generated_turns.turn_kernel, "semaphores": generated_semaphores.semaphore_kernel,
     "told claims": generated_told_claims.told_kernel,
 }  # fmt: skip
 #: Seconds for all ways of searches.

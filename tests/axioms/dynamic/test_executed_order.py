@@ -9,6 +9,7 @@ from agreement import note
 from campaigns import lengths
 
 from axioms.dynamic.findings import Open
+from axioms.dynamic.polls import Polling
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.runs import Runs
@@ -100,7 +101,7 @@ def test_a_slot_that_may_be_written_again_before_it_was_read_is_shown(
 def test_what_a_thread_does_behind_a_store_is_not_executed_for_who_finds_that(early: bool, why: str | None) -> None:
     """Where the credit stands before the wait in program order, nobody who finds it knows that the wait is over."""
     ring = Ring(2, 1, 1, early=early, ahead=0, apart=False, sem="relaxed")
-    ran = watched_run(Runs(ring.test(), watched=True), None, executed=True)
+    ran = watched_run(Runs(ring.test(), watched=True), None, polling=Polling(executed=True))
     assert ran.why is None if why is None else isinstance(ran.why, Open) and ran.why.what == why
 
 

@@ -223,7 +223,7 @@ class AnyFenceOrder(Exact):
         time = self.clocks.own[thread.number]
         super()._goes_by(thread, how)
         if how.sem == "sc":
-            self._orders.fence(thread.number, time)
+            self._orders.fence(thread.number, time, narrow=how.scope == "cta")
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
         return self._done_unless_vain(thread, super().reads(thread, address, size))

@@ -17,9 +17,13 @@ of each word suffices.
 An asynchronous operation stands among them with what comes before its issue before it, and what knows of its completion behind
 it; each operation on an mbarrier object with the accesses to the object's bytes, each a strong one that reads and writes.
 
+A fence whose scope is the CTA has an order with those of its CTA alone. Where each of these that is another thread's is ordered
+with it by what is no order of fences, so is all that it orders, and it does not stand among the others: an order of these that
+causality order is not against stays so with it.
+
 Whatever is not known exactly is taken for more ordered than it is: accesses to one word of four bytes are to the same bytes,
-whoever accesses a word strongly has observed every strong write of it that came before, and fences of any scope stand in the
-order. So fewer races are found, and none that is none. Fences that come later stand behind all others, in the order of the
+whoever accesses a word strongly has observed every strong write of it that came before, and all other fences stand in the
+order, of any scope. So fewer races are found, and none that is none. Fences that come later stand behind all others, in the order of the
 run, and lead to what is done later again: that the run goes on makes no difference.
 """
 
@@ -72,14 +76,30 @@ class FenceOrders:
     def __init__(self, clocks: Clocks) -> None:
         self._clocks = clocks
         self._fences: list[_Fence] = []
+        #: Of the threads of each CTA, the number of the last fence; and of the fences those of its scope that order nothing more
+        #: than other things do, by thread.
+        self._of_cta: dict[int, dict[int, int]] = {}
+        self._left_out: dict[int, set[int]] = {}
         self._words: dict[tuple[int, int], list[_Logged]] = {}
         self._last: list[list[_Logged]] = []
         self._asked: dict[tuple[int, int], int] = {}
         self._sweeps = 0
 
-    def fence(self, thread: int, time: int) -> None:
-        """A thread has come by a `fence.sc`, and has acquired by it what it can; `time`: its own before that."""
-        self._fences.append(_Fence(thread, time, self._clocks.known[thread]))
+    def fence(self, thread: int, time: int, *, narrow: bool) -> None:
+        """A thread has come by a `fence.sc`, and has acquired by it what it can; `time`: its own before that. `narrow`: its scope
+        is the CTA."""
+        number, fence = len(self._fences), _Fence(thread, time, self._clocks.known[thread])
+        self._fences.append(fence)
+        of_cta = self._of_cta.setdefault(thread // self._clocks.size, {})
+        for other, last in of_cta.items():
+            if other == thread or self._comes_before(fence, other, self._fences[last].time):
+                continue
+            narrow = False
+            left_out = self._left_out.get(other, set())
+            left_out -= {n for n in left_out if not self._comes_before(fence, other, self._fences[n].time)}
+        of_cta[thread] = number
+        if narrow:
+            self._left_out.setdefault(thread, set()).add(number)
 
     def access(self, segment: int, access: Access) -> None:
         """An access to a segment of memory, by its identity, which lasts as long as the run."""
@@ -121,11 +141,16 @@ class FenceOrders:
         behind, leading = self._between(segment, before, access)
         if behind & leading or self._sweeps >= _MOST or self._asked[pair] > _MOST_OF_TWO:
             return False
-        return any(map(self._consistent, _orders(len(self._fences), behind, leading)))
+        return any(map(self._consistent, _orders(self._standing(), behind, leading)))
+
+    def _standing(self) -> list[int]:
+        """The fences that stand in the order, by their numbers."""
+        left_out = set().union(*self._left_out.values())
+        return [number for number in range(len(self._fences)) if number not in left_out]
 
     def _between(self, segment: int, before: Access, access: Access) -> tuple[set[int], set[int]]:
         """The fences that an access comes before, and those that come before another one, by their numbers."""
-        leading = {n for n, fence in enumerate(self._fences) if self._knows(access, fence)}
+        leading = {n for n in self._standing() if self._knows(access, self._fences[n])}
         return self._behind(segment, before) if leading else set(), leading
 
     def _behind(self, segment: int, before: Access) -> set[int]:
@@ -135,7 +160,7 @@ class FenceOrders:
             word = self._words.get((segment, before.first >> _WORD), [])
             since = next((n for n, e in enumerate(word) if (e.thread, e.time) == ends[0]), 0)
             ends += [(e.thread, e.time) for e in word[since:] if e.strong and e.reads]
-        return {n for n, fence in enumerate(self._fences) if any(self._comes_before(fence, *end) for end in ends)}
+        return {n for n in self._standing() if any(self._comes_before(self._fences[n], *end) for end in ends)}
 
     def _comes_before(self, fence: _Fence, thread: int, time: int) -> bool:
         """Whether what a thread did at a time comes before a fence in base causality order."""
@@ -234,12 +259,12 @@ class _Swept:
         return positions[at - 1] if at else -1
 
 
-def _orders(number: int, behind: set[int], leading: set[int]) -> Iterator[list[int]]:
-    """Orders of so many fences in which all that are `behind` something come behind all that are `leading` to something else,
+def _orders(numbers: list[int], behind: set[int], leading: set[int]) -> Iterator[list[int]]:
+    """Orders of some fences in which all that are `behind` something come behind all that are `leading` to something else,
     which differ as little as may be from that of the run: the first ones come later, or the others earlier."""
     first, last = min(behind), max(leading)
-    early, late = range(first), range(last + 1, number)
-    between = range(first, last + 1)
+    early, late = [n for n in numbers if n < first], [n for n in numbers if n > last]
+    between = [n for n in numbers if first <= n <= last]
     later = [n for n in between if n in behind]
     yield [*early, *(n for n in between if n not in behind), *later, *late]
     sooner = [n for n in between if n in leading]

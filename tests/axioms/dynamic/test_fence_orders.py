@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from math import prod
 
 import pytest
@@ -59,6 +60,22 @@ def _fenced(seed: int) -> KernelTest:
     return _kernel(*((text,) for text in threads))
 
 
+def _narrowed(seed: int) -> KernelTest:
+    """One or two threads in each of two or three CTAs, with fences of which some are of the CTA."""
+    choose = random.Random(seed)
+    fences = ("fence.sc.gpu;", "fence.sc.gpu;", "fence.sc.cta;", "fence.sc.cta;", "fence.acq_rel.gpu;")
+    ctas, number = [], 0
+    block = choose.choice((1, 2, 2))
+    for _ in range(2 if block == 2 else choose.choice((2, 3))):
+        texts = []
+        for _ in range(block):
+            steps = [_part(choose, 10 * number + step + 1) for step in range(choose.choice((1, 2, 3)))]
+            texts.append(" ".join(f"{part} {choose.choice(fences)}" for part in steps))
+            number += 1
+        ctas.append(tuple(texts))
+    return _kernel(*ctas)
+
+
 def _reordered(test: KernelTest, seed: int | None) -> bool:
     """Whether a run shows a race with its fences in another order."""
     watchers: list[AnyFenceOrder] = []
@@ -79,10 +96,12 @@ def _reordered(test: KernelTest, seed: int | None) -> bool:
     return False
 
 
-def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+def _compare(
+    seeds: range, monkeypatch: pytest.MonkeyPatch, kernel: Callable[[int], KernelTest] = _fenced
+) -> Counter[str]:
     found: Counter[str] = Counter()
     for seed in seeds:
-        test = _fenced(seed)
+        test = kernel(seed)
         if not any(_reordered(test, order) for order in (None, 1, 2, 3)):
             found["not shown"] += 1
             continue
@@ -101,9 +120,19 @@ def test_a_race_with_fences_in_another_order_is_one_by_the_formula(
     assert found["race"] > len(seeds) / 20
 
 
+@pytest.mark.parametrize("seeds", lengths(range(50), range(600)))
+def test_a_race_with_fences_of_ctas_is_one_by_the_formula(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _compare(seeds, monkeypatch, _narrowed)
+    note(found["race"], Counter())
+    assert found["race"] > len(seeds) / 20
+
+
 @pytest.mark.campaign
-def test_many_races_with_fences_in_another_order_are_races_by_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _compare(range(10_000, 10_000 + share(20_000)), monkeypatch)
+@pytest.mark.parametrize("kernel", [_fenced, _narrowed])
+def test_many_races_with_fences_in_another_order_are_races_by_the_formula(
+    kernel: Callable[[int], KernelTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = _compare(range(10_000, 10_000 + share(20_000)), monkeypatch, kernel)
     note(found["race"], Counter())
 
 
@@ -135,7 +164,36 @@ _FOUND = "W2: ld.relaxed.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%
 def test_no_other_order_is_taken_that_the_values_exclude(
     threads: list[str], races: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    test = _kernel(*((text,) for text in threads))
+    _shows(_kernel(*((text,) for text in threads)), races, monkeypatch)
+
+
+def test_fences_of_a_cta_have_an_order_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [text.replace("fence.sc.gpu", "fence.sc.cta") for text in (_FIRST, _THEN.format(put=_PUT))]
+    _shows(_kernel(tuple(texts)), False, monkeypatch)
+
+
+#: Three CTAs: the second one finds that the first has come, and tells the third, which has come by its own fence before; a fence
+#: of the CTA behind what the second one found is in no order with those of others.
+_COMES = f"st.global.u32 {_DATA}, 1; fence.sc.gpu; atom.relaxed.gpu.global.add.u32 %r5, [%rd1], 1;"
+_TELLS = (
+    "W1: ld.relaxed.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra W1; {fence} "
+    "st.relaxed.gpu.global.u32 [%rd1+4], 1;"
+)
+_LEARNS = (
+    "W2: ld.relaxed.gpu.global.u32 %r5, [%rd1+4]; setp.eq.u32 %p2, %r5, 0; @%p2 bra W2; fence.sc.gpu; "
+    f"ld.global.u32 %r6, {_DATA};"
+)
+
+
+@pytest.mark.parametrize(("scope", "races"), [("gpu", False), ("cta", True)])
+def test_a_fence_of_a_cta_between_two_others_hands_nothing_on(
+    scope: str, races: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tells = _TELLS.format(fence=f"fence.sc.{scope};")
+    _shows(_kernel((_COMES,), (tells,), (_LEARNS,)), races, monkeypatch)
+
+
+def _shows(test: KernelTest, races: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _reordered(test, None) is races
     (race_free,) = (c for c in by_formula(test, monkeypatch).checks if c.kind == "race_free")
     assert race_free.holds is not races

@@ -23,8 +23,8 @@ causality order is not against stays so with it.
 
 Whatever is not known exactly is taken for more ordered than it is: accesses to one word of four bytes are to the same bytes,
 whoever accesses a word strongly has observed every strong write of it that came before, and all other fences stand in the
-order, of any scope. So fewer races are found, and none that is none. Fences that come later stand behind all others, in the order of the
-run, and lead to what is done later again: that the run goes on makes no difference.
+order, of any scope. So fewer races are found, and none that is none. Fences that come later stand behind all others, in the
+order of the run, and lead to what is done later again: that the run goes on makes no difference.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class FenceOrders:
     def __init__(self, clocks: Clocks) -> None:
         self._clocks = clocks
         self._fences: list[_Fence] = []
-        #: Of the threads of each CTA, the number of the last fence; and of the fences those of its scope that order nothing more
-        #: than other things do, by thread.
+        #: Of the threads of each CTA, the number of the last fence; and by thread, the fences of that scope that order nothing
+        #: more than other things do.
         self._of_cta: dict[int, dict[int, int]] = {}
         self._left_out: dict[int, set[int]] = {}
         self._words: dict[tuple[int, int], list[_Logged]] = {}
@@ -86,8 +86,8 @@ class FenceOrders:
         self._sweeps = 0
 
     def fence(self, thread: int, time: int, *, narrow: bool) -> None:
-        """A thread has come by a `fence.sc`, and has acquired by it what it can; `time`: its own before that. `narrow`: its scope
-        is the CTA."""
+        """A thread has come by a `fence.sc`, and has acquired by it what it can; `time`: its own before that. `narrow`: its
+        scope is the CTA."""
         number, fence = len(self._fences), _Fence(thread, time, self._clocks.known[thread])
         self._fences.append(fence)
         of_cta = self._of_cta.setdefault(thread // self._clocks.size, {})

@@ -172,8 +172,8 @@ def test_fences_of_a_cta_have_an_order_within_it(monkeypatch: pytest.MonkeyPatch
     _shows(_kernel(tuple(texts)), False, monkeypatch)
 
 
-#: Three CTAs: the second one finds that the first has come, and tells the third, which has come by its own fence before; a fence
-#: of the CTA behind what the second one found is in no order with those of others.
+#: Three CTAs: the second one finds that the first has come, and tells the third; a fence of the CTA between is in no order
+#: with those of others.
 _COMES = f"st.global.u32 {_DATA}, 1; fence.sc.gpu; atom.relaxed.gpu.global.add.u32 %r5, [%rd1], 1;"
 _TELLS = (
     "W1: ld.relaxed.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %p2, %r5, 0; @%p2 bra W1; {fence} "

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ptxcore.machine.lower.liveness import following
 from ptxcore.machine.lower.ops import Code, Source
-
-#: Behind these control goes elsewhere, unless a guard holds them back.
-_LEAVES = ("branch", "jump", "exit", "return")
 
 
 class Joins:
@@ -30,42 +28,31 @@ class Joins:
     def between(self, code: Code, place: int) -> frozenset[int]:
         """The numbers of the instructions between a branch and where its ways come together."""
         end, found = self.of(code, place), set[int]()
-        waiting = _following(code, place)
+        waiting = following(code, place)
         while waiting:
             number = waiting.pop()
             if number != end and number < len(code.ops) and number not in found:
                 found.add(number)
-                waiting += _following(code, number)
+                waiting += following(code, number)
         return frozenset(found)
 
 
 def _postdominators(code: Code) -> list[int]:
     """The instructions by which all ways from each one to the end go, as bits; the end is one, too."""
     end = len(code.ops)
-    following = [_following(code, place) for place in range(end)]
+    after = [following(code, place) for place in range(end)]
     found = [(1 << end + 1) - 1] * end + [1 << end]
     changed = True
     while changed:
         changed = False
         for place in range(end - 1, -1, -1):
             common = (1 << end + 1) - 1
-            for other in following[place]:
+            for other in after[place]:
                 common &= found[other]
             common |= 1 << place
             if common != found[place]:
                 found[place], changed = common, True
     return found
-
-
-def _following(code: Code, place: int) -> list[int]:
-    op = code.ops[place]
-    goes = [code.labels[label] for label in op.labels]
-    leaves = op.use.form.kind in _LEAVES or op.use.form.mnemonic == "bra"
-    if leaves and not op.labels:
-        goes.append(len(code.ops))
-    if not leaves or op.guard is not None:
-        goes.append(place + 1)
-    return goes
 
 
 def reachable(code: Code, place: int) -> frozenset[int]:
@@ -75,13 +62,13 @@ def reachable(code: Code, place: int) -> frozenset[int]:
         number = waiting.pop()
         if number < len(code.ops) and number not in found:
             found.add(number)
-            waiting += _following(code, number)
+            waiting += following(code, number)
     return frozenset(found)
 
 
 def is_in_loop(code: Code, place: int) -> bool:
     """Whether an instruction may be executed again behind it."""
-    return any(place in reachable(code, following) for following in _following(code, place))
+    return any(place in reachable(code, other) for other in following(code, place))
 
 
 def special_registers(sources: Iterable[Source | None]) -> Iterable[str]:

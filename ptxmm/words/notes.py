@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: What is taken for granted of what a kernel uses, by a name for it.
 ASSUMED = {
     "smid": "%smid is taken to be 0 in every thread",
-    "activemask": "activemask is taken to give all threads of the warp that execute it",
+    "activemask": "activemask is taken to give all threads of the warp that execute it, in loops those in the same round",
     "texel": "what the documents leave open of texels that are filtered or converted is taken to be any value",
     "sum": "a sum of floating-point numbers that depends on the order of its additions is taken to be any value",
     "malloc": "malloc is taken to find memory whenever it is asked",

@@ -82,6 +82,18 @@ def writes(op: Op, carry: int | None = None) -> list[int]:
     return [*found, carry] if carry is not None and "out" in op.use.form.carry.split() else found
 
 
+def following(code: Code, place: int) -> list[int]:
+    """The numbers of the instructions that may be executed behind one; the function's end is one, too."""
+    op = code.ops[place]
+    goes = [code.labels[label] for label in op.labels]
+    leaves = op.use.form.kind in _LEAVES or op.use.form.mnemonic == "bra"
+    if leaves and not op.labels:
+        goes.append(len(code.ops))
+    if not leaves or op.guard is not None:
+        goes.append(place + 1)
+    return goes
+
+
 def results_unused(functions: Iterable[Code], op: Op) -> bool:
     """Whether no instruction of its function reads a register that an instruction writes, nor does it return one."""
     code = next(c for c in functions if any(o is op for o in c.ops))

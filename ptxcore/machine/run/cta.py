@@ -12,6 +12,7 @@ from ptxcore.isa.product_arrays import columns_of
 from ptxcore.machine.ir.collective import EVERYBODY, brought_widths
 from ptxcore.machine.run.faults import UndefinedValue, fault
 from ptxcore.machine.run.memory import WRITTEN, Segment, words
+from ptxcore.machine.run.rounds import UNMASKED
 from ptxcore.machine.run.special import WARP, SpecialRegisters, Triple
 from ptxcore.machine.run.surroundings import LaunchView
 from ptxcore.machine.run.tensor_memory import TensorMemory
@@ -69,7 +70,8 @@ class CollectiveMeeting:
 
 
 #: What threads meet at: with a member mask, any instruction that has the same qualifiers and the same mask (section
-#: 9.7.13.9); without one, the instruction itself.
+#: 9.7.13.9); without one, the instruction itself, in one round of the loops around it where these are counted
+#: (`ptxcore.machine.run.rounds`).
 CtaPlace = tuple[Any, int | None]
 
 
@@ -90,7 +92,10 @@ class Warp:
         mask = EVERYBODY if whole else None if position is None else arguments[position]
         if mask is not None and not mask >> thread.lane & 1:
             raise fault("bad-mask", f"the member mask {mask:#x} does not name lane {thread.lane}, which executes this")
-        place: CtaPlace = (op, mask) if mask is None or whole else ((how.form, how.present), mask)
+        if mask is None:
+            place: CtaPlace = ((op, arguments if how.form.mnemonic == UNMASKED else ()), None)
+        else:
+            place = (op, mask) if whole else ((how.form, how.present), mask)
         meeting = self.meetings.get(place)
         if meeting is None:
             meeting = self.meetings[place] = CollectiveMeeting(how)
@@ -146,21 +151,28 @@ class Warp:
         return None if last is None else results[last.lane]
 
     def settle(self) -> bool:
-        """Nobody in the CTA can go on: whoever meets without a mask goes on as they are. Whether anybody does."""
-        for place, meeting in list(self.meetings.items()):
-            mask = place[1]
-            if mask is None or self.complete(mask, meeting):
-                self.meet(place, None)
-                return True
-        return False
+        """Nobody in the CTA can go on: whoever meets without a mask goes on as they are, those first who may come to where
+        others are. Whether anybody does."""
+        complete = (
+            place for place, of in self.meetings.items() if place[1] is not None and self.complete(place[1], of)
+        )
+        place = next(complete, None) or self._first()
+        if place is not None:
+            self.meet(place, None)
+        return place is not None
+
+    def _first(self) -> CtaPlace | None:
+        """Where threads meet without a mask, none of which may still come to where others do."""
+        return min((place for place in self.meetings if place[1] is None), key=lambda place: place[0][1], default=None)
 
     def wait(self) -> None:
         """A round is over in which others got on. Whoever meets without a mask goes on when nobody has come for long: the
         others may wait for just them."""
-        for place, meeting in list(self.meetings.items()):
+        for meeting in self.meetings.values():
             meeting.rounds += 1
-            if place[1] is None and meeting.rounds > _PATIENCE:
-                self.meet(place, None)
+        first = self._first()
+        if first is not None and self.meetings[first].rounds > _PATIENCE:
+            self.meet(first, None)
 
 
 class Cta:

@@ -18,6 +18,7 @@ from ptxcore.machine.lower.references import samplers
 from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.grid import GridLaunch, compile_program
 from ptxcore.machine.run.memory import GlobalMemory, Segment
+from ptxcore.machine.run.rounds import count_rounds
 from ptxcore.machine.run.special import Triple
 from ptxcore.records import dataclass
 
@@ -231,6 +232,8 @@ def _made(
     before. Raises InputError."""
     module, warnings = accepted(text)
     program = lower(module)
+    if watched:
+        count_rounds(program)
     return program, compile_program(program, watched, fine), tuple(warnings), {}, {}
 
 

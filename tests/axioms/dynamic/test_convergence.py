@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 import pytest
+from agreement import note
 from by_runs import by_formula, by_runs
+from campaigns import lengths
 from ticketed_kernels import ticketed_kernel
 
+from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.watched_run import watched_run
 from ptxmm.words.notes import ASSUMED
 
 #: Threads of odd numbers append theirs: the first of them in the warp takes places for all.
@@ -59,7 +66,11 @@ _ASKS = {
         "setp.eq.u32 %p3, %r2, 1; @%p3 bra ELSE; activemask.b32 %r6; bra BOTH; ELSE: activemask.b32 %r6; BOTH:", True
     ),
     "in a loop": (
-        "mov.u32 %r7, 0; ROUND: activemask.b32 %r6; add.u32 %r7, %r7, 1; setp.lt.u32 %p3, %r7, %r5; @%p3 bra ROUND;", False
+        "mov.u32 %r7, 0; ROUND: activemask.b32 %r6; add.u32 %r7, %r7, 1; setp.lt.u32 %p3, %r7, %r2; @%p3 bra ROUND;", True
+    ),
+    "in a loop that is entered in two ways": (
+        "mov.u32 %r7, 0; setp.eq.u32 %p3, %r2, 1; @%p3 bra MID; ROUND: add.u32 %r7, %r7, 1; MID: activemask.b32 %r6; "
+        "add.u32 %r7, %r7, 1; setp.lt.u32 %p3, %r7, %r2; @%p3 bra ROUND;", False
     ),
 }  # fmt: skip
 
@@ -73,3 +84,50 @@ def test_who_is_there_the_formula_says_as_well(name: str, monkeypatch: pytest.Mo
     assert (not open_) is decided
     if decided:
         assert result.states == by_formula(test, monkeypatch).states
+
+
+def _rounds(seed: int) -> str:
+    """Two loops, one in the other, of which each thread makes as many rounds as it likes, and asks in some who is there."""
+    choose = random.Random(seed)
+
+    def ask(name: str) -> str:
+        guard = choose.choice(
+            ("", f"and.b32 %r12, %r2, {choose.choice((1, 2))}; setp.eq.u32 %p3, %r12, 0; @%p3 bra {name};")
+        )
+        return f"{guard} activemask.b32 %r13; mad.lo.u32 %r6, %r6, 5, %r13; {name}:"
+
+    def bound(register: str, first: int) -> str:
+        factor, plus = choose.choice((0, 1, 1, 2)), choose.randrange(first, 3)
+        return f"mad.lo.u32 {register}, %r2, {factor}, {plus}; and.b32 {register}, {register}, 3;"
+
+    inner = f"""{bound("%r11", 0)} add.u32 %r11, %r11, %r7; and.b32 %r11, %r11, 3; mov.u32 %r10, 0;
+ INNER: setp.ge.u32 %p3, %r10, %r11; @%p3 bra OVER; {ask("ONE")} add.u32 %r10, %r10, 1; bra INNER; OVER:"""
+    parts = [ask("TWO") if choose.random() < 0.5 else "", inner if choose.random() < 0.7 else "", ask("THREE")]
+    return f"""mov.u32 %r7, 0; {bound("%r14", 1)}
+ OUTER: {" ".join(parts)} add.u32 %r7, %r7, 1; setp.lt.u32 %p3, %r7, %r14; @%p3 bra OUTER;"""
+
+
+@pytest.mark.compares(1)
+@pytest.mark.parametrize("seeds", lengths(range(5), range(100)))
+def test_who_is_there_in_a_round_the_formula_says_as_well(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in seeds:
+        body = f"mov.u32 %r6, 0; {_rounds(seed)} st.global.u32 [%rd5+32], %r6;"
+        test = ticketed_kernel(body, grid=1, block=3, forall="x[0] == 0 && x[8] < 99 && x[9] < 99 && x[10] < 99")
+        open_, result = by_runs(test)
+        assert not open_, seed
+        assert result.states == by_formula(test, monkeypatch).states, seed
+    note(len(seeds), Counter())
+
+
+#: Each thread goes round a loop as often as it polls in vain, so in which round it asks who is there hangs on time.
+_POLLS = """setp.ne.u32 %p3, %r2, 0; @%p3 bra WAIT; st.relaxed.gpu.global.u32 [%rd3], 1;
+ WAIT: ld.relaxed.gpu.global.u32 %r7, [%rd3]; {ask} setp.eq.u32 %p3, %r7, 0; @%p3 bra WAIT; {late}"""
+
+
+@pytest.mark.parametrize(
+    ("ask", "late", "decided"), [("activemask.b32 %r6;", "", False), ("", "activemask.b32 %r6;", True)]
+)
+def test_rounds_of_a_loop_that_waits_are_no_certain_number(ask: str, late: str, decided: bool) -> None:
+    body = f"mov.u32 %r6, 0; {_POLLS.format(ask=ask, late=late)} st.global.u32 [%rd5+32], %r6;"
+    test = ticketed_kernel(body, grid=1, block=2, start=(0, 0), forall="c[0] == 1")
+    assert (watched_run(Runs(test, watched=True), None).why is None) is decided

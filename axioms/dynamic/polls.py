@@ -155,10 +155,12 @@ def _each(value: int) -> object:
 def polled_otherwise(state: LaunchState, codes: Iterable[Code], known: Polling) -> Polling:
     """What may be known more of polls, where one of them ended a run."""
     places = [place for of in state.places.values() for _, place in of.values()]
+    if not known.executed and any(place.returns for place in places):
+        return known._replace(executed=True)  # which makes nobody wait
     reads = [read for place in places for read in (*place.reads, *place.looks, *([place.open] if place.open else []))]
     found = {id(read.op.instruction) for read in reads if read.op is not None and comes_to_barrier(read, state.live)}
     early = known.early or {look: polls for code in codes for look, polls in early_looks(code).items()}
-    return Polling(known.gathered | found, early, known.executed or any(place.returns for place in places))
+    return known._replace(gathered=known.gathered | found, early=early)
 
 
 __all__ = ["Polling", "Polls", "polled_otherwise"]

@@ -136,7 +136,10 @@ def gathering(run: Callable[..., WatchedRun], ran: WatchedRun) -> WatchedRun:
         polling = polled_otherwise(last, codes, again.polling) if isinstance(last, Determinate) else again.polling
         if polling == again.polling:
             break
-        again = run(None, polling=polling)
+        further = run(None, polling=polling)
+        if further.error is not None and further.error.kind == STUCK and not is_stuck(further):
+            break  # threads wait for others since this asks it of them
+        again = further
     return again
 
 

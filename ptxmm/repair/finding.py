@@ -200,7 +200,8 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
 
 
 def _by_clues(answer: Answer, pace: Pace, once: float, *, every: bool, told: Callable[[str], None]) -> bool:
-    """Whether something that holds was found by what is seen to go wrong; then also what is cheaper was searched."""
+    """Whether something that holds was found by what is seen to go wrong; then also what is cheaper was searched. Or whether
+    there is no time left for anything else."""
 
     def asked() -> None:
         answer.asked += 1
@@ -213,7 +214,11 @@ def _by_clues(answer: Answer, pace: Pace, once: float, *, every: bool, told: Cal
         answer.asked += also.asked
         return [found.edits for found in also.found]
 
-    known = led_by_smaller(answer.subject, answer.base, smaller)
+    try:
+        known = led_by_smaller(answer.subject, answer.base, smaller)
+    except OutOfTime:
+        answer.stopped = "out of time"
+        return True
     if known is None:
         known = led_to(answer.subject, answer.base, pace, max(_SOON, _TIMES * once), asked)
     if known is not None:
@@ -405,6 +410,8 @@ def _needs(sites: list[EditSite], solution: Solution) -> tuple[Need, ...]:
 
 def _look_further(subject: Subject, found: Found, mode: str) -> None:
     """What becomes of a solution in the source, and then in a larger launch, each until the time was enough."""
+    if subject.is_smaller:
+        return
     if found.source is None or found.source.late:
         found.source = subject.in_source(found.wanted, weaker=mode != REPAIR)
     _enlarge(subject, found, subject.larger if mode == REPAIR else subject.weaker_in_larger)

@@ -13,12 +13,14 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.smaller import smaller_of
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.beyond import NOT_KNOWN, Beyond, all_hold, beyond, claimed, name_of, verdict, with_ends
+from ptxmm.repair.expected import with_expected
 from ptxmm.repair.judgement import JudgedTexts, Judgement
 from ptxmm.repair.larger import next_larger
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.sites import EditSite, Wanted
 from ptxmm.repair.source_words import SourceWords
-from ptxmm.repair.subjects import How, Larger, Subject, known_to_wait, met, of_result, only_now
+from ptxmm.repair.stronger import only_stronger
+from ptxmm.repair.subjects import How, Larger, Subject, known_to_wait, met, of_result, only_now, ships
 from ptxmm.words.notes import NOT_ASKED
 
 if TYPE_CHECKING:
@@ -38,8 +40,9 @@ _BEFORE_SOURCE, _BEFORE_LARGER = 0.6, 0.8
 class KernelSubject:
     """A kernel test. What it says does not hold (`race_free = false`) must hold all the same."""
 
-    def __init__(self, test: KernelTest, how: How) -> None:
+    def __init__(self, test: KernelTest, how: How, is_smaller: bool = False) -> None:
         """Raises InputError for a test of several modules."""
+        self.is_smaller = is_smaller
         texts = {launch.text for launch in test.launches}
         if len(texts) != 1:
             message = f"the launches of {test.name} are of {len(texts)} modules"
@@ -98,8 +101,10 @@ class KernelSubject:
         """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime.
 
         Where none is known to have done so, that is asked at once: of a text that leaves threads waiting much else is hard to
-        decide. What stays open so is asked by itself."""
-        if text != self.text and _meets(text) and not self._waits_at_first(patience):
+        decide. What stays open so is asked by itself. It is not asked of a text that is stronger alone: its executions are
+        those of the module as it is."""
+        anew = self._may_wait_anew(text)
+        if anew and not self._waits_at_first(patience):
             started = time.perf_counter()
             checks = dict.fromkeys((*self.test.checks, *map(Check, _waits(text))))
             judged = self._judged(replace(self.test, checks=tuple(checks)), text, patience)
@@ -110,9 +115,15 @@ class KernelSubject:
             if judged.holds is not None or (patience is not None and patience <= 0):
                 return judged
         judged = self._judged(self.test, text, patience)
-        if judged.holds and text != self.text and _meets(text):
+        if judged.holds and anew:
             return met(judged, self.waits(text, patience), ("no_deadlock", "terminates"))
         return judged
+
+    def _may_wait_anew(self, text: str) -> bool:
+        """Whether a changed module may leave threads waiting that do not wait in the module as it is."""
+        if text == self.text or not _meets(text):
+            return False
+        return not (ships(self.how.model) and only_stronger(text, self.text))
 
     def waits(self, text: str, patience: float | None = None) -> bool | None:
         """Whether a changed module leaves threads waiting that do not wait in the module as it is; None where that takes more
@@ -151,10 +162,12 @@ class KernelSubject:
         return known
 
     def smaller(self) -> Iterator[Subject]:
-        """The test in smaller launches, the smallest first, as far as its claims are about any launch."""
-        for test in smaller_of(self.test):
+        """The test in smaller launches, the smallest first, with what is claimed of any launch, and what is expected there of
+        the values that something is claimed of."""
+        for small in smaller_of(self.test):
+            test = with_expected(small, self.test)
             if test.checks:
-                yield KernelSubject(test, self.how)
+                yield KernelSubject(test, self.how, is_smaller=True)
 
     def larger(self, text: str) -> Larger:
         """What becomes of the changed module in the tests of the same file that launch more threads of it; where there are

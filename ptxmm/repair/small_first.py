@@ -13,8 +13,8 @@ from ptxcore.clock import OutOfTime
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.guided import LedTo
 from ptxmm.repair.judgement import Judgement
-from ptxmm.repair.sites import EditSite, TextEdit, Vector, edited
-from ptxmm.repair.subjects import Subject
+from ptxmm.repair.sites import EditSite, TextEdit, Vector
+from ptxmm.repair.subjects import Subject, judging
 
 #: The share of the time that is left for all smaller launches.
 _SHARE = 0.3
@@ -37,12 +37,11 @@ def led_by_smaller(
         except OutOfTime:
             break
         for edits in found:
-            if subject.judge(edited(subject.text, edits)).holds:
-                sites = subject.sites(REPAIR)
-                vector = _vector_of(sites, edits)
-                if vector is not None:
-                    return LedTo(sites, vector)
-                subject.left_out = left_out
+            sites = subject.sites(REPAIR)
+            vector = _vector_of(sites, edits)
+            if vector is not None and judging(subject, sites, vector).holds:
+                return LedTo(sites, vector)
+            subject.left_out = left_out
     return None
 
 

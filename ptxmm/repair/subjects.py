@@ -71,7 +71,8 @@ class Subject(Protocol):
     """`path` is the file whose `text` is changed, `claims` what must hold, `notes` how that was understood. `applies`: there is
     such a file, and it may be written; `beyond` are changes that are never among those considered; `file` is there in any case.
     `how` may be replaced by one with another deadline; `judged` are judgements, which stay as they are then. `search_share`: of
-    the time, for the search; the rest is for what follows from its solutions."""
+    the time, for the search; the rest is for what follows from its solutions. `is_smaller`: it is a smaller launch of what was
+    asked for, and nothing follows from its solutions by themselves."""
 
     name: str
     path: str
@@ -84,6 +85,7 @@ class Subject(Protocol):
     beyond: tuple[str, ...]
     how: How
     judged: JudgedTexts
+    is_smaller: bool
 
     @property
     def search_share(self) -> float: ...
@@ -164,11 +166,16 @@ def judging(
     return known
 
 
-def noted(subject: Subject, how: How) -> Subject:
-    """The subject, with what its answers rest on where the model is not one that ships."""
+def ships(model: str | Model) -> bool:
+    """Whether a model is one that ships: a weaker text allows in it what a stronger one does."""
     from ptxmm.api import models
 
-    if not isinstance(how.model, str) or how.model.split("/")[0].split()[0] not in models():
+    return isinstance(model, str) and model.split("/")[0].split()[0] in models()
+
+
+def noted(subject: Subject, how: How) -> Subject:
+    """The subject, with what its answers rest on where the model is not one that ships."""
+    if not ships(how.model):
         subject.notes.append(
             "that there are no others rests on this: a weaker text allows what a stronger one does; models that ship are so"
         )
@@ -179,6 +186,7 @@ class LitmusSubject:
     """A litmus test. An outcome that it asks for by `exists` is one that must not be: `~exists` is what must hold."""
 
     search_share = 1.0  # nothing follows
+    is_smaller = False
 
     def __init__(self, test: Test, how: How) -> None:
         self.test, self.how = test, how

@@ -7,6 +7,8 @@ from math import prod
 
 import pytest
 
+from ptxcore.clock import OutOfTime
+from ptxmm.kernels.expression_reader import parse
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.repair.finding import answered
@@ -37,10 +39,21 @@ OUT: ret;
 _RACE = "st.shared.u32 [s], %r1;"
 
 
-def _subject(more: str = "", grid: int = 4, block: int = 32) -> KernelSubject:
-    text, buffer = _LOCK.format(more=more), Buffer("x", elements=2)
+#: What any of them may be the last to write.
+_LAST = "mov.u32 %r4, %ctaid.x; shl.b32 %r4, %r4, 8; or.b32 %r4, %r4, %r1; st.relaxed.gpu.global.u32 [%rd1+8], %r4;"
+
+
+def _subject(
+    more: str = "", grid: int = 4, block: int = 32, checks: Sequence[Check] = (Check("race_free"),)
+) -> KernelSubject:
+    text, buffer = _LOCK.format(more=more), Buffer("x", elements=3)
     launch = Launch(text, "k", "k.ptx", grid=(grid, 1, 1), block=(block, 1, 1), params=(buffer,))
-    return KernelSubject(KernelTest("k.ptx", "k", (launch,), (buffer,), (Check("race_free"),)), How())
+    return KernelSubject(KernelTest("k.ptx", "k", (launch,), (buffer,), tuple(checks)), How())
+
+
+def _claims(subject: Subject) -> list[str]:
+    assert isinstance(subject, KernelSubject)
+    return [str(check) for check in subject.test.checks]
 
 
 def _threads(subject: Subject) -> int:
@@ -89,3 +102,45 @@ def test_small_launches_have_none_that_are_smaller() -> None:
     assert not list(_subject(grid=2, block=1).smaller())
     sizes = [_threads(small) for small in _subject().smaller()]
     assert sizes[0] == min(sizes) == 2 and max(sizes) <= 64
+
+
+def test_values_are_claimed_of_smaller_launches_as_they_are_where_threads_take_turns() -> None:
+    """Each CTA counts once: the claim of four CTAs is another one of two."""
+    subject = _subject(checks=[Check("forall", parse("x[0] == 0 && x[1] == 4")), Check("never", parse("x[1] == 3"))])
+    smallest = next(iter(subject.smaller()))
+    assert _claims(smallest) == ["forall x[0] == 0", "forall x[1] == 2"]
+    found = led_by_smaller(subject, subject.judge(subject.text), _solutions)
+    assert found is not None
+    assert any(site.options[option].words for site, option in zip(*found, strict=True))
+
+
+def _solutions(small: Subject) -> Sequence[Sequence[TextEdit]]:
+    return [found.edits for found in answered(small, "repair", every=False, most=None).found]
+
+
+def test_no_value_is_claimed_that_hangs_on_who_comes_last() -> None:
+    claim = Check("forall", parse("x[2] == 0"))
+    assert not [small for small in _subject(_LAST, checks=[claim]).smaller() if _threads(small) > 4]
+    others = [*_subject(_LAST, checks=[claim, Check("race_free")]).smaller()]
+    assert _claims(others[-1]) == ["race_free"]
+
+
+def test_what_may_be_the_case_is_claimed_of_no_smaller_launch() -> None:
+    assert not list(_subject(checks=[Check("exists", parse("x[1] == 4"))]).smaller())
+
+
+def test_nothing_follows_from_what_mends_a_smaller_launch_by_itself() -> None:
+    """No source is compiled for it, and no launch is asked that is larger than it."""
+    found = answered(next(iter(_subject().smaller())), "repair", every=False, most=None).found
+    assert [one.larger.words for one in found] == [""]
+
+
+def test_no_time_for_the_launch_asked_for_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time ends while what mends a smaller one is looked for."""
+
+    def late(*_: object) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr("ptxmm.repair.finding.led_by_smaller", late)
+    answer = answered(_subject(), "repair", every=False, most=None)
+    assert (answer.found, answer.stopped, answer.status) == ([], "out of time", 3)

@@ -132,7 +132,8 @@ def guided(
         for rank, s, o in _tries(sites, after):
             if not after.vector[s]:
                 with_it = _goes_with(sites, after, s, o)
-                first = (rank[0] + behind - _ALIKE * with_it, -edits, *rank[1:])
+                later = 0 if after.mended and with_it > 0 else behind  # one mistake at several places is one
+                first = (rank[0] + later - _ALIKE * with_it, -edits, *rank[1:])
                 vector = (*after.vector[:s], o, *after.vector[s + 1 :])
                 put(first, after, s, vector, patient=with_it > 0)
 

@@ -14,6 +14,7 @@ from ptxmm.kernels.smaller import smaller_of
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.beyond import NOT_KNOWN, Beyond, all_hold, beyond, claimed, name_of, verdict, with_ends
 from ptxmm.repair.expected import with_expected
+from ptxmm.repair.glance import glanced_at
 from ptxmm.repair.judgement import JudgedTexts, Judgement
 from ptxmm.repair.larger import next_larger
 from ptxmm.repair.pace import Pace
@@ -72,6 +73,7 @@ class KernelSubject:
         self._beyond: Beyond | None = None
         self._known: dict[tuple[str, str], Judgement] = {}
         self._pace = Pace()
+        self._glances = ships(how.model) and not how.options
 
     @property
     def search_share(self) -> float:
@@ -134,6 +136,7 @@ class KernelSubject:
     def judge_weaker(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a weakened module, and in larger launches those that hold there of the module as it is.
         What no larger launch decides is `unsure`. Raises OutOfTime."""
+        self._glances = False  # what fails is told, and not only that something does
         judged = self.judge(text, patience)
         if not judged.holds:
             return judged
@@ -265,6 +268,9 @@ class KernelSubject:
         return [(l.text, l.entry) for l in other.launches] == [(l.text, l.entry) for l in self.test.launches]
 
     def _judged(self, test: KernelTest, text: str, patience: float | None = None) -> Judgement:
+        glanced = None if text == self.text else self._glance(test, text)
+        if glanced is not None:
+            return of_result(glanced)
         try:
             result = self._checked(test, text, patience)
         except InputError as error:
@@ -272,6 +278,17 @@ class KernelSubject:
                 raise
             return Judgement(False, reason=error.diagnostics[0].message)
         return of_result(result)
+
+    def _glance(self, test: KernelTest, text: str) -> Result | None:
+        """What some runs of a changed module show to be wrong, where these take less than all that is asked of it."""
+        from ptxmm.api import model_named
+
+        model = self.how.model
+        if not self._glances or not isinstance(model, str):
+            return None
+        launches = tuple(replace(launch, text=text) for launch in test.launches)
+        with self._pace.measured():
+            return glanced_at(replace(test, launches=launches), model_named(model))
 
     def _checked(self, test: KernelTest, text: str, patience: float | None = None) -> Result:
         from ptxmm.api import check

@@ -1,6 +1,9 @@
 """What may be missing around operations of tensor cores: these are complete when that was waited for, and fences order them.
 
-Sections 9.7.16.6 (tcgen05) and 9.7.15.7 (wgmma) of the manual. What all threads of a warp, or of a warpgroup, execute together
+Sections 9.7.16.6 (tcgen05) and 9.7.15.7 (wgmma) of the manual. They read their matrices of shared memory in the asynchronous
+proxy: what threads have written there needs a fence between the proxies before them.
+
+What all threads of a warp, or of a warpgroup, execute together
 (`.sync.aligned`) is put in directly behind a statement that they execute so, and nowhere else. Each of these statements waits
 for what the thread itself has begun, or orders it: it takes executions and races away, and changes how nobody meets.
 """
@@ -39,6 +42,8 @@ _MISSING = (
     _Missing("tcgen05", (_WORK - {"dealloc"}) | _WAITS, "tcgen05.fence::before_thread_sync", costs.INIT_FENCE),
     _Missing("tcgen05", _WORK, "tcgen05.fence::after_thread_sync", costs.INIT_FENCE, before=True),
     _Missing("wgmma", frozenset({"commit_group"}), "wgmma.wait_group.sync.aligned 0", costs.MBARRIER_WAIT),
+    _Missing("wgmma", frozenset({"fence"}), "fence.proxy.async", costs.PROXY_FENCE, before=True),
+    _Missing("tcgen05", frozenset({"mma", "cp"}), "fence.proxy.async", costs.PROXY_FENCE, before=True),
 )
 
 

@@ -20,6 +20,8 @@ from ptxmm.repair.tensor_sites import works
 #: A wait for an object that nothing else in the kernel waits for.
 _NAME = "mbarrier.try_wait.parity.shared.b64"
 _PLAIN = ("ld", "st", "atom", "red")
+#: What orders operations of tensor cores with what comes before it.
+_ORDERING = frozenset({"fence", "fence::after_thread_sync"})
 #: So many objects are waited for at most, the first in the text.
 _MOST = 6
 
@@ -127,8 +129,13 @@ def places_of_waits(body: Sequence[AnyStatement]) -> Iterator[int]:
 
 
 def _between_proxies(statement: AnyStatement) -> bool:
-    """Whether a statement is a fence between proxies: behind it, a wait is one of the proxy alone in which it waits."""
-    return isinstance(statement, Instruction) and statement.opcode == "fence" and "proxy" in statement.modifiers
+    """Whether a statement is a fence between proxies, or before operations of tensor cores: behind it, a wait is one of the
+    proxy alone in which it waits."""
+    if not isinstance(statement, Instruction):
+        return False
+    words = set(statement.modifiers)
+    before_tensor_cores = statement.opcode == "wgmma" or "fence::after_thread_sync" in words
+    return (statement.opcode == "fence" and "proxy" in words) or (before_tensor_cores and bool(words & _ORDERING))
 
 
 def _plain(statement: Instruction) -> bool:

@@ -94,3 +94,53 @@ def test_products_access_memory_in_the_asynchronous_proxy_as_bulk_copies_do() ->
     ((_, body),) = bodies(STORES, {"k"})
     found = [s.opcode for s in body if isinstance(s, Instruction) and by_async_proxy(s)]
     assert set(found) == {"tcgen05", "wgmma"}
+
+
+#: An unrolled loop: each product reads what other threads have written.
+UNROLLED = """.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k()
+{
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<4>;
+	.reg .f32 %f<9>;
+	.shared .align 8 .b64 full;
+"""
+_PRODUCT = """	st.shared.u32 [%r1], %r2;
+	wgmma.fence.sync.aligned;
+	wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, 1, 1, 1, 0, 0;
+	wgmma.commit_group.sync.aligned;
+	wgmma.wait_group.sync.aligned 0;
+	mbarrier.arrive.shared.b64 _, [full];
+"""
+UNROLLED += "".join(_PRODUCT + f"\tadd.u32 %r{n}, %r{n}, 1;\n" * n for n in range(3, 6)) + "\tret;\n}\n"
+
+
+def test_products_read_behind_a_fence_between_proxies_and_a_wait() -> None:
+    """Both stand before `wgmma.fence`, which orders what comes before it with the product."""
+    ((_, body),) = bodies(UNROLLED, {"k"})
+    fences = [put(UNROLLED, site)[-1] for site in sites_of(UNROLLED) if "proxy" in site.options[-1].words]
+    assert fences == ["st.shared.u32 [%r1], %r2; fence.proxy.async;"] * 3
+    places = [body[i].name for i in places_of_waits(body) if isinstance(body[i], Instruction)]
+    assert places.count("wgmma.fence.sync.aligned") == 3
+    assert not any("mma_async" in place for place in places)
+
+
+def test_what_ended_one_fault_of_several_is_followed_whatever_it_costs_by_then() -> None:
+    """One mistake at several places: each fence shows the next race; meanwhile nothing else is tried that costs less."""
+    sites = accepted(UNROLLED, sites_of(UNROLLED), errors(UNROLLED))
+    products = [n for n, line in enumerate(UNROLLED.split("\n"), 1) if "mma_async" in line]
+    tried: list[int] = []
+
+    def judge(vector: Vector, patient: bool = False) -> Judgement:
+        tried.append(sum(map(bool, vector)))
+        there = {s.line for s, o in zip(sites, vector, strict=True) if o and "proxy" in s.options[o].words}
+        left = [line for line in products if line - 1 not in there]
+        added = sum(line < left[0] for line in there) if left else 0
+        clues = frozenset({left[0] + added, left[0] + added - 2} if left else ())
+        return Judgement(not left, bool(left), reason="", clues=clues)
+
+    vector = guided(UNROLLED, sites, judge, judge((0,) * len(sites)), lambda _: frozenset({"full"}))
+    assert vector is not None and sum(map(bool, vector)) == 3
+    assert tried.index(3) - tried.index(2) == 1

@@ -15,7 +15,7 @@ from typing import Any
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.records import NamedTuple
 from ptxcore.sources import read_bytes
-from ptxmm.kernels.asked import ANNOTATED, TYPED, AskedKernel, Said
+from ptxmm.kernels.asked import ANNOTATED, ANNOTATION_KEYS, TYPED, AskedKernel, Said
 from ptxmm.kernels.cuda_source import heads, without_comments
 from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import is_source
@@ -32,23 +32,9 @@ _MARK_IN_BLOCK = re.compile(r"^[ \t]*+(?:/\*++!?|\*++)?[ \t]*+ptxmm[ \t]*+(?P<co
 #: How an annotation begins that is written as it should be; what follows another beginning tells whether it is meant as one.
 _PROPER = re.compile(r"//[ \t]*ptxmm[ \t]*:")
 _MEANT = re.compile(r"[ \t]*[A-Za-z_]\w*=")
-_KEYS = (
-    "entry",
-    "grid",
-    "block",
-    "cluster",
-    "dynamic_shared",
-    "device",
-    "nvcc",
-    "expect",
-    "progress",
-    "resident",
-    "description",
-    "name",
-)
 #: A comment below an annotation that goes on with it: what it says is lost, and an argument that is lost is missed anyway.
 _GOES_ON = re.compile(
-    rf"\s*?\n[ \t]*(?P<comment>//[/!<]*(?:[ \t]*(?:{'|'.join((*_KEYS, *CHECK))})=.*"
+    rf"\s*?\n[ \t]*(?P<comment>//[/!<]*(?:[ \t]*(?:{'|'.join((*ANNOTATION_KEYS, *CHECK))})=.*"
     rf"|(?:[ \t]+(?:{'|'.join(PROPERTIES)}))+[ \t]*$))",
     re.MULTILINE,
 )
@@ -129,7 +115,7 @@ class AnnotatedFile:
         for word in self._words(mark.begun, end):
             if word.key in CHECK:
                 self._claim(word, checks)
-            elif word.key in _KEYS:
+            elif word.key in ANNOTATION_KEYS:
                 said.append(self._key(word))
             else:
                 arguments.append(word._replace(key=word.key.removeprefix("arg.")))

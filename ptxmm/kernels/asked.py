@@ -40,10 +40,28 @@ class Style(NamedTuple):
     entry: str
     size: str
     argument: str
+    #: Names that mean something else there, so that arguments of these names are told as `arg.NAME`.
+    taken: frozenset[str] = frozenset()
 
+
+#: What a line of an annotation may say besides checks; all other names are arguments.
+ANNOTATION_KEYS = (
+    "entry",
+    "grid",
+    "block",
+    "cluster",
+    "dynamic_shared",
+    "device",
+    "nvcc",
+    "expect",
+    "progress",
+    "resident",
+    "description",
+    "name",
+)
 
 TYPED = Style("--entry {}", "--{name} {value}", "--arg {name}={value}")
-ANNOTATED = Style("entry={}", "{name}={value}", "{name}={value}")
+ANNOTATED = Style("entry={}", "{name}={value}", "{name}={value}", frozenset({*ANNOTATION_KEYS, *CHECK}))
 PYTHON = Style('entry="{}"', "{name}={value}", 'args={{"{name}": "{value}"}}')
 
 
@@ -301,7 +319,8 @@ class AskedKernel(NamedTuple):
         lines = TomlDocument.of({}, taken.path, taken.text)
         for number, parameter in _not_given(taken, given):
             name = parameter.name or f"NAME{number}"
-            example = self.style.argument.format(name=name, value=guess.argument(parameter))
+            called = f"arg.{name}" if name in self.style.taken else name
+            example = self.style.argument.format(name=called, value=guess.argument(parameter))
             what = "parameter" if parameter.name else f"parameter {number}"
             own = "" if parameter.name else f", with a name of yours for NAME{number}"
             message = f"no argument for {what} '{parameter}' of '{plain(taken.entry)}'"

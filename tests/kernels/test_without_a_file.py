@@ -385,6 +385,21 @@ def test_mistakes_in_annotations_have_a_line_and_a_caret(here: Path, line: str, 
     assert error.value.path == "k.ptx" and "^" in str(error.value)
 
 
+def test_an_argument_whose_name_is_taken_is_told_as_it_is_written(here: Path) -> None:
+    for name, example in (
+        ("progress", "as in arg.progress="),
+        ("forall", "as in arg.forall="),
+        ("other", "as in other="),
+    ):
+        kernel = f".visible .entry k(.param .u64 {name}) {{ ret; }}\n"
+        text = f".version 9.0\n.target sm_90\n.address_size 64\n// ptxmm: grid=2 block=1\n{kernel}"
+        Path("k.ptx").write_text(text, encoding="utf-8")
+        with pytest.raises(InputError) as error:
+            AnnotatedFile(text, "k.ptx").test()
+        assert example in (error.value.diagnostics[0].hint or "")
+        AnnotatedFile(text.replace("block=1", f"block=1 arg.{name}=u32[1]"), "k.ptx").test()
+
+
 def test_comments_that_say_nothing_of_a_test_are_left_alone() -> None:
     for line in ("// more", "// terminates when n is 0", "// n = 2 is enough", "// the grid=2 of old", "//"):
         before = "/* ptxmm is a checker:\n * of ptxmm: more\n * // ptxmm: grid=3\n */\n// ptxmm: grid=1\n"

@@ -15,8 +15,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TypeVar
 
-#: So many ticks share one look at the time, which costs as much as several.
-_BETWEEN = 32
+#: So many ticks at most share one look at the time, which costs as much as several; fewer, where they take longer than so
+#: many seconds.
+_BETWEEN, _PACE = 32, 0.02
 #: No wait is longer, in seconds (eleven days): what sleeps and solvers take is less than what people can write.
 LONGEST = 1e6
 
@@ -30,20 +31,25 @@ class OutOfTime(Exception):
 class Clock:
     """A deadline, as a time of `time.monotonic`; None: there is none. `ticks` counts the steps of the work."""
 
-    __slots__ = ("_next", "deadline", "ticks")
+    __slots__ = ("_between", "_looked", "_next", "deadline", "ticks")
 
     def __init__(self, deadline: float | None) -> None:
         self.deadline, self.ticks, self._next = deadline, 0, _BETWEEN
+        self._between, self._looked = _BETWEEN, time.monotonic()
 
     def tick(self) -> None:
         self.ticks += 1
         if self.ticks >= self._next:
-            self._next = self.ticks + _BETWEEN
+            before = self._looked
             self.look()
+            slow = self._looked - before > _PACE
+            self._between = max(1, self._between // 2) if slow else min(_BETWEEN, 2 * self._between)
+            self._next = self.ticks + self._between
 
     def look(self) -> None:
         """Raises OutOfTime after the deadline."""
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        self._looked = time.monotonic()
+        if self.deadline is not None and self._looked > self.deadline:
             raise OutOfTime
 
 
@@ -59,6 +65,13 @@ def tick() -> None:
     clock = _current.get() if _ticking else None
     if clock is not None:
         clock.tick()
+
+
+def look() -> None:
+    """A step of the work that is rare, and so looks at the time. Raises OutOfTime when the limit that is set has passed."""
+    clock = _current.get() if _ticking else None
+    if clock is not None:
+        clock.look()
 
 
 def left() -> float | None:
@@ -82,6 +95,28 @@ def _counted(things: Iterable[T], clock: Clock) -> Iterator[T]:
 def deadline_after(seconds: float | None) -> float | None:
     """The time of `time.monotonic` in so many seconds; None without a limit."""
     return None if seconds is None else time.monotonic() + min(seconds, LONGEST)
+
+
+#: When the work began of which a time limit is given next: reading and compiling count, too. Whoever asks takes it away.
+_begun: ContextVar[list[float] | None] = ContextVar("begun", default=None)
+
+
+@contextmanager
+def begun() -> Iterator[None]:
+    """The work inside begins now, as far as the first time limit is given for all of it (`deadline_of_all`)."""
+    token = _begun.set([time.monotonic()])
+    try:
+        yield
+    finally:
+        _begun.reset(token)
+
+
+def deadline_of_all(seconds: float | None) -> float | None:
+    """The time of `time.monotonic` so many seconds after the work `begun`, for whoever asks first; for others, and where nobody
+    said so, in so many seconds. None without a limit."""
+    marks = _begun.get()
+    start = marks.pop() if marks else None
+    return deadline_after(seconds) if seconds is None or start is None else start + min(seconds, LONGEST)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from ptxcore.clock import begun
 from ptxcore.records import NamedTuple
 from ptxmm.findings import Finding, findings
 from ptxmm.kernels.files import ENDINGS, NamedTest
@@ -143,7 +144,8 @@ class Checker:
 
         start = time.perf_counter()
         try:
-            outcome = decided()
+            with begun():
+                outcome = decided()
         except InputError as error:
             if error.path == "<input>":
                 error.path = path

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from axioms.engine import executions as decided
 from axioms.models.options import of_programs
 from axioms.passes import PASSES, left_out
-from ptxcore.clock import OutOfTime, deadline_after, limited
+from ptxcore.clock import OutOfTime, deadline_of_all, limited
 from ptxmm.pipeline import build
 from ptxmm.result import Executions, HowDecided, Witness
 
@@ -38,7 +38,7 @@ def executions(
 ) -> Iterator[Witness]:
     """Each execution that ends, as it is found; see `ptxmm.api.executions`. Raises OutOfTime after `timeout` seconds."""
     program = as_written(test, how)
-    deadline = deadline_after(how.timeout)
+    deadline = deadline_of_all(how.timeout)
     for execution, holds in decided(program, model, engine=how.engine, backend=how.backend, deadline=deadline):
         yield Witness(replace(execution, title=f"{test.name}  ({model.name})"), satisfied=holds)
 

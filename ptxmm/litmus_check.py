@@ -15,7 +15,7 @@ from axioms.models.options import of_programs
 from axioms.witness.result import Decision
 from litmus.formats.printer import write_proposition
 from litmus.test import PROPERTIES
-from ptxcore.clock import OutOfTime, deadline_after
+from ptxcore.clock import OutOfTime, deadline_of_all
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import NOTHING_ASKED, OUT_OF_TIME, Coverage, coverage_of, own_verdict_of, settle, told, verdict_of
 from ptxmm.pipeline import build
@@ -93,7 +93,7 @@ def check(test: Test, model: Model, how: HowDecided) -> Result:
         place = Spot(test.path, lines.get(kind, 0)) if kind in test.checks else spot
         result.checks.append(Checked(kind=kind, text=kind, spot=place, place=kind, besides=kind not in test.checks))
     start = time.perf_counter()
-    deadline = deadline_after(how.timeout)
+    deadline = deadline_of_all(how.timeout)
     try:
         program = build(test, how.unroll, how.all_registers, of_programs(how.options))
         decision = decide(

@@ -285,3 +285,28 @@ def test_a_limit_holds_for_who_sets_none_around(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(whole, "FEWEST", 1000)
     checking.check(kernel(threads=1), model_named("ptx-9.0"), timeout=600.0, all_elements=True)  # type: ignore[arg-type]
     assert set_ and all(seconds is not None and seconds <= 660 for seconds in set_)
+
+
+def test_a_limit_of_all_counts_what_came_before_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that took a while to compile has so much less time, and whoever asks within has what it asks for."""
+    now = [100.0]
+    monkeypatch.setattr(clock.time, "monotonic", lambda: now[0])
+    with clock.begun():
+        now[0] = 103.0
+        assert clock.deadline_of_all(10) == 110.0
+        assert clock.deadline_of_all(10) == 113.0
+    assert clock.deadline_of_all(10) == 113.0
+    assert clock.deadline_of_all(None) is None
+
+
+def test_slow_steps_look_at_the_time_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(clock.time, "monotonic", lambda: now[0])
+    counted = Clock(106.0)
+    steps = 0
+    with pytest.raises(OutOfTime):
+        while True:
+            now[0] += 0.1
+            counted.tick()
+            steps += 1
+    assert now[0] < 108.0 and steps > 50

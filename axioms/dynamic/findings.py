@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxcore.clock import OutOfTime, tick
+from ptxcore.clock import OutOfTime, look, tick
 from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple
 
@@ -55,5 +55,13 @@ def step(*_: object) -> None:
     """A step of the work. Raises Stopped when its time is over."""
     try:
         tick()
+    except OutOfTime:
+        raise Stopped(Open("time")) from None
+
+
+def in_time(*_: object) -> None:
+    """All threads have gone on a little, which is rare. Raises Stopped when the time is over."""
+    try:
+        look()
     except OutOfTime:
         raise Stopped(Open("time")) from None

@@ -19,7 +19,7 @@ from axioms.models.options import OF_RUNS
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
 from ptxcore import clock
-from ptxcore.clock import OutOfTime, deadline_after
+from ptxcore.clock import OutOfTime, deadline_of_all
 from ptxcore.collection import collection_rare
 from ptxcore.diagnostics import InputError, NotExplored
 from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
@@ -105,7 +105,7 @@ def check(
         ],
     )
     start = time.perf_counter()
-    deadline = deadline_after(timeout)
+    deadline = deadline_of_all(timeout)
     open_, of_run, question = "", None, None
     by_runs = engine == "solve" and not (all_elements or options - OF_RUNS) and (not why or must_be_run(test))
     of_runs = _reading(model, options & OF_RUNS)

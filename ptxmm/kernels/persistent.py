@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from axioms.dynamic.carried_rounds import CarriedAlong, CarryingRounds, Scouting
-from axioms.dynamic.findings import Open, Stopped, step
+from axioms.dynamic.findings import Open, Stopped, in_time
 from axioms.dynamic.persistent import WARP, Persistent
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
@@ -113,7 +113,7 @@ def _run(runs: Runs, worker: str, watcher: Callable[[int], Persistent]) -> InRou
         return Watchers(None, single)
 
     try:
-        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=found.place)
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=in_time, placed=found.place)
         for one in watchers:
             one.settle()
     except (Stopped, KernelError, UsageError):

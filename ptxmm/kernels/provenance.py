@@ -19,7 +19,7 @@ from math import prod
 from typing import Any
 
 from axioms.dynamic.depends import provenance
-from axioms.dynamic.findings import Stopped, step
+from axioms.dynamic.findings import Stopped, in_time
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
 from ptxcore.isa.warpgroup_product import THREADS, pattern, spans
@@ -248,7 +248,7 @@ def _watched(runs: Runs, wanted: SoughtElement, value: object) -> Lineage | None
         return Watchers(None, lambda: seen)
 
     try:
-        state = runs.run(None, watch=watch, progress=step, placed=seen.names.update)
+        state = runs.run(None, watch=watch, progress=in_time, placed=seen.names.update)
     except (KernelError, Stopped):
         return None
     return seen if seen.last is not None and state[wanted.label] == value else None

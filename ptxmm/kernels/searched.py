@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.findings import Open, Party, Stopped, step
+from axioms.dynamic.findings import Open, Party, Stopped, in_time
 from axioms.dynamic.searching import LeftByLaunches, Searching
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
@@ -106,7 +106,7 @@ def _run(runs: Runs, searched: frozenset[int]) -> SearchedLaunches | Open:
         return Watchers(None, single)
 
     try:
-        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=buffers.place)
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=in_time, placed=buffers.place)
         watchers[-1].settle()
     except Stopped as stopped:
         return stopped.why if isinstance(stopped.why, Open) else Open("race")

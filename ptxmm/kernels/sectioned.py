@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from axioms.dynamic.branching import InBranchingSections
-from axioms.dynamic.findings import Open, Party, Stopped, step
+from axioms.dynamic.findings import Open, Party, Stopped, in_time
 from axioms.dynamic.section_records import GuardedBytes
 from axioms.dynamic.sections import TAKING
 from ptxcore.clock import limited
@@ -121,7 +121,7 @@ def _run(runs: Runs, guarded: list[GuardedBytes], *, first: bool) -> Sectioned |
         return Watchers(None, single)
 
     try:
-        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=buffers.place)
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=in_time, placed=buffers.place)
         if watchers:
             watchers[-1].settle()
     except (Stopped, KernelError, UsageError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from axioms.dynamic.exact import AnyFenceOrder, Exact
 from axioms.dynamic.exploring import MOST, TooMany, explore, wander
-from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
+from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, in_time
 from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
 from axioms.dynamic.slow import SlowCta
@@ -136,7 +136,7 @@ def race_of(runs: Runs, orders: Sequence[tuple[int | None, Sight]] = ORDERS) -> 
             return Watchers(None, single)
 
         try:
-            runs.run(seed, limit=LIMIT, watch=watch, progress=step, unwritten=unwritten)
+            runs.run(seed, limit=LIMIT, watch=watch, progress=in_time, unwritten=unwritten)
             faulty = faulty or _overwriting(watchers, unwritten=unwritten)
         except Stopped as stopped:
             if _is_shown(stopped.why, watchers):
@@ -280,7 +280,7 @@ def one_run(
         return tuple(event.name for watcher in watchers for event in watcher.events)
 
     try:
-        state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=in_time)
         if broken(state):
             raise TestFails(FailedExecution(state, steps()))
         overwriting = _overwriting(watchers, steps())
@@ -330,7 +330,7 @@ def run_several(
 
         try:
             state = runs.run(
-                None, limit=LIMIT, watch=watch, progress=step, placed=None if places is None else places.placed
+                None, limit=LIMIT, watch=watch, progress=in_time, placed=None if places is None else places.placed
             )
             if any(w.excluded() for w in watchers):
                 return []

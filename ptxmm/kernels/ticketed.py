@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.findings import Open, Stopped, step
+from axioms.dynamic.findings import Open, Stopped, in_time
 from axioms.dynamic.handing import Handing
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
@@ -127,7 +127,7 @@ def _run(runs: Runs, taking: set[int], looks: frozenset[int], learned: set[int])
         return Watchers(None, single)
 
     try:
-        state = runs.run(None, limit=LIMIT, watch=watch, progress=step, placed=buffers.place)
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=in_time, placed=buffers.place)
         for watcher in watchers:
             watcher.settle()
     except (Stopped, KernelError, UsageError):

@@ -11,7 +11,7 @@ from axioms.dynamic.confluent import Confluent, may_look_back, summed_reads
 from axioms.dynamic.depends import Ran
 from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.emulated import Emulating, emulating
-from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, step
+from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, in_time
 from axioms.dynamic.numbered import Numbered, interchangeable
 from axioms.dynamic.polls import Polling, polled_otherwise
 from axioms.dynamic.recording import Batches, Recording
@@ -114,7 +114,9 @@ def watched_run(
 
     state = None
     try:
-        state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill, unwritten=unwritten)
+        state = runs.run(
+            seed, limit=_LIMIT, watch=watch, progress=in_time, placed=placed, fill=fill, unwritten=unwritten
+        )
         for watcher in watchers:
             if isinstance(watcher, Confluent | Emulating):
                 watcher.settle()

@@ -186,6 +186,7 @@ class GridLaunch:
             self.progressed = self.busy = False
             for cta in self._order(resident):
                 self._turns(cta)
+                self.report(finished, total)
             self._do_pending()
             ended = [cta for cta in resident if not cta.alive]
             for cta in ended:

@@ -33,7 +33,7 @@ RUNS = {
     "Several runs": """
         choices plan cycles symmetry noted excluded noting exchangeable open_operations exploring
     """,
-    "Runs that show what is wrong": "fence_orders exact replay suspected slow torn",
+    "Runs that show what is wrong": "fence_orders exact replay suspected slow torn unsynchronized",
     "CTAs that can change places": "alike numbered",
 }
 #: What stands in each folder, from what everybody may import to what imports everything.

@@ -313,7 +313,8 @@ class Determinate(LaunchState):
         kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
         fenced = self.sequential.before(number) if access.strong else {}
         number_written = value if type(value) is int else 0
-        return Written(number, time, number_written, kind, access.strong, known, tuple(hands), fenced)
+        op = thread.instruction
+        return Written(number, time, number_written, kind, access.strong, known, tuple(hands), fenced, op)
 
     def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:
         """A strong read: what it may find, and what is certain then."""

@@ -17,7 +17,7 @@ class Party(NamedTuple):
 class ByteRace(NamedTuple):
     """Two conflicting accesses that nothing orders: `where` is the segment, bytes `first` to `last` of it; `kind` the flag
     of the model. In Tensor Memory, columns; `missing` is what would order them (`axioms.dynamic.tensors`), `reading` the name
-    of one under which they are ordered."""
+    of one under which they are ordered. `time`: that of the first one's thread."""
 
     before: Party
     after: Party
@@ -27,6 +27,7 @@ class ByteRace(NamedTuple):
     kind: str = "data"
     missing: str = ""
     reading: str = ""
+    time: int = 0
 
 
 class Misuse(NamedTuple):

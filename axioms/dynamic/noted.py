@@ -47,6 +47,10 @@ class OpenOperation:
     write: Write | None = None
     step: FollowingOperation | None = None
     at: int = -1  # the number of the instruction
+    #: The instruction, its scope, and what its thread knew.
+    does: Op | None = None
+    scope: str = ""
+    known: Table = field(default_factory=dict)
     #: Of a taker: where its thread began to poll, by which instruction, and whether it hands on all that came before.
     poll: Poll | None = None
     op: Op | None = None

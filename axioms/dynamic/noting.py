@@ -171,7 +171,10 @@ class Noting(Determinate):
         number = thread.number
         name = self.launch, number, self.count.get(number, 0)
         bit = 1 << len(self.events)
-        return OpenOperation(name, spot, kind, bit, self.behind.get(number, 0), at=thread.op)
+        return OpenOperation(
+            name, spot, kind, bit, self.behind.get(number, 0), at=thread.op, does=thread.instruction,
+            scope=self._scope_of(thread), known=self.clocks.known[number],
+        )  # fmt: skip
 
     def _done(self, thread: WatchedThread, event: OpenOperation) -> None:
         number = thread.number

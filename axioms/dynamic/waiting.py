@@ -32,8 +32,9 @@ _MOST_VALUES = 4096
 
 class Written(NamedTuple):
     """A write of the run: `kind` is `store` (of `value`), `add` (the operand), or `other`; `scope` is empty where it is weak.
-    `known`: what was ordered before it, and `time` its thread's own; `hands`: what it hands on to who acquires it; `fenced`:
-    what a `fence.sc` comes behind that is behind who observes it (`axioms.dynamic.sequential_fences`)."""
+    `op`: the instruction; `known`: what was ordered before it, and `time` its thread's own; `hands`: what it hands on to who
+    acquires it; `fenced`: what a `fence.sc` comes behind that is behind who observes it
+    (`axioms.dynamic.sequential_fences`)."""
 
     thread: int
     time: int
@@ -43,6 +44,7 @@ class Written(NamedTuple):
     known: Table
     hands: tuple[Hand, ...] = ()
     fenced: Table = {}  # noqa: RUF012 - never changed
+    op: Op | None = None
 
 
 class Hand(NamedTuple):

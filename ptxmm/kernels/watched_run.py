@@ -17,6 +17,7 @@ from axioms.dynamic.polls import Polling, polled_otherwise
 from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.sightings import Sighting
 from axioms.dynamic.together import Together
+from axioms.dynamic.unsynchronized import unsynchronized
 from ptxcore.machine.lower.ops import Code, ExecutableModule
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
@@ -238,7 +239,8 @@ def shows(runs: Runs, result: Result, ran: WatchedRun, places: Places, *, racing
     if isinstance(ran.why, ByteRace):
         if racing:
             last = ran.watchers[-1]
-            findings.race(ran.why, synchronized=not last.exact or last.waits > 0)
+            between = unsynchronized(last, ran.why) if isinstance(last, Determinate) else None
+            findings.race(ran.why, synchronized=not last.exact or last.waits > 0, between=between)
     elif isinstance(ran.why, Misuse):
         if racing:
             findings.misuse(ran.why)

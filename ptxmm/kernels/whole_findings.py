@@ -8,6 +8,7 @@ from typing import Any
 
 from axioms.dynamic.findings import ByteRace, Misuse, Party
 from axioms.dynamic.torn import Torn
+from axioms.dynamic.unsynchronized import Unsynchronized
 from axioms.witness.races import UNDEFINED
 from axioms.witness.result import Site, Undefined
 from ptxcore.machine.run.faults import KernelError, ThreadName
@@ -17,7 +18,7 @@ from ptxcore.syntax.tree import Instruction
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs, side_by_side
-from ptxmm.result import RaceEntry, RaceEvent, Result, Spot
+from ptxmm.result import Cause, RaceEntry, RaceEvent, Result, Spot
 from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
@@ -43,9 +44,10 @@ class Findings:
     def __init__(self, runs: Runs, places: Places, number: int, indices: Sequence[Triple], result: Result) -> None:
         self.runs, self.places, self.number, self.indices, self.result = runs, places, number, indices, result
 
-    def race(self, race: ByteRace, *, synchronized: bool) -> None:
+    def race(self, race: ByteRace, *, synchronized: bool, between: Unsynchronized | None = None) -> None:
         """A race, which decides whether there is one; of other checks nothing is known. One of an asynchronous operation leaves
-        the launch without a meaning. `synchronized`: threads synchronized with each other by more than barriers."""
+        the launch without a meaning. `synchronized`: threads synchronized with each other by more than barriers; `between`:
+        those who should have."""
         events = (self._event(race.before), self._event(race.after))
         reason = told.unordered(
             race.kind,
@@ -56,7 +58,7 @@ class Findings:
             missing=race.missing,
             reading=race.reading,
         )
-        found = [RaceEntry(race.kind, events, reason)]
+        found = [RaceEntry(race.kind, events, reason, causes=[] if between is None else [self._cause(between)])]
         if race.kind in UNDEFINED:
             more = f": {told.missing(race.missing)}" if race.missing else ""
             self._undefined(UNDEFINED[race.kind] + more, race.kind, (race.before, race.after))
@@ -149,6 +151,16 @@ class Findings:
     def _without_meaning(self, undefined: Undefined) -> None:
         result = self.result
         result.undefined, result.verdict, result.error, result.runs = undefined, "undefined", sentence(undefined), 1
+
+    def _cause(self, between: Unsynchronized) -> Cause:
+        """At whom of those who should have synchronized to look, and what lacks."""
+        writes, reads = self._event(between.writes), self._event(between.reads)
+        of_writer = between.lacks in ("release", "scope", "scope of the writer")
+        event, other = (writes, reads) if of_writer else (reads, writes)
+        party = between.writes if of_writer else between.reads
+        at, by = self._where(party), self._where(between.reads if of_writer else between.writes)
+        what = told.unsynchronized(between.lacks, between.scope, other.thread, str(by))
+        return Cause(at, what, event.instruction)
 
     def _where(self, party: Party) -> Spot:
         program = self.runs.devices[self.runs.test.launches[self.number].loaded].program

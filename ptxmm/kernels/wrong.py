@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from axioms.dynamic.findings import Misuse
 from axioms.dynamic.torn import Tearing
+from axioms.dynamic.unsynchronized import unsynchronized
 from ptxcore.clock import limited
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
@@ -46,7 +47,8 @@ def tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong, tearing
         elif isinstance(wrong.race, Misuse):
             findings.misuse(wrong.race)
         else:
-            findings.race(wrong.race, synchronized=not wrong.watcher.exact)
+            between = unsynchronized(wrong.watcher, wrong.race)
+            findings.race(wrong.race, synchronized=not wrong.watcher.exact, between=between)
             result.notes += told.reordered(in_another=wrong.watcher.reordered)
         result.notes += told.shared_at_first(wrong.unwritten)
     shown = result.verdict in ("no", "undefined")

@@ -447,6 +447,19 @@ def unordered(
     return f"both access {bytes_} of {where}; in a run of all threads {why}"
 
 
+def unsynchronized(lacks: str, scope: str, other: str, at: str) -> str:
+    """What lacks where a thread finds at a place what is written here, or finds here what was written there, and does not
+    synchronize: `release` or `acquire` semantics, or a scope that has the other one."""
+    if lacks == "acquire":
+        return f"no acquire semantics, where what {other} wrote at {at} is found"
+    if lacks == "scope":
+        return f"the .{scope} scope does not reach {other}, who accesses the same at {at}"
+    if lacks == "scope of the reader":
+        return f"the .{scope} scope does not reach {other}, who wrote at {at} what is found here"
+    without = "no release semantics" if lacks == "release" else f"the .{scope} scope does not reach {other}"
+    return f"{without}, {'who' if scope else f'and {other}'} finds this at {at}"
+
+
 _NOTHING = "nothing orders one before the other"
 _NO_BARRIER = (
     "neither program order nor a barrier orders one before the other, and no fence, acquire or release operation was "

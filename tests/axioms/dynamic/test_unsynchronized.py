@@ -1,0 +1,74 @@
+"""Of a race in a whole launch: who should have synchronized, and what lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+import ptxmm
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+
+_PTX = """.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
+ mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
+ setp.eq.u32 %p, %r1, 1; @%p bra READS;
+ st.global.u32 [%rd2+64], 7;
+ bar.sync 0;
+ setp.ne.u32 %p, %r2, 0; @%p ret;
+ st.{writes}.global.u32 [%rd1], 1;
+ ret;
+READS: setp.ne.u32 %p, %r2, 0; @%p bra MEET;
+POLL: ld.{reads}.global.u32 %r3, [%rd1];
+ setp.eq.u32 %p, %r3, 0; @%p bra POLL;
+MEET: bar.sync 0;
+ ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4;
+ ret;
+}}"""
+_WRITE, _READ = 13, 16
+_NARROW = "the .cta scope does not reach CTA"
+
+
+def _test(writes: str, reads: str) -> KernelTest:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": _PTX.format(writes=writes, reads=reads)}).test()
+
+
+@pytest.mark.parametrize(
+    ("writes", "reads", "line", "what"),
+    [
+        ("relaxed.gpu", "acquire.gpu", _WRITE, "no release semantics, and CTA 1 thread 0 finds this at k.toml:16"),
+        ("volatile", "relaxed.gpu", _WRITE, "no release semantics, and CTA 1 thread 0 finds this at k.toml:16"),
+        ("release.gpu", "relaxed.gpu", _READ, "no acquire semantics, where what CTA 0 thread 0 wrote at k.toml:13 is found"),
+        ("release.cta", "acquire.gpu", _WRITE, f"{_NARROW} 1 thread 0, who accesses the same at k.toml:16"),
+        ("release.gpu", "acquire.cta", _READ, f"{_NARROW} 0 thread 0, who accesses the same at k.toml:13"),
+    ],
+)  # fmt: skip
+def test_what_lacks_is_told_first_at_its_line(writes: str, reads: str, line: int, what: str) -> None:
+    found = ptxmm.check(_test(writes, reads))
+    (race,) = found.races
+    assert [(cause.spot.line, cause.what) for cause in race.causes] == [(line, what)]
+
+
+def test_there_is_no_race_where_nothing_lacks() -> None:
+    assert ptxmm.check(_test("release.gpu", "acquire.gpu")).verdict == "ok"
+
+
+def test_who_has_found_nothing_of_the_other_is_not_told() -> None:
+    """The flag is read behind the data, so that no wait stands between."""
+    text = _test("relaxed.gpu", "acquire.gpu")
+    launch = text.launches[0]
+    moved = launch.text.replace("READS:", "READS: ld.global.u32 %r5, [%rd2+64];")
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+    (race,) = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": moved}).test()).races
+    assert not race.causes

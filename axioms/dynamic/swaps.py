@@ -119,6 +119,10 @@ class _SwapTeller(TermTeller):
     def is_poll(self, thread: Any) -> bool:
         return True
 
+    def is_strong(self, thread: Any, address: int) -> bool:
+        """In shared memory, too: of a round in vain nothing is executed in the run, which would find a weak look."""
+        return scope_of(thread.instruction.use) != "" and super().is_strong(thread, address)
+
     @property
     def segment(self) -> _Segment:
         """What has been done since the last poll."""
@@ -169,10 +173,14 @@ class _SwapTeller(TermTeller):
 
 
 def _does_alike(segments: Iterable[_Segment], last: _Segment) -> bool:
-    """Whether a thread stores to the places of its last round in all rounds, and comes by the same fences in each."""
+    """Whether in all rounds a thread stores to the places of its last one, loads what that does, and comes by the same fences:
+    of other accesses in vain rounds, the run has none that could race, or be out of bounds."""
     own = {(address, size) for address, size, _ in last.stores}
     does = [one for one in segments if one != _Segment()]  # all but the first look
-    return all(one.fences == last.fences and {(a, s) for a, s, _ in one.stores} <= own for one in does)
+    return all(
+        one.fences == last.fences and {(a, s) for a, s, _ in one.stores} <= own and set(one.loads) <= set(last.loads)
+        for one in does
+    )
 
 
 def _place(item: tuple[tuple[int, int], Value]) -> tuple[int, int]:
@@ -261,7 +269,7 @@ class SwapLoop:
         while waiting:
             place = waiting.pop()
             for one in self._outcomes(place):
-                segments.append(one.since)
+                segments.append(one.since._replace(loads=()) if place is first else one.since)
                 if one.put is not None:
                     ends.append(one)
                 elif one.at is None:

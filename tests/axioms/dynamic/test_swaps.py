@@ -35,6 +35,9 @@ _AT = "mul.wide.u32 %rd2, %r6, 4; add.u64 %rd2, %rd2, {of};"
 _NEXT = f"{_AT.format(of='%rd1')} ld.global.u32 %r7, [%rd2];"
 _POP = _LOOP.format(body=_NEXT)
 _PUSH = _LOOP.format(body="st.global.u32 [%rd5], %r6; mov.u32 %r7, %r5;")
+_IN_SHARED = _PUSH.replace(".gpu.global", ".cta.shared").replace("[%rd3]", "[s]")
+_AGAIN = "@%p3 bra L;"
+_LOADS = "@!%p3 bra END; ld.global.u32 %r9, [%rd1+{at}]; bra A;"
 #: Writes to a place of that node.
 _OWN = f"{_AT.format(of='%rd1').replace(' 4;', ' 8;')} st.global.u32 [%rd2+{{beside}}], %r5;"
 
@@ -69,6 +72,19 @@ _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
     "another place is written if another thread comes between": (
         f"A: {_PUSH.replace('@%p3 bra L;', '@!%p3 bra END; st.global.u32 [%rd1+32], %r5; bra A;')}",
         {"grid": 3, "start": (0,)}, (swaps, "_does_alike", _true),
+    ),
+    "a round in vain loads what another thread stores": (
+        f"@%p1 st.global.u32 [%rd1+32], 7; A: {_POP.replace(_AGAIN, _LOADS.format(at=32))}",
+        {"grid": 3, "start": (1,), "x": (0, 2, 3, 4)}, (swaps, "_does_alike", _true),
+    ),
+    "a round in vain loads what is not there": (
+        f"A: {_PUSH.replace(_AGAIN, _LOADS.format(at=4096))}",
+        {"grid": 3, "start": (0,)}, (swaps, "_does_alike", _true),
+    ),
+    "a round in vain looks weakly at shared memory": (
+        "@%p1 st.shared.u32 [s], 0; bar.sync 0; "
+        + _IN_SHARED.replace(f"mov.u32 %r6, %r8; {_AGAIN}", "@!%p3 bra END; ld.shared.u32 %r6, [s]; bra L;"),
+        {"grid": 1, "block": 3}, (swaps._SwapTeller, "is_strong", _true),
     ),
     "it waits for what nobody puts there": (
         _PUSH.replace("@%p3 bra L;", "@!%p3 bra END; W: ld.relaxed.gpu.global.u32 %r6, [%rd3]; setp.ne.u32 %p3, %r6, 7; "

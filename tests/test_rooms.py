@@ -26,9 +26,9 @@ RUNS = {
     "One run, with something open": """
         sightings lookbacks apart confluent told updates_in_sections emulated_terms emulated carried attempts ticket_locks
         section_records shared_sections section_values section_meetings sections served led_sections errand_threads branching
-        claims ticket_accesses slots publications errands imagined tickets swaps swapping turns handovers handing persistent
-        carried_rounds search_cells search_handed search_nodes search_handovers search_threads search_blocks searches
-        search_ends searching
+        claims ticket_accesses slots publications errands imagined tickets swaps swapping walks walking turns handovers handing
+        persistent carried_rounds search_cells search_handed search_nodes search_handovers search_threads search_blocks
+        searches search_ends searching
     """,
     "Several runs": """
         choices plan cycles symmetry noted excluded noting exchangeable open_operations exploring

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
+
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Varying
+from ptxcore.values.terms import Term
 
 
 class Carried:
@@ -36,6 +39,25 @@ class Carried:
         if one is None or one[:2] != (first, size) or any(other is not one for other in there):
             return True
         return one[2] if one[2].term.width == 8 * size else True
+
+    def places_of(self, symbols: Set[Term], size: int) -> dict[Term, list[tuple[Segment, int]]]:
+        """Where some symbols were stored as they are, in so many bytes."""
+        found: dict[Term, list[tuple[Segment, int]]] = {}
+        for segment, places in self._segments.values():
+            for byte, (first, length, value) in places.items():
+                if (
+                    byte == first
+                    and length == size
+                    and value.term in symbols
+                    and self.found(segment, first, size) is value
+                ):
+                    found.setdefault(value.term, []).append((segment, first))
+        return found
+
+    def lasting(self) -> Iterator[tuple[Segment, int]]:
+        """All bytes that vary."""
+        for segment, places in self._segments.values():
+            yield from ((segment, byte) for byte in places)
 
     @property
     def is_used(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from axioms.dynamic.waiting import Copying
+from axioms.dynamic.waiting import Copying, Ended
 from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
@@ -55,6 +55,23 @@ class ErrandThread(Copying):
     barrier = collective = copy = defer = pause = clear = cancel_cluster = call = ask = _unknown
     ended = staticmethod(_unknown)
     stop = commit = wait = after_copies = allocate = refuse = jump = finish_copies = _unknown
+
+
+def _ended(*_: Any, **__: Any) -> NoReturn:
+    raise Ended
+
+
+class LookingThread(ErrandThread):
+    """A copy of a thread that goes on by weak accesses alone: whatever else others may see ends it."""
+
+    __slots__ = ()
+
+    def polls(self, block: int) -> None:
+        pass
+
+    modify = effect = barrier = collective = copy = defer = pause = clear = cancel_cluster = call = ask = _ended
+    ended = staticmethod(_ended)
+    stop = commit = wait = after_copies = allocate = refuse = jump = finish_copies = _ended
 
 
 def is_in(space: str, thread: Any, address: int) -> bool:
@@ -110,4 +127,4 @@ for _space in ("", "global", "shared"):
         setattr(ErrandThread, f"write_{_space}", _store_any(_space))
 
 
-__all__ = ["ErrandThread", "UnknownErrand", "is_in"]
+__all__ = ["ErrandThread", "LookingThread", "UnknownErrand", "is_in"]

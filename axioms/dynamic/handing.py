@@ -13,9 +13,10 @@ from typing import Any
 from axioms.dynamic.findings import Open, Stopped
 from axioms.dynamic.handovers import check_turns
 from axioms.dynamic.shadow import CONSTANT, Access
-from axioms.dynamic.swapping import Swapping
 from axioms.dynamic.ticket_accesses import Counter, Noted
 from axioms.dynamic.turns import Turn, TurnStep, leads_back, ways_of_poll, with_numbers
+from axioms.dynamic.walking import Walking
+from axioms.dynamic.walks import ListBytes
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op
@@ -44,11 +45,13 @@ class _InVain(NamedTuple):
         return int.from_bytes(self.segment.data[self.first : self.first + self.size], "little") == self.number
 
 
-class Handing(Swapping):
+class Handing(Walking):
     """`taking`: the instructions that take the tickets of turns, by their identity; more are learned."""
 
-    def __init__(self, size: int, taking: set[int], looks: frozenset[int] = frozenset()) -> None:
-        super().__init__(size, looks)
+    def __init__(
+        self, size: int, taking: set[int], looks: frozenset[int] = frozenset(), earlier: Sequence[ListBytes] = ()
+    ) -> None:
+        super().__init__(size, looks, earlier)
         self.taking, self.turns = taking, list[Turn]()
         #: How often something is put into a flag.
         self.handovers = 0

@@ -278,7 +278,8 @@ class _Imagined:
             return True
         plain = noted.kind != "A" and noted.strong in ("", CONSTANT) and noted.way is None
         before = noted.number < first
-        behind = noted.number > last and noted.kind == "R" and place.has_one_outcome and place.published is None
+        alike = (place.has_one_outcome and place.published is None) or noted.walks
+        behind = noted.number > last and noted.kind == "R" and alike
         return plain and (before or behind or noted.number >= place.ends)
 
     def _check(self, rest: list[Noted], done: list[Noted], certain: dict[int, float]) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import field
-from typing import Any, NoReturn
+from typing import Any
 
 from axioms.dynamic.accesses import scope_of
 from axioms.dynamic.emulated_terms import (
@@ -25,7 +25,7 @@ from axioms.dynamic.emulated_terms import (
     named_symbol,
     symbols_in,
 )
-from axioms.dynamic.errand_threads import ErrandThread
+from axioms.dynamic.errand_threads import LookingThread
 from axioms.dynamic.findings import step
 from axioms.dynamic.live import Live
 from axioms.dynamic.told import ToldAt, ToldCopy, ToldThread, Untold
@@ -72,17 +72,10 @@ def _at(address: Value, taken: Term, number: int) -> int:
     return found
 
 
-def _ended(*_: Any, **__: Any) -> NoReturn:
-    raise Ended
-
-
-class _SwapThread(ToldCopy, ErrandThread):
+class _SwapThread(ToldCopy, LookingThread):
     """A copy of a thread in such a loop: nothing is written."""
 
     __slots__ = ()
-
-    def polls(self, block: int) -> None:
-        pass
 
     def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
         if kind not in UPDATES:
@@ -96,9 +89,7 @@ class _SwapThread(ToldCopy, ErrandThread):
             raise Ended
         watcher.fences[self.op] = True
 
-    barrier = collective = copy = defer = pause = clear = cancel_cluster = call = ask = leave = _ended
-    ended = staticmethod(_ended)
-    stop = commit = wait = after_copies = allocate = refuse = jump = finish_copies = _ended
+    leave = LookingThread.call
 
 
 class _SwapTeller(TermTeller):

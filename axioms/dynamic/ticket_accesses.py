@@ -94,6 +94,8 @@ class Noted:
     in_vain: bool = False
     #: The run has not held it against others: it may be of an errand.
     in_errand: bool = False
+    #: It reads the head or a link of a list on a walk, of which the order does not matter.
+    walks: bool = False
 
     def is_of(self, place: ClaimedBytes) -> bool:
         """Whether it is an access of just these bytes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
 
+from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.memory import GlobalMemory, Segment
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
@@ -16,6 +17,7 @@ class NamedSegments:
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
         self.segments: dict[str, Segment] = {}
+        self._before: dict[int, str] = {}
 
     def place(self, names: dict[int, str]) -> None:
         """Where buffers have been placed."""
@@ -25,6 +27,13 @@ class NamedSegments:
         """A launch begins with this memory."""
         found = {self.names[n]: s for n, s in memory.segments.items() if n in self.names}
         self.segments.update((name, s) for name, s in found.items() if isinstance(s, Segment))
+        self._before = self.names
+
+    def moved(self, address: int) -> int | None:
+        """Where a byte lies now that lay at an address in the launch before; None where it is of no buffer that is here."""
+        name = self._before.get(address >> GLOBAL_BITS)
+        number = next((n for n, other in self.names.items() if other == name), None)
+        return None if number is None else number << GLOBAL_BITS | address & (1 << GLOBAL_BITS) - 1
 
     def open_elements(self, test: KernelTest, is_open: Callable[[Segment, int, int], bool]) -> Iterator[str]:
         """The observed elements that may have other values. `is_open`: whether some bytes of a segment, from the first one to

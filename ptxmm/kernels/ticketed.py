@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from axioms.dynamic.findings import Party
+    from axioms.dynamic.walks import ListBytes
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.places import Places
@@ -44,13 +45,14 @@ class TakenTickets(NamedTuple):
 
 class Ticketed(NamedTuple):
     """The final values of the run; what may have others in other executions; how many accesses there were, and how often
-    something was put into a flag at the place of a ticket."""
+    something was put into a flag at the place of a ticket; how often threads walk through lists."""
 
     state: FinalValues
     differing: frozenset[str]
     accesses: int
     taken: list[TakenTickets]
     handovers: int
+    walks: int = 0
 
 
 def leaves_open(check: Check, test: KernelTest, state: FinalValues, differing: frozenset[str]) -> bool:
@@ -81,7 +83,7 @@ def decide_by_tickets(
     tell(FinalStates([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
     said = [_said(runs, places, taken) for taken in found.taken]
-    result.notes.append(told.ticketed(threads, found.accesses, said, found.handovers))
+    result.notes.append(told.ticketed(threads, found.accesses, said, found.handovers, found.walks))
     return None
 
 
@@ -110,17 +112,27 @@ def run_with_tickets(runs: Runs) -> Ticketed | None:
 def _run(runs: Runs, taking: set[int], looks: frozenset[int], learned: set[int]) -> Ticketed | None:
     watchers: list[Handing] = []
     buffers = NamedSegments()
+    differing = set[str]()
+
+    def ended() -> None:
+        slots, carried = watchers[-1].slots, watchers[-1].carried
+        differing.update(buffers.spread_over(runs.test, slots.spread, carried.bytes_of))
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         memory = runs.devices[launch.loaded].memory
 
         def single() -> Handing:
+            lists: list[ListBytes] = []
             if watchers:
                 watchers[-1].settle()
-                if watchers[-1].lasting or watchers[-1].slots.spread:
+                ended()
+                left = watchers[-1].left()
+                moved = None if left is None else [one.moved(buffers.moved) for one in left]
+                if moved is None or None in moved:
                     raise Stopped(Open("order"))  # of what a later launch finds nothing is known
+                lists = [one for one in moved if one is not None]
             buffers.note(memory)
-            watchers.append(Handing(prod(launch.block), taking, looks))
+            watchers.append(Handing(prod(launch.block), taking, looks, lists))
             watchers[-1].learned = learned
             return watchers[-1]
 
@@ -128,15 +140,16 @@ def _run(runs: Runs, taking: set[int], looks: frozenset[int], learned: set[int])
 
     try:
         state = runs.run(None, limit=LIMIT, watch=watch, progress=in_time, placed=buffers.place)
-        for watcher in watchers:
-            watcher.settle()
+        if watchers:
+            watchers[-1].settle()
     except (Stopped, KernelError, UsageError):
         return None
     if not any(watcher.slots.tickets or watcher.slots.claims for watcher in watchers):
         return None
-    differing = buffers.spread_over(runs.test, watchers[-1].slots.spread, watchers[-1].carried.bytes_of)
+    ended()
+    walks = sum(w.walks for w in watchers)
     accesses, handovers = sum(w.accesses for w in watchers), sum(w.handovers for w in watchers)
-    return Ticketed(state, differing, accesses, list(_taken(watchers, buffers.segments)), handovers)
+    return Ticketed(state, frozenset(differing), accesses, list(_taken(watchers, buffers.segments)), handovers, walks)
 
 
 def _taken(watchers: list[Handing], segments: dict[str, Segment]) -> Iterator[TakenTickets]:

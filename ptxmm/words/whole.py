@@ -185,9 +185,11 @@ def of_tickets(text: str, elements: list[str]) -> str:
     return f"{text}: not decided, since {_named(elements)} may have other values where atomic operations come in another order"
 
 
-def ticketed(threads: int, accesses: int, taken: list[tuple[str, str, int, str]], handovers: int) -> str:
+def ticketed(
+    threads: int, accesses: int, taken: list[tuple[str, str, int, str]], handovers: int, walks: int = 0
+) -> str:
     """The note of a test that one run decides up to its tickets and claims: of which bytes, how many, and where; and how often
-    something is handed over by a flag."""
+    something is handed over by a flag, and threads walk through lists of which the order hangs on claims."""
     each = [f"{count:,} {what}{'s' * (count != 1)} of {name} ({place})" for what, name, count, place in taken]
     kinds = {what for what, *_ in taken}
     own = ["each thread accesses memory in the places of its own tickets alone"] * ("ticket" in kinds and not handovers)
@@ -195,6 +197,9 @@ def ticketed(threads: int, accesses: int, taken: list[tuple[str, str, int, str]]
         times = "once" if handovers == 1 else f"{handovers:,} times"
         own += [f"by flags at the places of these threads hand over {times}, each time to the same ticket"]
     own += ["of those who claim the same one wins, whoever it is"] * ("claim" in kinds)
+    if walks:
+        times = "one walk through a list comes" if walks == 1 else f"{walks:,} walks through lists come"
+        own.append(f"{times} to the same in any order of these")
     return (
         f"one run of all {threads:,} threads stands for all executions up to the order of {' and '.join(each)}: "
         f"{', '.join(own)}, and program order, barriers and what threads find order every "

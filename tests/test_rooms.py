@@ -31,7 +31,7 @@ RUNS = {
         searches search_ends searching
     """,
     "Several runs": """
-        choices plan cycles symmetry noted excluded noting exchangeable open_operations exploring
+        choices plan cycles symmetry noted excluded noting noting_agents exchangeable open_operations exploring
     """,
     "Runs that show what is wrong": "fence_orders exact replay suspected slow torn unsynchronized",
     "CTAs that can change places": "alike numbered",

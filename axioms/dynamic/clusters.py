@@ -74,6 +74,11 @@ class Clusters:
                 parts.append(Part("cluster", number, relaxed, relaxed=True))
         parts += [Part(hand.scope, hand.thread, (number, hand.table, 0)) for hand in self.run.fenced.get(number, ())]
 
+    def waiting(self, thread: int) -> list[int]:
+        """Who of the cluster of a thread waits at its barrier now."""
+        meeting = self._meetings.get(self.of(thread))
+        return meeting.waiting if meeting is not None else []
+
     def released(self, cta: Any) -> None:
         """All have come: who waits goes on."""
         meeting = self._meetings[self._numbers[id(cta)]]

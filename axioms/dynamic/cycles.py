@@ -111,16 +111,26 @@ class Cycles:
     def meet(self, arrived: Iterable[int], behind: Iterable[int], *, synchronizes: bool) -> None:
         """Some threads come behind the arrivals of some, the same or others."""
         having = [thread for thread in arrived if self._steps.get(thread)]
+        meeting = self.gather(having, synchronizes=synchronizes)
+        for thread in behind if having else ():
+            if having != [thread]:
+                self.join(thread, meeting, synchronizes=synchronizes)
+
+    def gather(self, arrived: Iterable[int], *, synchronizes: bool) -> int:
+        """The number of a meeting at which some threads have arrived; -1 where nothing comes of it that any of them does."""
+        having = [thread for thread in arrived if self._steps.get(thread)]
         if not having:
-            return
+            return -1
         self._meetings += 1
         for thread in having:
             self.writes(thread, self._meetings, synchronizes)
-        for thread in behind:
-            if having != [thread]:
-                before = [] if synchronizes else self._steps.get(thread, [])
-                acquired = self._now if synchronizes else None
-                self._steps[thread] = [*before, FollowingOperation(self._meetings, thread, acquired, _nothing)]
+        return self._meetings
+
+    def join(self, thread: int, meeting: int, *, synchronizes: bool) -> None:
+        """A thread comes behind a meeting."""
+        before = [] if synchronizes else self._steps.get(thread, [])
+        acquired = self._now if synchronizes else None
+        self._steps[thread] = [*before, FollowingOperation(meeting, thread, acquired, _nothing)]
 
     def found(self) -> bool:
         """Whether a circle may not be broken."""

@@ -47,7 +47,7 @@ class Exact(OneOfSeveral):
 
     ignores_strong = True
     #: Nothing that orders something in this run is left out.
-    orders_all = follows_agents = True
+    orders_all = True
     #: Whether a data race ends the run; where nobody asks for one, the run goes on to show something else.
     tells_races = True
     #: Whether the race is one with the `fence.sc` in another order than that of the run.
@@ -65,35 +65,13 @@ class Exact(OneOfSeveral):
         self._patient: dict[int, int] = {}  # how often a thread has waited
         #: What is ordered before the last `fence.sc`, by CTA and (-1) of all that are in each other's scope.
         self._total: dict[int, Table] = {}
-        #: The open operations that come before the end of a phase, by the object and the number of the phase.
-        self._in_phase: dict[tuple[int, int], int] = {}
 
     # Asynchronous operations, and what threads do with them.
-
-    def _reached(self, thread: WatchedThread, address: int) -> bool:
-        if not self.is_shared(address):
-            return False
-        self._reaches(thread, thread.segment(address)[0])
-        return True
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
         if self.performing is not None:
             return Determinate.reads(self, thread, address, size)
         return super().reads(thread, address, size)
-
-    def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> int | None:
-        """The order of open operations goes along with phases, too, so that no run is begun in an order that none can have."""
-        segment, offset = thread.segment(address)
-        phased, number = self.phases.objects.get(id(segment), {}).get(offset // SIZE), thread.number
-        if phased is not None and kind != "wait" and (seen := self.behind.get(number, 0)):
-            key = id(phased), phased.count
-            self._in_phase[key] = self._in_phase.get(key, 0) | seen
-        found = super().operates(thread, kind, how, address, write)
-        if phased is not None and kind == "wait" and self._in_phase:
-            seen = self._in_phase.get((id(phased), phased.count - 1), 0)
-            if seen and number in phased.phase(phased.count - 1).waits:
-                self.behind[number] = self.behind.get(number, 0) | seen
-        return found
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
         if how.sem == "sc" and not how.words["restrict"]:

@@ -124,6 +124,8 @@ class Noting(Determinate):
         access = self._access_of(thread, kind, first, size)
         if self._is_open_vector(thread, access):
             raise self.leaves(thread, "vector")
+        if id(segment) in self.phases.objects:
+            self.phases.touched(thread, segment, first, size)
         spot = self._spot(thread, segment, first, address, access)
         assert spot is not None
         return segment, first, spot

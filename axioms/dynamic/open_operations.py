@@ -12,7 +12,8 @@ from axioms.dynamic.exchangeable import exchangeable
 from axioms.dynamic.findings import ByteRace, Open, Stopped
 from axioms.dynamic.gathered import comes_to_barrier
 from axioms.dynamic.noted import Again, OpenBytes, OpenOperation, Quiet, takers_of
-from axioms.dynamic.noting import Noting, on
+from axioms.dynamic.noting import on
+from axioms.dynamic.noting_agents import NotingAgents
 from axioms.dynamic.plan import Name
 from axioms.dynamic.shadow import CLOSES, CONSTANT, COUNTED, ORDERED, WIDE, Access
 from axioms.dynamic.sums import is_sum
@@ -28,7 +29,7 @@ from ptxcore.machine.run.watched import WatchedThread, Write
 _NO_ACQUIRE = ("relaxed", "release")
 
 
-class OneOfSeveral(Noting):
+class OneOfSeveral(NotingAgents):
     """Watches one launch in one of several runs."""
 
     alone = False
@@ -76,6 +77,12 @@ class OneOfSeveral(Noting):
         """An atomic operation of which the order matters after all."""
         return next((q for q in self.quiet if not q.determinate(self.clocks)), None)
 
+    def known_better(self) -> Again | None:
+        """What a run comes to that ended, where the order of some atomic operation matters after all."""
+        first = self._not_quiet()
+        again = None if first is None else self._escalate(first.thread, first.spot)
+        return again if isinstance(again, Again) else None
+
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         spot = self.spots[id(segment), access.first]
         for n in fresh:
@@ -85,6 +92,8 @@ class OneOfSeveral(Noting):
     # Accesses.
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
+        if self.performing is not None:
+            return super().reads(thread, address, size)
         strong = self._scope_of(thread)
         found = None
         if strong and strong != CONSTANT:
@@ -101,10 +110,15 @@ class OneOfSeveral(Noting):
         return None
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        if self.performing is not None:
+            self._by_agent(thread, address, size)
+            super().writes(thread, address, size, value)
+            return
         if not self._own(thread, address):
             self._access(thread, "W", address, size, value=value)
             return
         segment, first = thread.segment(address)
+        self._untouched(thread, segment, first, size)
         strong = self._scope_of(thread)
         written = self._access_of(thread, "W", first, size)
         if strong and self._is_open_vector(thread, written):
@@ -163,6 +177,9 @@ class OneOfSeveral(Noting):
             raise self._undetermined(thread, access, spot.segment)
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
+        if self.performing is not None:
+            self._by_agent(thread, address, size)
+            return super().updates(thread, how, address, size, write)
         found = self._strong_spot(thread, "A", address, size)
         if found is None:
             return super().updates(thread, how, address, size, write)

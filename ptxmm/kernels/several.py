@@ -342,8 +342,14 @@ def run_several(
             found.clear()
             raise
         except Stopped as stopped:
-            if stopped.why != Open("time") and any(w.excluded() for w in watchers):
+            if stopped.why == Open("time"):
+                raise
+            if any(w.excluded() for w in watchers):
                 return []
+            again = watchers[-1].known_better() if watchers else None
+            if again is not None:
+                found.clear()
+                raise again from None
             raise
         except KernelError as error:
             if any(w.excluded() for w in watchers):
@@ -355,6 +361,8 @@ def run_several(
         unknown = next((w.unknown for w in watchers if w.unknown is not None), None)
         if unknown is not None:
             raise Stopped(unknown)
+        if any(w.agent_accesses.overwriting is not None for w in watchers):
+            raise Stopped(Open("asynchronous"))
         if places is not None:
             places.look()
         # The order of `fence.sc`, or what orders more than was known, may exclude that a thread finds what is older.

@@ -63,11 +63,19 @@ def _stage(seed: int) -> KernelTest:
     return generated_stages.kernel(generated_stages.drawn(seed))
 
 
+def _flags(seed: int) -> KernelTest:
+    return generated_transfers.kernel(seed, flags=True)
+
+
+def _counts(seed: int) -> KernelTest:
+    return generated_transfers.kernel(seed, flags=seed % 2 == 0, counts=True)
+
+
 #: By name what makes a kernel of a seed.
 MADE: dict[str, Callable[[int], KernelTest]] = {
     "relays": generated_relays.kernel, "peeks": generated_peeks.kernel, "rounds": generated_rounds.kernel,
     "phases": generated_phases.kernel, "copies": generated_copies.kernel, "clusters": generated_clusters.kernel,
-    "transfers": generated_transfers.kernel, "lookbacks": generated_lookbacks.kernel,
+    "transfers": generated_transfers.kernel, "flags": _flags, "counts": _counts, "lookbacks": generated_lookbacks.kernel,
     "sections": generated_sections.section_kernel, "tickets": generated_tickets.ticket_kernel,
     "ticket rounds": generated_ticket_rounds.generated, "carried rounds": generated_carried_rounds.generated,
     "numbered": generated_numbered.kernel, "searches": generated_searches.search_kernel,

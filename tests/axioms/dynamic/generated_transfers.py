@@ -62,6 +62,10 @@ _T = {
     "await": "F{{label}}: ld.{sem}.{scope}.global.u32 %r4, [%rd1+{flag}]; setp.eq.u32 %p2, %r4, 0; @%p2 bra F{{label}};",
     "passed": "ld.{sem}.{scope}.global.u32 %r4, [%rd1+{flag}]; setp.eq.u32 %p2, %r4, 0; "
     "@%p2 bra E{{label}}; {then} E{{label}}:",
+    "last": "atom.{sem}.{scope}.global.add.u32 %r4, [%rd1+{flag}], 1; setp.ne.u32 %p2, %r4, {n}; "
+    "@%p2 bra E{{label}}; {then} E{{label}}:",
+    "last_there": "atom.{sem}.cluster.shared::cluster.add.u32 %r4, [%r7+60], 1; setp.ne.u32 %p2, %r4, {n}; "
+    "@%p2 bra E{{label}}; {then} E{{label}}:",
     "flag_there": "st.{sem}.cluster.shared::cluster.u32 [%r7+60], 1;",
     "await_here": "F{{label}}: ld.{sem}.cluster.shared.u32 %r4, [s+60]; setp.eq.u32 %p2, %r4, 0; @%p2 bra F{{label}};",
 }
@@ -241,17 +245,36 @@ def _handed_over(choose: random.Random, ctas: int, programs: list[list[str]]) ->
         programs[number][at:at] = statements
 
 
-def kernel(seed: int, *, flags: bool = False) -> KernelTest:
-    """Threads of one or two CTAs that copy, arrive and wait in each other's memory; `flags`: and hand over by flags."""
+def _counted(choose: random.Random, programs: list[list[str]]) -> None:
+    """Some threads count themselves, and the last one reads, writes or goes on to wait for what all have done before."""
+    some = choose.sample(range(len(programs)), choose.randint(2, len(programs)))
+    where, sem = (
+        choose.choice(("last", "last", "last_there")),
+        choose.choice(("acq_rel", "acq_rel", "acq_rel", "relaxed")),
+    )
+    for number in some if where == "last" or len(programs) == 2 else ():
+        then = _s(choose.choice(("read_global", "put", "read")), at=choose.choice((0, 16)), **{"from": 16})
+        then = _s("proxy") * (choose.random() < 0.2) + then
+        counts = _s(where, flag=104, scope="gpu", sem=sem, n=len(some) - 1, then=then)
+        at = choose.randint(0, len(programs[number]))
+        before = [_s("put", **{"from": choose.choice((0, 16)), "value": number})] * (choose.random() < 0.4)
+        programs[number][at:at] = [*before, counts]
+
+
+def kernel(seed: int, *, flags: bool = False, counts: bool = False) -> KernelTest:
+    """Threads of one or two CTAs that copy, arrive and wait in each other's memory; `flags`: and hand over by flags; `counts`:
+    and do something where they are the last ones to count themselves."""
     choose = random.Random(seed)
     ctas, block = choose.choice(((1, 2), (1, 2), (2, 1), (2, 1), (2, 2)))
-    counts, programs = choose.choice((_fed, _fed, _sent, _small, _through))(choose, ctas, block)
+    expected, programs = choose.choice((_fed, _fed, _sent, _small, _through))(choose, ctas, block)
     flat = [program for cta in programs for program in cta]
     for _ in range(choose.choice((0, 1, 1, 1, 2, 3))):
         _mistaken(choose, ctas, flat)
     if flags:
         _handed_over(choose, ctas, flat)
-    begin = [f"@%p1 mbarrier.init.shared.b64 [m+{8 * o}], {count};" for o, count in enumerate(counts)]
+    if counts:
+        _counted(choose, flat)
+    begin = [f"@%p1 mbarrier.init.shared.b64 [m+{8 * o}], {count};" for o, count in enumerate(expected)]
     if choose.random() < 0.5 or any("[s+60]" in line for program in flat for line in program):
         begin = [*(f"@%p1 st.shared.v4.u32 [s+{16 * i}], {{0, 0, 0, 0}};" for i in range(4)), *begin]
     if choose.random() < 0.8:

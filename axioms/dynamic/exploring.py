@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence, Set
 
 from axioms.dynamic.findings import step
-from axioms.dynamic.noted import Again, OpenBytes, OpenOperation
+from axioms.dynamic.noted import Again, OpenBytes, OpenOperation, place_of
 from axioms.dynamic.plan import Bytes, Name, Round, Script, StrongBytes
 from axioms.dynamic.symmetry import CtaNames, Symmetry
 from ptxcore.records import NamedTuple
@@ -88,20 +88,49 @@ def wander(run: Callable[[Script], Sequence[Sequence[OpenOperation]]], most: int
     waiting.add((-1, None), Script())
     met = set()
     known = StrongBytes()
+    fresh_places = _FreshPlaces()
     for turn in range(most):
         # By turns: a missing acquire shows where one read finds something older, a wrong order in the other runs.
         pools = (older, waiting) if turn % 2 else (waiting, older)
         pool = next((pool for pool in pools if pool.scripts), None)
-        if pool is None:
+        if pool is None and not fresh_places.scripts:
             return
-        done = Done(tuple(tuple(of) for of in run(pool.pop())))
+        script = fresh_places.scripts.pop(0) if fresh_places.scripts or pool is None else pool.pop()
+        done = Done(tuple(tuple(of) for of in run(script)))
+        fresh_places.were_come_to(done)
         for way in _drawn(draw, list(_ways(done, known))):
             other, where = _begun(done, known, way), (way.event.at, way.event.spot.name)
             latest = Script(other.orders, {}, other.takers, other.awaits)  # reads find what is there
+            fresh_places.add(way, other if way.change[0] == "source" else latest)
             for fresh, into in ((latest, waiting), (other, older if other.sources else waiting)):
                 if fresh.key() not in met:
                     met.add(fresh.key())
                     into.add(where, fresh)
+
+
+class _FreshPlaces:
+    """Scripts in which an operation leads a thread where its instruction has led none so far: one of each is run before all
+    others, among which it would be lost."""
+
+    def __init__(self) -> None:
+        self.scripts: list[Script] = []
+        self._known: set[tuple[int, object]] = set()
+
+    def were_come_to(self, done: Done) -> None:
+        """A run has come to such places."""
+        for event in done.all():
+            if event.lead is not None:
+                self._known.add((event.at, place_of(event.lead(event.found))))
+
+    def add(self, way: _Way, script: Script) -> None:
+        """Adds a script if that is so of its operation."""
+        value = _found_there(way)
+        if value is None or way.event.lead is None:
+            return
+        place = way.event.at, place_of(way.event.lead(value))
+        if place not in self._known:
+            self._known.add(place)
+            self.scripts.append(script)
 
 
 class _Waiting:
@@ -167,6 +196,14 @@ class _Way(NamedTuple):
     event: OpenOperation
     others: tuple[OpenOperation, ...]
     change: _Change
+
+
+def _found_there(way: _Way) -> int | None:
+    """What the operation finds that has changed; None where that is no number."""
+    kind, number, _ = way.change
+    if kind == "taker":
+        return None
+    return way.event.spot.after(number - 1 if kind == "order" else number)
 
 
 def _drawn(draw: random.Random, ways: list[_Way]) -> list[_Way]:

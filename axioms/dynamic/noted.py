@@ -179,10 +179,11 @@ def takers_of(takers: Sequence[OpenOperation]) -> Takers | None:
 
 def branches(ways: Iterable[object]) -> bool:
     """Whether a thread goes to several places, or back, and so all that it does next depends on what it found."""
-    return len({_place(way) for way in ways}) > 1
+    return len({place_of(way) for way in ways}) > 1
 
 
-def _place(way: object) -> object:
+def place_of(way: object) -> object:
+    """The place in the code that a way leads to, whatever else it leads to."""
     if not isinstance(way, tuple):
         return way
     return way[:2] if way and isinstance(way[0], str) else way[:1]

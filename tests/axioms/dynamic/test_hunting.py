@@ -125,3 +125,35 @@ def test_a_race_that_nobody_asks_for_hides_no_outcome() -> None:
     assert isinstance(wrong, FailedExecution) and wrong.state == {"out[0]": 1}
     asked = _test(first, second, forall="out[0] == 0", race_free=True)
     assert isinstance(hunt(Runs(asked, watched=True), _never, 1, ("",)), RaceOf)
+
+
+_READERS_AND_WRITERS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+ .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; and.b32 %r2, %r1, 3; setp.eq.u32 %p1, %r2, 0; @%p1 bra WRITES;
+AGAIN:
+ atom.relaxed.gpu.add.u32 %r3, [%rd1], 1; setp.ge.s32 %p2, %r3, 0; @%p2 bra READS;
+LOOK:
+ ld.relaxed.gpu.u32 %r3, [%rd1]; setp.lt.s32 %p2, %r3, 0; @%p2 bra LOOK; bra AGAIN;
+READS:
+ atom.relaxed.gpu.add.u32 %r3, [%rd1], -1; ret;
+WRITES:
+ atom.relaxed.gpu.cas.b32 %r3, [%rd1], 0, -2147483648; setp.ne.u32 %p2, %r3, 0; @%p2 bra WRITES;
+ atom.relaxed.gpu.add.u32 %r3, [%rd1], -2147483648; ret;
+}
+"""
+
+
+def test_where_no_thread_has_come_yet_one_goes_at_once() -> None:
+    """A reader that counts itself while somebody writes, and does not take that back, lets no writer in any more: among the
+    orders of eight CTAs a run with that is rare."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 8, "block": 1, "params": {"x": {"type": "u32", "elements": 1}},
+        "check": {"terminates": True},
+    }  # fmt: skip
+    test = KernelFile.of(tree, "k.toml", {"k.ptx": _READERS_AND_WRITERS}).test()
+    wrong = hunt(Runs(test, watched=True), _never, 12)
+    assert isinstance(wrong, FailedExecution) and wrong.state is None

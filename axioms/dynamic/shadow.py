@@ -6,12 +6,12 @@ reads since then that nothing orders among each other, and the atomic operations
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from axioms.dynamic.clocks import Clocks
 from ptxcore.records import NamedTuple
 
-#: Bytes for which a segment of memory is looked after together, unless smaller accesses come.
+#: Bytes that are looked after together, unless smaller accesses come there.
 _GRAIN = 4
 #: From here on, numbers stand for asynchronous operations where those of threads stand.
 AGENTS = 1 << 40
@@ -85,6 +85,15 @@ class ShadowCell:
         self.unseen: Access | None = None
         self.over: dict[Class, tuple[Access, tuple[Access, ...]]] = {}
 
+    def copy(self) -> ShadowCell:
+        """The same of a part of the bytes."""
+        new = ShadowCell()
+        new.writes, new.reads, new.atomics, new.over = (
+            dict(self.writes), dict(self.reads), dict(self.atomics), dict(self.over)
+        )  # fmt: skip
+        new.constant, new.group, new.last, new.unseen = self.constant, self.group, self.last, self.unseen
+        return new
+
 
 class Shadow:
     """Of one segment of memory. `later` is asked whether an access is ordered before what a thread does now."""
@@ -104,33 +113,61 @@ class Shadow:
         self._observes = observes
         self.clocks, self.name, self.ignores_strong, self.mixes = clocks, name, ignores_strong, mixes
         self._mixed = False
-        self.grain = _GRAIN
         #: Whether operations that commute were met of which nothing orders one before the other.
         self.commuted = False
-        self.cells: dict[int, ShadowCell] = {}
+        #: By how many bytes they have, and their number among those; and which words, and halves of them, were divided.
+        self._cells: dict[int, dict[int, ShadowCell]] = {_GRAIN: {}, 2: {}, 1: {}}
+        self._divided: set[int] = set()
+        self._halved: set[int] = set()
 
     def _of(self, access: Access) -> list[ShadowCell]:
-        """The cells of an access; they become smaller where it has only a part of one."""
+        """The cells of an access; those of which it has only a part are divided."""
         first, end = access.first, access.first + access.size
-        while (first | end) & (self.grain - 1):
-            self._split()
-        grain, cells = self.grain, self.cells
-        found = []
-        for i in range(first // grain, end // grain):
-            cell = cells.get(i)
-            if cell is None:
-                cell = cells[i] = ShadowCell()
-            found.append(cell)
-        return found
+        cells = self._cells[_GRAIN]
+        whole = not (first | end) & (_GRAIN - 1)
+        if whole and self._divided.isdisjoint(range(first // _GRAIN, end // _GRAIN)):
+            found = []
+            for i in range(first // _GRAIN, end // _GRAIN):
+                cell = cells.get(i)
+                if cell is None:
+                    cell = cells[i] = ShadowCell()
+                found.append(cell)
+            return found
+        return [*self._parts(first, end)]
 
-    def _split(self) -> None:
-        self.grain //= 2
-        old, self.cells = self.cells, {}
-        for i, cell in old.items():
-            for half in (2 * i, 2 * i + 1):
-                new = self.cells[half] = ShadowCell()
-                new.writes, new.constant = dict(cell.writes), cell.constant
-                new.reads, new.atomics, new.over = dict(cell.reads), dict(cell.atomics), dict(cell.over)
+    def _parts(self, first: int, end: int) -> Iterator[ShadowCell]:
+        """The cells of some bytes, of which some are smaller than others."""
+        at = first
+        while at < end:
+            grain = _GRAIN
+            while at % grain or at + grain > end or self._is_divided(at // grain, grain):
+                self._divide(at // grain, grain)
+                grain //= 2
+            cell = self._cells[grain].get(at // grain)
+            if cell is None:
+                cell = self._cells[grain][at // grain] = ShadowCell()
+            yield cell
+            at += grain
+
+    def _is_divided(self, i: int, grain: int) -> bool:
+        return i in (self._divided if grain == _GRAIN else self._halved) if grain > 1 else False
+
+    def _divide(self, i: int, grain: int) -> None:
+        """A cell becomes two halves, unless it is so."""
+        divided = self._divided if grain == _GRAIN else self._halved
+        if i in divided:
+            return
+        divided.add(i)
+        cell = self._cells[grain].pop(i, None)
+        if cell is not None:
+            self._cells[grain // 2].update({half: cell.copy() for half in (2 * i, 2 * i + 1)})
+
+    def known(self, first: int, size: int) -> Iterator[ShadowCell]:
+        """The cells of some bytes that were accessed."""
+        for grain, cells in self._cells.items():
+            for i in range(first // grain, -(-(first + size) // grain)):
+                if i in cells:
+                    yield cells[i]
 
     def read(self, access: Access) -> Access | None:
         """A read; gives a conflicting access that is not ordered before it, where there is one."""

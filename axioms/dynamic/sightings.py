@@ -194,8 +194,7 @@ class Sightings:
         shadow = self._shadows.get(id(segment))
         if shadow is None:
             return []
-        units = range(first // shadow.grain, -(-(first + size) // shadow.grain))
-        return [cell for unit in units if (cell := shadow.cells.get(unit)) is not None]
+        return list(shadow.known(first, size))
 
     # What it has seen then.
 

@@ -30,7 +30,7 @@ from axioms.dynamic.products import WarpgroupProducts
 from axioms.dynamic.proxies import Proxies
 from axioms.dynamic.sequential_fences import SequentialFences
 from axioms.dynamic.shadow import CONSTANT, Access
-from axioms.dynamic.sums import Sums, is_sum
+from axioms.dynamic.sums import AddedAround, Sums, is_sum
 from axioms.dynamic.tensor_order import TensorOrder
 from axioms.dynamic.tensors import Tensors
 from axioms.dynamic.waiting import Hand, Poll, StrongRead, Written, WrittenBytes, behind, leading
@@ -310,11 +310,12 @@ class Determinate(LaunchState):
             hands += self.fenced.get(number, ())
             if relaxed := self._tensor_order.arrival(number):
                 hands.append(Hand(relaxed[1], access.strong, number))
+        value, modulus = value if isinstance(value, AddedAround) else (value, 0)
         kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
         fenced = self.sequential.before(number) if access.strong else {}
         number_written = value if type(value) is int else 0
         op = thread.instruction
-        return Written(number, time, number_written, kind, access.strong, known, tuple(hands), fenced, op)
+        return Written(number, time, number_written, kind, access.strong, known, tuple(hands), fenced, modulus, op)
 
     def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:
         """A strong read: what it may find, and what is certain then."""

@@ -16,7 +16,7 @@ from axioms.dynamic.noting import on
 from axioms.dynamic.noting_agents import NotingAgents
 from axioms.dynamic.plan import Name
 from axioms.dynamic.shadow import CLOSES, CONSTANT, COUNTED, ORDERED, WIDE, Access
-from axioms.dynamic.sums import is_sum
+from axioms.dynamic.sums import added_around, is_sum
 from axioms.dynamic.waiting import Hand, StrongRead
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.liveness import results_unused
@@ -227,7 +227,7 @@ class OneOfSeveral(NotingAgents):
             place.locate(read, self.clocks)
             read.own = len(place.writes)  # to be noted below
             self.quiet.append(Quiet(thread, spot, read, write if how.op != "cas" else None))
-        self._note_write(thread, access, spot, _operand(how, write))
+        self._note_write(thread, access, spot, _operand(thread, how, write))
 
     def _takes(
         self, thread: WatchedThread, how: Use, spot: OpenBytes, size: int, lead: Callable[[int], object], write: Any
@@ -277,7 +277,7 @@ class OneOfSeveral(NotingAgents):
         self._done(thread, event)
         spot.takers.append(event)
         spot.strong.append((thread.number, access.strong))
-        self._note_write(thread, access, spot, _operand(how, write))
+        self._note_write(thread, access, spot, _operand(thread, how, write))
 
     def _follows(self, thread: WatchedThread, taker: OpenOperation) -> bool:
         """Whether the operation of a taker comes before what a thread does now."""
@@ -462,6 +462,6 @@ class OneOfSeveral(NotingAgents):
         return len(lives) == len(takers) and exchangeable(takers, lives, self.spots.values())
 
 
-def _operand(how: Use, write: Write) -> Any:
+def _operand(thread: WatchedThread, how: Use, write: Write) -> Any:
     """What an atomic operation adds; None where it does something else."""
-    return write(0)[0] if how.op == "add" and commutative(how) else None
+    return write(0)[0] if how.op == "add" and commutative(how) else added_around(thread, how)

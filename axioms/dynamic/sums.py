@@ -18,10 +18,28 @@ from ptxcore.machine.run.watched import Told, WatchedThread, Write
 from ptxcore.records import NamedTuple
 from ptxcore.values.ieee import FORMATS, FloatFormat, add, decode
 
+#: Operations that count round and round.
+_AROUND = ("inc", "dec")
+
 
 def is_sum(how: Use) -> bool:
     """Whether an atomic operation adds floating-point numbers, one or a packed two."""
     return how.op == "add" and how.type.partition("x")[0] in FORMATS and not how.words["vec"]
+
+
+class AddedAround(NamedTuple):
+    """What is added to a value that is less than a number, by which it goes round."""
+
+    operand: int
+    modulus: int
+
+
+def added_around(thread: WatchedThread, how: Use) -> AddedAround | None:
+    """What `inc` and `dec` add to a value that is no greater than their bound, from which they go on with 0, or to which from
+    there (section 9.7.13.5); None of others."""
+    source = thread.instruction.sources[1] if how.op in _AROUND else None
+    bound = None if source is None else thread.value(source)
+    return AddedAround(1 if how.op == "inc" else bound, bound + 1) if type(bound) is int else None
 
 
 class _Added(NamedTuple):
@@ -54,7 +72,7 @@ class Sums:
     def operand(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
         """What an atomic operation adds, of integers, whose sums are the same in any order; None where it does something else.
         Raises Stopped as `hangs`."""
-        value = write(0)[0] if how.op == "add" else None
+        value = write(0)[0] if how.op == "add" else added_around(thread, how)
         if not is_sum(how):
             return value
         segment, first = thread.segment(address)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import product
 from math import prod
 from typing import Any, NoReturn
@@ -31,10 +31,10 @@ _MOST_VALUES = 4096
 
 
 class Written(NamedTuple):
-    """A write of the run: `kind` is `store` (of `value`), `add` (the operand), or `other`; `scope` is empty where it is weak.
-    `op`: the instruction; `known`: what was ordered before it, and `time` its thread's own; `hands`: what it hands on to who
-    acquires it; `fenced`: what a `fence.sc` comes behind that is behind who observes it
-    (`axioms.dynamic.sequential_fences`)."""
+    """A write of the run: `kind` is `store` (of `value`), `add` (the operand; with a `modulus`, to a value that is less), or
+    `other`; `scope` is empty where it is weak. `op`: the instruction; `known`: what was ordered before it, and `time` its
+    thread's own; `hands`: what it hands on to who acquires it; `fenced`: what a `fence.sc` comes behind that is behind who
+    observes it (`axioms.dynamic.sequential_fences`)."""
 
     thread: int
     time: int
@@ -44,6 +44,7 @@ class Written(NamedTuple):
     known: Table
     hands: tuple[Hand, ...] = ()
     fenced: Table = {}  # noqa: RUF012 - never changed
+    modulus: int = 0
     op: Op | None = None
 
 
@@ -187,13 +188,18 @@ class WrittenBytes:
         beside = self._beside(read, clocks)
         if not beside:
             return {read.value}
-        if {writes[n].kind for n in beside} != {"add"} or "other" in {writes[n].kind for n in before}:
+        modulus = self._modulus(before, beside)
+        if (
+            {writes[n].kind for n in beside} != {"add"}
+            or "other" in {writes[n].kind for n in before}
+            or modulus is None
+        ):
             return None
-        value, last = self._base(before)
+        value, last = self._base(before, modulus)
         if value is None:
             return None
         reset = last < 0 or all(self._follows(n, last, clocks) for n in beside)
-        return self._values(value, beside) if reset else None
+        return self._values(value, beside, modulus) if reset else None
 
     def _beside(self, read: StrongRead, clocks: Clocks) -> list[int]:
         """The writes that nothing orders with a read, or an atomic operation."""
@@ -205,16 +211,26 @@ class WrittenBytes:
             and not (own >= 0 and self._waited(w, own))
         ]  # fmt: skip
 
-    def _base(self, before: list[int]) -> tuple[int | None, int]:
+    def _modulus(self, before: list[int], beside: list[int]) -> int | None:
+        """By which number what additions leave goes round, 0 for none, of all that may come between each other: those that
+        come before a read since the last plain write, and those beside it; None where they differ."""
+        last = max((n for n in before if self.writes[n].kind != "add"), default=-1)
+        added = [
+            self.writes[n] for n in (*before, *beside) if self.writes[n].kind == "add" and (n > last or n in beside)
+        ]
+        moduli = {w.modulus for w in added} or {0}
+        return moduli.pop() if len(moduli) == 1 else None
+
+    def _base(self, before: list[int], modulus: int) -> tuple[int | None, int]:
         """The value that the writes before leave, None where nothing determines it, and the last plain one of them."""
         value, last = self.first, -1
         for n in before:
             w = self.writes[n]
-            if w.kind == "add":
-                value = None if value is None else value + w.value
-            else:
+            if w.kind != "add":
                 value, last = w.value, n
-        return value, last
+            elif value is not None:
+                value = None if modulus and value >= modulus else self._sum(value, (w.value,), modulus)
+        return (None if value is None or (modulus and value >= modulus) else value), last
 
     def _certain(self, read: StrongRead, clocks: Clocks) -> frozenset[int] | None:
         """The writes without which no value leads the thread on; None where its way is open."""
@@ -222,39 +238,48 @@ class WrittenBytes:
         beside = self._beside(read, clocks)
         if not beside:
             return read.behind
-        value, last = self._base(sorted(read.behind))
-        kinds = {writes[n].kind for n in beside}
+        before, kinds = sorted(read.behind), {writes[n].kind for n in beside}
+        modulus = self._modulus(before, beside)
+        if modulus is None:
+            return None
+        value, last = self._base(before, modulus)
         if value is None or "other" in {writes[n].kind for n in read.behind}:
             return None
         if kinds == {"add"}:
             reset = last < 0 or all(self._follows(n, last, clocks) for n in beside)
-            return self._sums(read, value, beside, clocks) if reset else None
+            return self._sums(read, value, beside, modulus, clocks) if reset else None
         return self._stores(read, value, beside, clocks) if kinds == {"store"} else None
 
-    def _sums(self, read: StrongRead, base: int, beside: list[int], clocks: Clocks) -> frozenset[int] | None:
+    def _sums(
+        self, read: StrongRead, base: int, beside: list[int], modulus: int, clocks: Clocks
+    ) -> frozenset[int] | None:
         """Of additions in any order: the values are sums of some of them."""
         wanted = read.leads(self._cut(read.value))
-        every = self._values(base, beside)
+        every = self._values(base, beside, modulus)
         if every is None or wanted is None:
             return None
         ways = {value: read.leads(value) for value in every}
-        total = self._cut(base + sum(self.writes[n].value for n in beside))
+        total = self._sum(base, (self.writes[n].value for n in beside), modulus)
         if any(way not in (None, wanted) for way in ways.values()) or ways[total] is None:
             return None
         certain = set(read.behind)
         for n in beside:
             others = [m for m in beside if m != n and not self._follows(m, n, clocks)]
-            if all(ways[value] is None for value in self._values(base, others) or ()):
+            if all(ways[value] is None for value in self._values(base, others, modulus) or ()):
                 certain.add(n)
         return frozenset(certain)
 
-    def _values(self, base: int, numbers: list[int]) -> set[int] | None:
+    def _sum(self, base: int, parts: Iterable[int], modulus: int) -> int:
+        value = base + sum(parts)
+        return value % modulus if modulus else self._cut(value)
+
+    def _values(self, base: int, numbers: list[int], modulus: int) -> set[int] | None:
         """All sums of some additions; None where there are too many."""
         operands = Counter(self.writes[n].value for n in numbers)
         if prod(count + 1 for count in operands.values()) > _MOST_VALUES:
             return None
         chosen = product(*([k * operand for k in range(count + 1)] for operand, count in operands.items()))
-        return {self._cut(base + sum(parts)) for parts in chosen}
+        return {self._sum(base, parts, modulus) for parts in chosen}
 
     def _stores(self, read: StrongRead, base: int, beside: list[int], clocks: Clocks) -> frozenset[int] | None:
         """Of stores: what the first of those gives that lead on, where the others that do are ordered behind it, and those that

@@ -88,7 +88,8 @@ def explore_warp(
             return [x.execution for x in explored], found
         defined = found
     instruction = next(e.instruction for x in explored for e in x.execution.effects if e.kind is COLLECTIVE)
-    raise fail(instruction.span, "what the threads of the warp compute together decides again and again who takes part")
+    message = "what the threads of the warp compute together decides again and again who takes part"
+    raise NotExplored([Diagnostic(instruction.span, message)])
 
 
 def _check_all(explored: Sequence[Explored], found: Mapping[Term, Value]) -> None:
@@ -96,7 +97,8 @@ def _check_all(explored: Sequence[Explored], found: Mapping[Term, Value]) -> Non
     for x in explored:
         for e in x.execution.effects:
             if e.kind is COLLECTIVE and e.guard != 0 and e.result not in found:
-                raise fail(e.instruction.span, "what this returns hangs on itself, by way of other threads of the warp")
+                message = "what this returns hangs on itself, by way of other threads of the warp"
+                raise NotExplored([Diagnostic(e.instruction.span, message)])
 
 
 def _check_whole(lanes: Sequence[Lane], explored: Sequence[Explored]) -> None:

@@ -27,7 +27,7 @@ from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.moves import moved_sites
 from ptxmm.repair.objects import object_of, place_of
-from ptxmm.repair.order import BARRIERS, ENDS, alters, ends, gaps, is_init, loops_around, matters, start_of
+from ptxmm.repair.order import BARRIERS, ENDS, alters, begun_at, ends, gaps, is_init, loops_around, matters, start_of
 from ptxmm.repair.roles import Roles
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited, separate
 from ptxmm.repair.source_words import SourceWords
@@ -178,7 +178,7 @@ def _of_body(
         ways = [Divergence(body, clusters=clusters) for clusters in (False, True)]
         yield from tensor_sites(body, place, layout, source)
         yield from sites_of_states(body, place.who, layout, source)
-        for i in gaps(body):
+        for i in (begun_at(body, gap) for gap in gaps(body)):
             apart = [called or way.parts(i) for way in ways]  # who calls, and where, is not known
             yield from _put_in(body, i, place, layout, source, apart)
         for i in () if called else ends(body):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptxcore.syntax.tree import AnyStatement, Instruction, Label
+from ptxcore.syntax.tree import AnyStatement, Directive, Instruction, Label
 
 _TOUCHES = frozenset(
     {"ld", "st", "atom", "red", "tex", "suld", "sust", "sured", "tld", "cold", "suatom", "cp", "mbarrier", "multimem"}
@@ -32,6 +32,19 @@ def gaps(statements: Sequence[AnyStatement]) -> list[int]:
     first = 0 if looping else touching[0] + 1
     last = len(statements) if looping else touching[-1] + 1
     return [i for i in range(first, last) if start_of(statements[i])[0] and matters(statements[i])]
+
+
+def begun_at(statements: Sequence[AnyStatement], i: int) -> int:
+    """The first statement of the stretch before a gap that no access, label or branch is in, where the text says that this
+    stretch begins a statement of the source: what is put in there does the same, and can be written there. Else the gap."""
+    for j in range(i - 1, -1, -1):
+        statement = statements[j]
+        if isinstance(statement, Directive):
+            if statement.name == "loc":
+                return next(k for k in range(j, i + 1) if not isinstance(statements[k], Directive))
+        elif matters(statement) or not isinstance(statement, Instruction) or not start_of(statement)[0]:
+            break
+    return i
 
 
 def ends(statements: Sequence[AnyStatement]) -> list[int]:

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 import ptxmm
+from ptxcore.syntax.tree import Directive, Instruction
 from ptxmm.kernels.test import KernelTest
 from ptxmm.repair.costs import EDIT, access_cost
 from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.kernel_subject import KernelSubject
+from ptxmm.repair.order import begun_at
 from ptxmm.repair.subjects import How
 
 HEAD = """.version 9.0
@@ -151,3 +154,59 @@ def test_nothing_is_put_in_within_a_statement_but_where_each_place_is_asked_for(
     second = next(n for n, line in enumerate(lines, 1) if "%r3, [s]" in line)
     assert second not in places(apart=False) and second in places(apart=True)
     assert second - 2 in places(apart=False)  # before the first of the two loads
+
+
+#: A loop of two rounds, unrolled: line 6 of the source reads what a neighbour wrote in line 7, in the statement whose branch
+#: comes behind what its condition is computed with.
+STEPS = """
+    shl.b32 %r5, %r4, 2; mov.u32 %r6, s; add.u32 %r5, %r5, %r6;
+    .loc 1 5 3
+    st.shared.u32 [%r5], %r4;
+    .loc 1 6 3
+    setp.gt.u32 %p1, %r4, 1;
+    @%p1 bra FIRST;
+    ld.shared.u32 %r2, [%r5+4];
+FIRST:
+    .loc 1 7 3
+    st.shared.u32 [%r5+16], %r2;
+    .loc 1 6 3
+    setp.gt.u32 %p1, %r4, 1;
+    @%p1 bra SECOND;
+    ld.shared.u32 %r2, [%r5+20];
+SECOND:
+    .loc 1 7 3
+    st.shared.u32 [%r5+32], %r2;
+    ret;
+}
+"""
+
+
+def test_what_belongs_before_a_statement_stands_before_what_its_condition_is_computed_with() -> None:
+    """Behind that the statement has begun, and nobody could write it there. It is one place in all rounds."""
+    of = subject(STEPS.replace(".b32 s", ".b32 s[16]"), grid=1, block=2)
+    lines = of.text.splitlines()
+    conditions = [n for n, line in enumerate(lines, 1) if "setp.gt" in line]
+    placed = [(s.line, *s.copies) for s in of.sites("repair") if "bar.sync" in s.options[-1].words]
+    assert tuple(conditions) in placed
+    branches = {n for n, line in enumerate(lines, 1) if "@%p1 bra" in line}
+    assert not branches & {line for lines in placed for line in lines}
+
+
+def test_two_barriers_of_an_unrolled_loop_are_found() -> None:
+    text = STEPS.replace("    shl", "    .shared .align 4 .b32 s2[16];\n    shl").replace("%r6, s;", "%r6, s2;")
+    first = repaired(text, grid=1, block=2, terminates=True).found[0]
+    assert all("is put in before this" in change.words for change in first.changes)
+    assert any("and so at line" in change.words for change in first.changes)
+
+
+def test_a_place_moves_past_no_access_and_only_to_where_a_statement_begins() -> None:
+    ((_, body),) = bodies(HEAD + STEPS, {"k"})
+    of = {s.name: i for i, s in reversed([*enumerate(body)]) if isinstance(s, Instruction)}
+    branch = next(i for i, s in enumerate(body) if isinstance(s, Instruction) and s.opcode == "bra")
+    moved = body[begun_at(body, branch)]
+    assert isinstance(moved, Instruction) and moved.opcode == "setp"
+    assert begun_at(body, of["st.shared.u32"]) == of["st.shared.u32"]
+    bare = [s for s in body if not isinstance(s, Directive)]
+    assert all(begun_at(bare, i) == i for i in range(len(bare)))
+    behind_load = branch + 2  # a label: the load stands in between
+    assert begun_at(body, behind_load) == behind_load

@@ -28,6 +28,7 @@ from ptxmm.repair.layout import Layout
 from ptxmm.repair.moves import moved_sites
 from ptxmm.repair.objects import object_of, place_of
 from ptxmm.repair.order import BARRIERS, ENDS, alters, begun_at, ends, gaps, is_init, loops_around, matters, start_of
+from ptxmm.repair.recomputed import KnownRegisters
 from ptxmm.repair.roles import Roles
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited, separate
 from ptxmm.repair.source_words import SourceWords
@@ -297,15 +298,15 @@ def _missing_waits(
 ) -> Iterator[EditSite]:  # fmt: skip
     """A site for each place where a wait for an mbarrier may be missing, with all that may be waited for there."""
     waits, layout = missing_waits(body), Layout(lines, table=False)
-    roles, arrived = Roles(body), arrivals_at(body)
+    roles, arrived, known = Roles(body), arrivals_at(body), KnownRegisters(body)
     for i in places_of_waits(body) if waits else ():
         start = start_of(body[i])
         behind = next((s.span.line for s in body[i:] if isinstance(s, Instruction)), 0)
         before = next((s.span.line for s in reversed(body[:i]) if isinstance(s, Instruction) and matters(s)), 0)
         cost = price_of_wait(loops_around(body, i))
         options = [Option((), 0, (0,))]
-        for wait in waits:
-            if wait.known_at(body, i):
+        for missing in waits:
+            if (wait := missing.at(known, i)) is not None:
                 offset, new = layout.put(start, wait.statement)
                 wanted = Wanted("put", behind, before, "", wait.statement)
                 words, said = f"{wait.words} is put in before this", source.of_new(start[0], wait.statement)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name
 from ptxmm.repair import costs
-from ptxmm.repair.arrivals import written_before
 from ptxmm.repair.objects import place_of
 from ptxmm.repair.order import matters, start_of
+from ptxmm.repair.recomputed import KnownRegisters
 from ptxmm.repair.tensor_sites import works
 
 #: A wait for an object that nothing else in the kernel waits for.
@@ -22,40 +22,67 @@ _NAME = "mbarrier.try_wait.parity.shared.b64"
 _PLAIN = ("ld", "st", "atom", "red")
 #: What orders operations of tensor cores with what comes before it.
 _ORDERING = frozenset({"fence", "fence::after_thread_sync"})
-#: So many objects are waited for at most, the first in the text.
+#: What stands before a register that holds the other parity.
+_OTHER = "!"
+#: So many objects are waited for at most: those that nothing waits for, then the first in the text.
 _MOST = 6
 
 
 class MissingWait(NamedTuple):
-    """A loop that waits for the object `about` until the phase of a parity is over; `registers` have to be written before."""
+    """A loop that waits for the object `about` until the phase of a parity is over; `registers` have to be written before.
+    `unawaited`: nothing in the kernel waits for it, though something arrives there. `before` is what computes its registers."""
 
     name: str
     address: str
     parity: str
     about: str
     registers: tuple[str, ...]
-    #: Nothing in the kernel waits for it, though something arrives there.
     unawaited: bool = False
+    before: str = ""
 
     @property
     def statement(self) -> str:
         """The loop, in a block of its own."""
         wait = f"{self.name} waited, [{self.address}], {self.parity}"
-        return f"{{ .reg .pred waited; again: {wait}; @!waited bra again; }}"
+        return f"{{ .reg .pred waited; {self.before}again: {wait}; @!waited bra again; }}"
 
     @property
     def words(self) -> str:
         """What is waited for."""
-        return f"a loop of {self.name} [{self.address}], {self.parity}"
+        anew = " (again: computed here as elsewhere)" * bool(self.before)
+        return f"a loop of {self.name} [{self.address}], {self.parity}{anew}"
 
-    def known_at(self, body: Sequence[AnyStatement], i: int) -> bool:
-        """Whether what it is about is known before a statement."""
-        return all(written_before(register, body, i) for register in self.registers)
+    def at(self, known: KnownRegisters, i: int) -> MissingWait | None:
+        """The wait before statement number `i`, where what it is about is known there; or where it is evident that a wait is
+        lacking, and what it is about can be computed there. None else."""
+        inverted = self.parity.startswith(_OTHER)
+        if not inverted and all(known.known(register, i) for register in self.registers):
+            return self
+        if not self.unawaited:
+            return None
+        statements, widths = list[str](), list[int]()
+        address, parity = self.address, self.parity.removeprefix(_OTHER)
+        for register in self.registers:
+            is_parity = register == parity
+            made = known.computed(register, i, len(widths), inverted=inverted and is_parity)
+            if made is None:
+                return None
+            statements += made.statements
+            widths += made.widths
+            if is_parity:
+                parity = made.operand
+            else:
+                address = address.replace(register, made.operand, 1)
+        declared = "".join(f".reg .b{width} again{n}; " for n, width in enumerate(widths))
+        return self._replace(
+            address=address, parity=parity, before=declared + "".join(f"{statement}; " for statement in statements)
+        )
 
 
 def missing_waits(body: Sequence[AnyStatement]) -> list[MissingWait]:
     """The waits that may be missing: for each mbarrier that the statements are about, for both parities, and for those that
-    others wait for in registers; as it is waited for elsewhere."""
+    others wait for in registers; as it is waited for elsewhere. Where nobody waits for it, for the parities that others wait
+    for at other objects, too, and for their opposites."""
     objects: dict[str, tuple[str, ...]] = {}
     parities: dict[str, dict[str, None]] = {}
     names: dict[str, dict[str, None]] = {}
@@ -76,12 +103,18 @@ def missing_waits(body: Sequence[AnyStatement]) -> list[MissingWait]:
     every = {
         name: None for named in names.values() for name in named
     }  # the scope that others wait in may be needed here
+    others = list(dict.fromkeys(parity for known in parities.values() for parity in known))
     found, arrived = [], arrivals_at(body)
-    for about, registers in list(objects.items())[:_MOST]:
+    lacking = {about for about in objects if about in arrived and about not in awaited}
+    few = sorted(objects, key=lambda about: about not in lacking)[:_MOST]
+    for about, registers in ((about, objects[about]) for about in objects if about in few):
         for name in names.get(about, every or {_NAME: None}):
-            for parity in dict.fromkeys(("0", "1", *(p for p in parities.get(about, ()) if p.startswith("%")))):
-                needed = (*registers, parity) if parity.startswith("%") else registers
-                found.append(MissingWait(name, about, parity, about, needed, about in arrived and about not in awaited))
+            unawaited = about in lacking
+            turning = [p for p in (others if unawaited else parities.get(about, ())) if p.startswith("%")]
+            for parity in dict.fromkeys(("0", "1", *turning, *(_OTHER + p for p in turning if unawaited))):
+                register = parity.removeprefix(_OTHER)
+                needed = (*registers, register) if register.startswith("%") else registers
+                found.append(MissingWait(name, about, parity, about, needed, unawaited))
     return found
 
 

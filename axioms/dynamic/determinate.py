@@ -92,14 +92,9 @@ class Determinate(LaunchState):
         self.maps = Maps(self, self._agent_order)
         self.copies = Copies(self, self.agents, order, self.maps)
         self.tensor_memories = Tensors(
-            self,
-            self.agents,
-            order,
-            pairs=pairs,
-            phases=self.phases,
-            agent_order=self._agent_order,
+            self, self.agents, order, pairs=pairs, phases=self.phases, agent_order=self._agent_order,
             accesses=self.agent_accesses,
-        )
+        )  # fmt: skip
 
     @property
     def follows_agents(self) -> bool:
@@ -271,8 +266,7 @@ class Determinate(LaunchState):
         if place is None:
             return
         if access.kind == "R":
-            self._find(thread, access, segment, place)
-            return
+            return self._find(thread, access, segment, place)
         if not place.write(self._written(thread, access, value), self.clocks):
             raise self._undetermined(thread, access, segment)
         if self.keeps_executed:  # what the thread does next is not executed when somebody finds this
@@ -314,8 +308,8 @@ class Determinate(LaunchState):
         kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
         fenced = self.sequential.before(number) if access.strong else {}
         number_written = value if type(value) is int else 0
-        op = thread.instruction
-        return Written(number, time, number_written, kind, access.strong, known, tuple(hands), fenced, modulus, op)
+        scope, op = access.strong, thread.instruction
+        return Written(number, time, number_written, kind, scope, known, tuple(hands), fenced, modulus, op)
 
     def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:
         """A strong read: what it may find, and what is certain then."""
@@ -335,9 +329,8 @@ class Determinate(LaunchState):
         fresh = read.certain - read.before
         self._learns(thread, access, segment, fresh)
         self.waits += bool(fresh)
-        if self.keeps_executed:
-            for w in (place.writes[n] for n in sorted(fresh)):
-                self._tensor_order.learns(number, self._tensor_order.before((w.thread, w.known, w.time)))
+        for w in (place.writes[n] for n in sorted(fresh)) if self.keeps_executed else ():
+            self._tensor_order.learns(number, self._tensor_order.before((w.thread, w.known, w.time)))
         seen = [place.writes[n] for n in sorted(fresh)] if fresh and self._observes(place, read) else []
         self.sequential.observes(number, [w.fenced for w in seen])
         hands = [hand for w in seen for hand in w.hands]

@@ -149,7 +149,9 @@ class WrittenBytes:
 
     def base(self, read: StrongRead) -> int | None:
         """What the writes that come before a read have left; None where nothing determines it."""
-        value, _ = self._base(sorted(read.behind))
+        before = sorted(read.behind)
+        modulus = self._modulus(before, [])
+        value = None if modulus is None else self._base(before, modulus)[0]
         return None if value is None else self._cut(value)
 
     def observed(self, writer: int, time: int, thread: int, clocks: Clocks) -> bool:

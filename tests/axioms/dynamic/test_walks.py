@@ -63,7 +63,8 @@ _WRONG: dict[str, tuple[str, tuple[Any, str, Any]]] = {
         f"E: st.global.u32 [%rd1+{_TO}], %r6;", (walks.ListWalk, "_begins_alike", _none),
     ),
     "how many nodes come before one": (
-        _walk(f"{_VALUE} setp.eq.u32 %p4, %r8, 2; @%p4 bra E; add.u32 %r6, %r6, 1;"), (walks.ListWalk, "_hangs", lambda *_: False),
+        _walk(f"{_VALUE} setp.eq.u32 %p4, %r8, 2; @%p4 bra E; add.u32 %r6, %r6, 1;"),
+        (walks.ListWalk, "_hangs", lambda *_: False),
     ),
     "which of two nodes comes first": (
         _walk(f"{_VALUE} setp.ge.u32 %p4, %r8, 1; @%p4 mov.u32 %r6, %r8; @%p4 bra E;"),

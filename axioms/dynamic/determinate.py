@@ -445,6 +445,7 @@ class Determinate(LaunchState):
             raise self.leaves(thread, "counts")  # two numbers are an error of the run
         self.counts[key] = count
         come.append((self.clocks.release(number), waits))
+        self.polls_of.arrives(thread)
 
     def released(self, cta: Any, level: str, identity: int, whole: bool) -> None:
         if level != "cta":
@@ -458,6 +459,7 @@ class Determinate(LaunchState):
         come = self.arrived.pop(key)
         arrivals = tuple(arrival for arrival, _ in come)
         waited = frozenset(arrival[0] for arrival, waits in come if waits)
+        self.polls_of.released(cta, [arrival[0] for arrival in arrivals])
         self.clocks.acquire(waited, self.clocks.join(arrivals))
         self.last[key] = Instance(arrivals, waited, {})
         self.meetings += 1

@@ -22,6 +22,7 @@ from ptxcore.machine.lower.liveness import live_registers, reads, writes
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.records import NamedTuple
 
+_BARRIERS = ("bar", "barrier")
 _LEAVES = ("branch", "jump", "exit", "return")
 #: Semantics of strong reads, and of those that acquire.
 _STRONG, _ACQUIRES = ("relaxed", "acquire", "volatile"), ("acquire",)
@@ -34,17 +35,27 @@ class _Loop(NamedTuple):
     body: frozenset[int]
 
 
-def early_looks(code: Code) -> Mapping[int, frozenset[int]]:
-    """By the identity of each early look's instruction, those of the polls in the loop that it leads to."""
+class EarlyLook(NamedTuple):
+    """Of an early look, the polls in the loops that it leads to, and the barriers there, by the identity of instructions."""
+
+    polls: frozenset[int]
+    barriers: frozenset[int]
+
+
+def early_looks(code: Code) -> Mapping[int, EarlyLook]:
+    """By the identity of each early look's instruction, where it leads."""
     strong = [at for at, op in enumerate(code.ops) if op.use.form.mnemonic == "ld" and op.use.sem in _STRONG]
     if len(strong) < 2:
         return {}
     flow = _Flow(code)
-    found: dict[int, frozenset[int]] = {}
+    found: dict[int, EarlyLook] = {}
     for at in strong:
-        polls = {id(code.ops[poll].instruction) for poll in strong if poll != at and flow.is_early(at, poll)}
+        polls = [poll for poll in strong if poll != at and flow.is_early(at, poll)]
         if polls:
-            found[id(code.ops[at].instruction)] = frozenset(polls)
+            barriers = frozenset[int]().union(*map(flow.barriers_around, polls))
+            found[id(code.ops[at].instruction)] = EarlyLook(
+                frozenset(id(code.ops[poll].instruction) for poll in polls), barriers
+            )
     return found
 
 
@@ -117,6 +128,12 @@ class _Flow:
             return False
         return self._comes_in(look, loop, kept, within=False) and self._comes_in(poll, loop, kept, within=True)
 
+    def barriers_around(self, poll: int) -> frozenset[int]:
+        """The barriers in the loop around a poll, by the identity of their instructions."""
+        loop, ops = self.loop_of(poll), self.code.ops
+        places = loop.body if loop is not None else ()
+        return frozenset(id(ops[at].instruction) for at in places if ops[at].use.form.mnemonic in _BARRIERS)
+
     def _comes_in(self, at: int, loop: _Loop, kept: set[int], *, within: bool) -> bool:
         """Whether what an instruction finds comes to the head of a loop in one register, and nowhere else; `within` the
         loop, all ways lead there."""
@@ -170,7 +187,7 @@ def _only_polls(op: Op) -> bool:
     form = op.use.form
     if form.mnemonic == "ld":
         return op.use.sem in _STRONG
-    return form.mnemonic in ("bar", "barrier", "nanosleep") or form.kind == "branch" or computes(op)
+    return form.mnemonic in (*_BARRIERS, "nanosleep") or form.kind == "branch" or computes(op)
 
 
 def _takes_in(look: Op, poll: Op) -> bool:
@@ -181,4 +198,4 @@ def _takes_in(look: Op, poll: Op) -> bool:
     return alike and wide and (one.sem in _ACQUIRES or other.sem not in _ACQUIRES)
 
 
-__all__ = ["early_looks"]
+__all__ = ["EarlyLook", "early_looks"]

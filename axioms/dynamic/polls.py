@@ -8,40 +8,45 @@ run goes on by the poll that is behind the look, or, if there is none, the look 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
-from axioms.dynamic.early_looks import early_looks
+from axioms.dynamic.early_looks import EarlyLook, early_looks
 from axioms.dynamic.findings import Open, Party, Stopped
 from axioms.dynamic.gathered import GatheredPolls, comes_to_barrier
 from axioms.dynamic.launch_state import LaunchState
 from axioms.dynamic.live import Live
 from axioms.dynamic.shadow import AGENTS, Access
-from axioms.dynamic.waiting import Poll, StrongRead, WrittenBytes
+from axioms.dynamic.waiting import Poll, StrongRead, WrittenBytes, plain
 from ptxcore.machine.lower.ops import Code
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread
-from ptxcore.records import NamedTuple
+from ptxcore.records import NamedTuple, dataclass
 
 #: How often a thread may come to one barrier with the same in its live registers, before it is asked whether it polls there.
 _OFTEN = 4
 
 
 class Polling(NamedTuple):
-    """What a run knows of polls, by the identity of instructions: `gathered` are those of whole CTAs; `early`: of each look
-    before a waiting loop, the polls in that; `executed`: whether some hang on what has been executed, whatever it orders."""
+    """What a run knows of polls, by the identity of instructions: `gathered` are those of whole CTAs; `early`: the looks
+    before waiting loops, and where they lead; `executed`: whether some hang on what has been executed, whatever it orders."""
 
     gathered: frozenset[int] = frozenset()
-    early: Mapping[int, frozenset[int]] = {}
+    early: Mapping[int, EarlyLook] = {}
     executed: bool = False
 
 
-class _Look(NamedTuple):
-    """A thread has looked, and has not polled since."""
+@dataclass(eq=False)
+class _Look:
+    """A thread has looked, and has not polled since. `met`: it has come to a barrier of the waiting loop; `others`: where the
+    others of its CTA stood at that then, None where they did not come to it."""
 
     read: StrongRead
     place: WrittenBytes
-    polls: frozenset[int]
+    to: EarlyLook
+    met: bool = False
+    others: dict[int, object] | None = None
 
 
 class Polls:
@@ -55,6 +60,8 @@ class Polls:
         self.suspects = False
         self._same: dict[int, tuple[object, int]] = {}
         self._looks: dict[int, _Look] = {}
+        #: Of threads, where they came to a barrier of their CTA last: by which instruction, and with what.
+        self._came: dict[int, tuple[int, object]] = {}
 
     # CTAs that poll as a whole.
 
@@ -100,8 +107,8 @@ class Polls:
     def looks(self, thread: WatchedThread, access: Access, place: WrittenBytes) -> int | None:
         """What a thread finds that looks before a waiting loop; None where it does not, or nothing determines that. Raises
         Stopped where an earlier look of it, of which no poll came, may find one thing or another."""
-        polls = self.polling.early.get(id(thread.instruction.instruction))
-        if polls is None:
+        to = self.polling.early.get(id(thread.instruction.instruction))
+        if to is None:
             return None
         self.comes_to_nothing(thread.number)
         read = StrongRead(thread.number, access.time, 0, access.strong, _each, thread.instruction)
@@ -109,7 +116,7 @@ class Polls:
         value = place.base(read)
         if value is not None:
             read.value = value
-            self._looks[thread.number] = _Look(read, place, polls)
+            self._looks[thread.number] = _Look(read, place, to)
         return value
 
     def polled(self, thread: WatchedThread, read: StrongRead, place: WrittenBytes) -> bool:
@@ -118,13 +125,35 @@ class Polls:
         if self.suspects and not self.is_gathered(thread):
             self._comes_again(thread, read)
         look = self._looks.get(thread.number)
-        if look is None or look.place is not place or id(thread.instruction.instruction) not in look.polls:
+        if look is None or look.place is not place or id(thread.instruction.instruction) not in look.to.polls:
             return True
         del self._looks[thread.number]
-        if read.leads(look.read.value) is not None:
+        if read.leads(look.read.value) is not None or (look.met and not self._stand_so(thread, look)):
             return False
         look.read.leads, look.read.value = read.leads, read.value
         return place.looked(look.read, read.certain - read.before, self._state.clocks)
+
+    def _stand_so(self, thread: WatchedThread, look: _Look) -> bool:
+        """Whether the others of a CTA stand at a barrier as they did when its thread came to the waiting loop: if its look had
+        led on there, they would have gone on as they do behind its poll."""
+        cta: Any = thread.cta
+        return look.others == {other.number: self._came[other.number] for other in cta.threads if other is not thread}
+
+    def arrives(self, thread: WatchedThread) -> None:
+        """A thread comes to a barrier of its CTA."""
+        if self.polling.early:
+            op = thread.instruction
+            state = self._state.live_of(thread).before(op, thread.R), plain(thread.carry), len(thread.frames)
+            self._came[thread.number] = id(op.instruction), state
+
+    def released(self, cta: Any, arrived: Collection[int]) -> None:
+        """Threads have met at a barrier of their CTA."""
+        for number in arrived if self._looks else ():
+            look = self._looks.get(number)
+            if look is not None and not look.met and self._came[number][0] in look.to.barriers:
+                look.met = True
+                if len(arrived) == len(cta.threads):
+                    look.others = {other: self._came[other] for other in arrived if other != number}
 
     def _comes_again(self, thread: WatchedThread, read: StrongRead) -> None:
         """A thread goes on with what it found. Raises Stopped where it went on just so for some times, to a barrier."""

@@ -132,6 +132,40 @@ def test_a_loop_that_counts_its_polls_tells_them_from_a_look() -> None:
     assert not _settled(_split(*counted))
 
 
+#: One thread looks, and polls for its CTA; the others come to the loop in a part of the code of their own.
+_APART = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 lock, .param .u64 data, .param .u64 out)
+{
+ .reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>;
+ ld.param.u64 %rd1, [lock]; ld.param.u64 %rd2, [data]; ld.param.u64 %rd3, [out];
+ mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; setp.ne.u32 %p3, %r2, 0; mul.wide.u32 %rd4, %r2, 4; add.u64 %rd3, %rd3, %rd4;
+ setp.eq.u32 %p4, %r2, %r2; setp.ne.u32 %p5, %r2, %r2; setp.eq.u32 %p0, %r1, 0; @%p0 bra TELL;
+ mov.u32 %r5, 99; @%p3 bra OTHERS;
+ EARLY
+H: setp.ne.u32 %p1, %r5, 1; barrier.red.and.pred %p2, 0, %p1; @!%p2 bra D;
+ ld.acquire.gpu.global.u32 %r5, [%rd1]; bra H;
+D: barrier.red.and.pred %p2, 0, %p5; st.global.u32 [%rd2], 7; ret;
+OTHERS: FIRST
+L: barrier.red.and.pred %p2, 0, %p4; @%p2 bra L;
+ ld.global.u32 %r7, [%rd2]; st.global.u32 [%rd3], %r7; barrier.red.and.pred %p2, 0, %p4; ret;
+TELL: @%p3 ret; st.release.gpu.global.u32 [%rd1], 1; ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("look", "ahead"), [(True, False), (False, True), (True, True)])
+def test_others_stand_at_the_loop_as_they_do_behind_a_round(look: bool, ahead: bool) -> None:
+    """Others that pass a barrier before they come to the loop are behind the one whose look leads on, and not behind the one
+    that has polled in vain: what they load then races with its store."""
+    text = _APART.replace("EARLY", "ld.acquire.gpu.global.u32 %r5, [%rd1];" if look else "")
+    text = text.replace("FIRST", "barrier.red.and.pred %p2, 0, %p4;" if ahead else "")
+    params = {name: {"type": "u32", "elements": n} for name, n in (("lock", 1), ("data", 1), ("out", 64))}
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64, "params": params, "check": {"race_free": True}}
+    assert _settled(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()) is not (look and ahead)
+
+
 def test_what_is_written_behind_what_a_wait_observes_is_ordered() -> None:
     """A weak store that sets a semaphore back comes behind what the wait has found, by causality order alone."""
     weak = ("RELEASE", "setp.eq.u32 %p4, %r9, 0; @%p4 bra BACK; fence.sc.gpu; st.relaxed.gpu.global.u32 [%rd2], %r9; ret;\n"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
 from axioms.witness.checker import EventPair, reached, successors
@@ -195,21 +196,43 @@ class _Merge:
         overtaking = {i: len(self.overtakes[i]) for i in left}
         followers, overtaken = _turned(self.after), _turned(self.overtakes)
         ready: dict[int, set[int]] = {}  # of each thread those that owe nothing
+        free: list[int] = []  # those of all threads that overtake nobody, the first one first; and some that are gone
         for i in left:
             if not owed[i]:
                 ready.setdefault(self.events[i].thread, set()).add(i)
+                if not overtaking[i]:
+                    free.append(i)
+        heapify(free)
         waiting: dict[int, set[int]] = {}  # of each cell the reads to come of what was written there already
         order: list[int] = []
 
+        def crowds(i: int) -> bool:
+            return any(len(some) > (i in some) for c in self.cells.get(i, ()) if (some := waiting.get(c)))
+
         def cost(i: int) -> tuple[int, bool, bool, int]:
-            crowds = any(len(some) > (i in some) for c in self.cells.get(i, ()) if (some := waiting.get(c)))
-            return overtaking[i], crowds, not order or self.events[i].thread != self.events[order[-1]].thread, i
+            return overtaking[i], crowds(i), not order or self.events[i].thread != self.events[order[-1]].thread, i
+
+        def first_free() -> int | None:
+            """The first one that costs nothing but to turn to another thread: of threads by the hundred there is no other
+            way to look for it at each turn."""
+            kept, found = [], None
+            while free and found is None:
+                i = heappop(free)
+                if i in left:
+                    kept.append(i)
+                    found = None if crowds(i) else i
+            for i in kept:
+                heappush(free, i)
+            return found
 
         while left:
             same = ready.get(self.events[order[-1]].thread, ()) if order else ()
             costs = [cost(i) for i in same]
             best = min(costs, default=None)
             if best is None or best[:2] != (0, False):
+                other = first_free()
+                best = None if other is None else cost(other)
+            if best is None:
                 every = [i for some in ready.values() for i in some] or self._first_of_a_circle(left, owed)
                 best = min(cost(i) for i in every)
             latest = best[-1]
@@ -223,10 +246,14 @@ class _Merge:
                     waiting.setdefault(c, set()).add(r)
             for i in overtaken.get(latest, ()):
                 overtaking[i] -= 1
+                if not (overtaking[i] or owed[i]) and i in left:
+                    heappush(free, i)
             for i in followers.get(latest, ()):
                 owed[i] -= 1
                 if not owed[i] and i in left:
                     ready.setdefault(self.events[i].thread, set()).add(i)
+                    if not overtaking[i]:
+                        heappush(free, i)
         return order
 
     def _first_of_a_circle(self, left: set[int], owed: Mapping[int, int]) -> set[int]:

@@ -211,6 +211,8 @@ _FOR_SMALLER = 30.0
 #: have so many seconds, and such a part of a time limit, at most. (A queue of four threads: 2,191 events and no answer in ten
 #: seconds; by runs 0.2 s. Tests of up to 130 events take the formula two seconds at most.)
 _MANY_EVENTS = 200
+#: Seconds that are left when no more races are told of those that were found.
+_TO_TELL = 2.0
 _BEFORE, _SHARE_BEFORE = 10.0, 0.25
 #: What of its time the formula may take where it does not look at its deadline.
 _PATIENCE = 1.1
@@ -387,11 +389,15 @@ def _take(question: KernelQuestion, decision: Decision, result: Result) -> None:
     result.notes = [notes.ASSUMED[name] for name in question.built.assumed]
     result.notes += notes.held_at_first([p.name for p in test.parameters if isinstance(p, Buffer) and p.open])
     result.warnings = question.places.warnings(question.built.warnings)
-    result.races = [entry(race, question.cast) for race in decision.races]
-    result.race_witnesses = [
-        Witness(replace(question.renamed(r.execution), title=f"{result.name}  ({result.model})  {r.kind} race"))
-        for r in decision.races
-    ]
+    result.races, result.race_witnesses = [], []
+    for race in decision.races:
+        left = clock.left()
+        if result.races and left is not None and left < _TO_TELL:  # each is as long as the launch is large
+            result.notes.append(notes.races_untold(len(decision.races) - len(result.races)))
+            break
+        result.races.append(entry(race, question.cast))
+        named = replace(question.renamed(race.execution), title=f"{result.name}  ({result.model})  {race.kind} race")
+        result.race_witnesses.append(Witness(named))
     result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
     if decision.why is not None:
         from ptxmm.words.why import Telling

@@ -110,6 +110,11 @@ def unset_elsewhere(more: int) -> list[str]:
     return [f"reads at {more} more place{'s' * (more != 1)} may find what nothing wrote"] * (more > 0)
 
 
+def races_untold(number: int) -> str:
+    """So many races were found of which there was no time to tell."""
+    return f"{number} more race{'s' * (number != 1)} found, of which there was no time to tell"
+
+
 def held_at_first(buffers: list[str]) -> list[str]:
     """Whose contents an answer is about."""
     if not buffers:

@@ -76,6 +76,14 @@ def test_races_asked_for_fail_a_kernel_that_says_nothing_of_them() -> None:
     assert kernel(race_free=False).check(races=True).verdict == "ok"
 
 
+def test_a_race_is_told_where_there_is_no_time_to_tell_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = len(kernel(grid=3).check(races=True).races)
+    monkeypatch.setattr("ptxcore.clock.left", lambda: 1.0)
+    result = kernel(grid=3).check(races=True)
+    assert result.verdict == "no" and len(result.races) == len(result.race_witnesses) == 1 < found
+    assert f"{found - 1} more races found, of which there was no time to tell" in result.notes
+
+
 def test_arrays_and_numbers_of_numpy_are_parameters() -> None:
     numpy = pytest.importorskip("numpy")
     test = kernel(params={"x": numpy.array([1, -1], dtype="int32"), "n": numpy.uint32(7)}).test

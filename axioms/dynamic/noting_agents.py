@@ -7,7 +7,8 @@ comes before its issue. Who waits for the phase comes behind all of that, as beh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import field
 from typing import Any
 
 from axioms.dynamic.agents import Agent
@@ -21,14 +22,22 @@ from ptxcore.records import dataclass
 
 @dataclass(eq=False, slots=True)
 class _Meeting:
-    """A phase, or the meeting of a cluster: `before`, the open operations before its end, as bits; who takes part, and who of
-    them releases what it has done; its number among the meetings of `Cycles`, once somebody waited. `of`: what it is of."""
+    """A phase, or the meeting of a cluster: `before`, the open operations before its end, as bits; who takes part, with those
+    before what counts of it; who of them releases, in which scope, and what; its number among the meetings of `Cycles`, once
+    somebody waited. `of`: what it is of."""
 
     of: object
-    before: int
-    threads: set[int]
-    releases: set[int]
+    before: int = 0
+    threads: dict[int, int] = field(default_factory=dict)
+    releases: dict[int, tuple[str, int]] = field(default_factory=dict)
     number: int | None = None
+
+    def counts(self, thread: int, behind: int, released: str = "") -> None:
+        """Something of a thread counts that comes behind open operations; `released`: the scope in which it releases them."""
+        self.before |= behind
+        self.threads[thread] = self.threads.get(thread, 0) | behind
+        if released:
+            self.releases[thread] = released, behind
 
 
 class NotingAgents(Noting):
@@ -80,27 +89,38 @@ class NotingAgents(Noting):
         number = thread.number
         if phased is not None and kind == "wait" and number in phased.phase(phased.count - 1).waits:
             self._comes_behind(
-                self._phased.get((id(phased), phased.count - 1)), (number,), acquires=how.sem == "acquire"
+                self._phased.get((id(phased), phased.count - 1)),
+                (number,),
+                acquires=how.scope or "cta" if how.sem == "acquire" else "",
             )
         return found
 
     def _counts(self, thread: WatchedThread, how: Use, phased: PhasedObject) -> None:
         """Something counts in a phase."""
         number, agent = thread.number, self.performing
-        meeting = self._phased.setdefault((id(phased), phased.count), _Meeting(phased, 0, set(), set()))
-        meeting.threads.add(number)
+        meeting = self._phased.setdefault((id(phased), phased.count), _Meeting(phased))
         if agent is None:
-            meeting.before |= self.behind.get(number, 0)
-            if how.sem == "release":
-                meeting.releases.add(number)
-        else:
-            meeting.before |= self._issued[id(agent)][1]
+            scope = how.scope or "cta" if how.sem == "release" else ""
+            meeting.counts(number, self.behind.get(number, 0), scope)
+        else:  # its completion publishes nothing of what its thread did before
+            meeting.counts(number, self._issued[id(agent)][1])
 
-    def _comes_behind(self, meeting: _Meeting | None, numbers: Iterable[int], *, acquires: bool) -> None:
-        """Threads come behind all that counted in a phase, or arrived at the barrier of a cluster."""
+    def _synchronizes(self, meeting: _Meeting, number: int, scope: str) -> bool:
+        """Whether a thread that acquires in a scope synchronizes with all that a meeting comes behind: each thread releases it
+        by an arrival of its own, and both are in each other's scope."""
+        within = self.clocks.within
+        for other, behind in meeting.threads.items():
+            released, what = meeting.releases.get(other, ("", 0))
+            if behind & ~what or not (within(released, other, number) and within(scope, number, other)):
+                return False
+        return True
+
+    def _comes_behind(self, meeting: _Meeting | None, numbers: Collection[int], *, acquires: str) -> None:
+        """Threads come behind all that counted in a phase, or arrived at the barrier of a cluster; `acquires`: the scope in
+        which they do."""
         if meeting is None:
             return
-        synchronizes = acquires and meeting.threads == meeting.releases
+        synchronizes = acquires != "" and all(self._synchronizes(meeting, number, acquires) for number in numbers)
         if meeting.number is None:
             meeting.number = self.cycles.gather(meeting.threads, synchronizes=synchronizes)
         for number in numbers:
@@ -115,13 +135,9 @@ class NotingAgents(Noting):
         number = thread.number
         if level != "cta" and not waits:
             at = self._arrivals[number] = self._arrivals.get(number, 0) + 1
-            meeting = self._clustered.setdefault(
-                (self.clusters.of(number), at), _Meeting(self.clusters, 0, set(), set())
-            )
-            meeting.before |= self.behind.get(number, 0)
-            meeting.threads.add(number)
-            if thread.instruction.use.sem == "release":
-                meeting.releases.add(number)
+            meeting = self._clustered.setdefault((self.clusters.of(number), at), _Meeting(self.clusters))
+            releases = thread.instruction.use.sem == "release"
+            meeting.counts(number, self.behind.get(number, 0), "cluster" if releases else "")
         super().arrives(thread, level, identity, waits, count)
         if level != "cta" and waits and number not in self.clusters.waiting(number):
             self._comes_together((number,))
@@ -135,7 +151,7 @@ class NotingAgents(Noting):
         """Threads go on behind the barrier of their cluster."""
         for number in numbers:
             meeting = self._clustered.get((self.clusters.of(number), self._arrivals.get(number, 0)))
-            self._comes_behind(meeting, (number,), acquires=True)
+            self._comes_behind(meeting, (number,), acquires="cluster")
 
 
 __all__ = ["NotingAgents"]

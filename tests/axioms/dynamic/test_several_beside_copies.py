@@ -95,3 +95,48 @@ def test_a_mistake_beside_copies_is_found(name: str, statement: str) -> None:
 def test_several_runs_say_of_many_counts_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
     made = partial(generated_transfers.kernel, counts=True, flags=True)
     compare(made, range(1000, 1000 + share(3000)), monkeypatch, may_be_undefined=True)
+
+
+#: A thread finds what another one writes behind the phase in which the first one has counted: nothing excludes that where it
+#: has released, by what counts, no such read.
+_ROUND = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+ .reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .shared .align 16 .b8 s[16]; .shared .align 8 .b64 m;
+ ld.param.u64 %rd1, [x]; add.u64 %rd2, %rd1, 16; mov.u32 %r1, %cluster_ctarank; mov.u32 %r2, %tid.x; mov.u32 %r3, m;
+ mov.u32 %r6, %cluster_nctarank; sub.u32 %r6, %r6, 1; mapa.shared::cluster.u32 %r4, %r3, 0; mov.u32 %r7, s;
+ setp.eq.u32 %p0, %r2, 0; setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p3, %r1, %r6; setp.eq.u32 %p4, %r2, 32;
+ @%p0 mbarrier.init.shared::cta.b64 [%r3], 1; @%p0 fence.mbarrier_init.release.cluster; @%p0 fence.proxy.async;
+ barrier.cluster.arrive.release; barrier.cluster.wait.acquire;
+ @!%p0 bra WAIT; @!%p3 bra WAIT;
+ COUNT
+WAIT: @!%p1 bra END; @!%p4 bra END;
+W: mbarrier.try_wait.parity.acquire.SCOPE.shared::cta.b64 %p2, [%r3], 0; @!%p2 bra W;
+ st.relaxed.gpu.global.u32 [%rd1], 1;
+END: barrier.cluster.arrive.release; barrier.cluster.wait.acquire; ret;
+}
+"""
+_READ = "ld.relaxed.gpu.global.u32 %r5, [%rd1]; st.global.u32 [%rd1+4], %r5;"
+_ARRIVES = "mbarrier.arrive.release.SCOPE.shared::cluster.b64 _, [%r4];"
+_EXPECTS = "mbarrier.arrive.expect_tx.release.SCOPE.shared::cta.b64 _, [%r3], 16;"
+_COPIES = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [%rd2], 16, [%r3];"
+
+
+@pytest.mark.parametrize(
+    ("count", "ctas", "scope", "right"),
+    [
+        pytest.param(f"{_READ} {_ARRIVES}", 2, "cluster", True, id="cluster"),
+        pytest.param(f"{_READ} {_ARRIVES}", 2, "cta", False, id="cta"),
+        pytest.param(f"{_READ} {_EXPECTS} {_COPIES}", 1, "cta", True, id="before"),
+        pytest.param(f"{_EXPECTS} {_READ} {_COPIES}", 1, "cta", False, id="between"),
+    ],
+)
+def test_a_phase_synchronizes_by_what_is_released_for_it(count: str, ctas: int, scope: str, right: bool) -> None:
+    text = _ROUND.replace("COUNT", count).replace("SCOPE", scope)
+    params = {"x": {"type": "u32", "elements": 8}}
+    check = {"forall": "x[1] == 0", "race_free": True, "terminates": True}
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": ctas, "cluster": ctas, "block": 64, "params": params, "check": check}
+    open_, result = by_runs(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test())
+    assert (not open_ and result.verdict == "ok") is right

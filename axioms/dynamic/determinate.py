@@ -454,11 +454,9 @@ class Determinate(LaunchState):
             return
         if not whole:
             raise Stopped(Open("instance"))
-        number = next(iter(cta.threads)).number
-        key = number // self.size, identity
+        key = next(iter(cta.threads)).number // self.size, identity
         come = self.arrived.pop(key)
-        arrivals = tuple(arrival for arrival, _ in come)
-        waited = frozenset(arrival[0] for arrival, waits in come if waits)
+        arrivals, waited = tuple(one for one, _ in come), frozenset(one[0] for one, waits in come if waits)
         self.polls_of.released(cta, [arrival[0] for arrival in arrivals])
         self.clocks.acquire(waited, self.clocks.join(arrivals))
         self.last[key] = Instance(arrivals, waited, {})

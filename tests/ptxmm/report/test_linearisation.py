@@ -73,7 +73,7 @@ def test_vectors_that_are_seen_in_part_are_told() -> None:
     result = ptxmm.check(ptxmm.parse(text), why=True)
     assert result.why is not None and result.why["text"][-1] == (
         "of what P0 writes at line 3, P1 sees x[1] = 2 at line 4 and misses x[0]: the elements of a vector are accessed each "
-        "by itself, in any order"
+        "by itself, in any order (section 8.2.4); --whole-vectors takes one of at most 16 bytes for one access"
     )
     whole = text.replace("/\\ 1:r1 = 2", "/\\ 1:r1 = 0")
     result = ptxmm.check(ptxmm.parse(whole), why=True)

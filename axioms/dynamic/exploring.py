@@ -44,10 +44,12 @@ def explore(
     run: Callable[[StrongBytes, Script], Sequence[Sequence[OpenOperation]]],
     most: int = MOST,
     same: Symmetry | None = None,
+    known: StrongBytes | None = None,
 ) -> int:
     """Runs until no run shows anything new; gives the number of runs that stand for all executions, at most so many. `run`
-    begins as a script says, and raises Again where more is known. `same`: the CTAs that can change places. Raises TooMany."""
-    known = StrongBytes()
+    begins as a script says, and raises Again where more is known. `same`: the CTAs that can change places; `known`: what runs
+    have shown before, to which more is added. Raises TooMany."""
+    known = StrongBytes() if known is None else known
     for _ in range(_MOST_AGAIN):
         try:
             return _explored(run, known, most, same or CtaNames())

@@ -300,11 +300,15 @@ def one_run(
 
 
 def run_several(
-    runs: Runs, broken: Callable[[FinalValues], bool], most: int = MOST, places: ChangingCtas | None = None
+    runs: Runs,
+    broken: Callable[[FinalValues], bool],
+    most: int = MOST,
+    places: ChangingCtas | None = None,
+    known: StrongBytes | None = None,
 ) -> FinalStates | FailedExecution | OpenIn:
     """Runs a test as often as its open operations need it, so many times at most. `broken`: whether final values are against a
-    check; `places`: the CTAs change places, and of runs that are alike but for that there is one. Raises NotAlike where they
-    cannot."""
+    check; `places`: the CTAs change places, and of runs that are alike but for that there is one; `known`: what such runs have
+    shown before. Raises NotAlike where they cannot."""
     found: list[tuple[FinalValues, int, bool]] = []
     at = [0]
     circles: list[OpenIn] = []
@@ -371,7 +375,7 @@ def run_several(
         return [w.events for w in watchers]
 
     try:
-        count = explore(run, most, None if places is None else places.symmetry)
+        count = explore(run, most, None if places is None else places.symmetry, known)
         if circles:
             return circles[0]
     except _Broken as failed:

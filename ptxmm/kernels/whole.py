@@ -18,6 +18,7 @@ from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.emulated import Emulating
 from axioms.dynamic.findings import ByteRace, Misuse, Open, Party
 from axioms.dynamic.numbered import Numbered
+from axioms.dynamic.plan import StrongBytes
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES, OF_RUNS
@@ -215,15 +216,19 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     spoken_of = again and not (open_buffers(test) or by_runs_alone(runs))
     if what in _EXPLORED | _HIDDEN and spoken_of:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-            telling = partial(tell_all, test, result)
+            telling, known = partial(tell_all, test, result), StrongBytes()
             if bugs.suspected(ran.suspects):
                 return ""
             if what in _HIDDEN:
                 several = None if bugs.in_orders() else left[0]
             elif (
-                _decided_in_any_order(runs, result, places)
+                _decided_in_any_order(runs, result, places, known)
                 or decide_by_sections(
-                    runs, result, places, by_orders := partial(_decide_by_several, runs, result, places, bugs), telling
+                    runs,
+                    result,
+                    places,
+                    by_orders := partial(_decide_by_several, runs, result, places, bugs, known),
+                    telling,
                 )
                 or bugs.soon()
             ):
@@ -380,10 +385,11 @@ def _differ(one: WatchedRun, other: WatchedRun) -> bool:
     return other.why is not None or counts[0] != counts[1]
 
 
-def _decided_in_any_order(runs: Runs, result: Result, places: Places) -> bool:
-    """Answers all checks by a run of which the order of operations decides nothing; whether there is one."""
+def _decided_in_any_order(runs: Runs, result: Result, places: Places, known: StrongBytes) -> bool:
+    """Answers all checks by a run of which the order of operations decides nothing; whether there is one. What runs show of
+    strong operations is added to what is known."""
     with limited(_BRIEFLY):
-        found = run_several(runs, breaking(runs.test), 1)
+        found = run_several(runs, breaking(runs.test), 1, known=known)
     if isinstance(found, FailedExecution):
         return tell_wrong(runs, result, places, found)
     if isinstance(found, OpenIn) or found.beyond:
@@ -399,23 +405,25 @@ def _tell_several(test: KernelTest, result: Result, several: FinalStates) -> Non
     result.notes.append(note)
 
 
-def _decide_by_several(runs: Runs, result: Result, places: Places, bugs: BugSearch, *, raceless: bool = False) -> _Left:
+def _decide_by_several(
+    runs: Runs, result: Result, places: Places, bugs: BugSearch, known: StrongBytes, *, raceless: bool = False
+) -> _Left:
     """Answers all checks by several runs, or by a race or a failed check of one; gives what is open, and in
-    which launch. `raceless`: it is known that there is no race."""
+    which launch. `known`: what runs have shown of strong operations; `raceless`: it is known that there is no race."""
     test = runs.test
     if (not raceless and bugs.in_orders()) or bugs.at_once():
         return None
     broken = breaking(test)
     most = left()
     with limited(None if most is None else _SHARE * most):  # the rest is for bugs
-        several = run_several(runs, broken, _FEW)
+        several = run_several(runs, broken, _FEW, known=known)
     if isinstance(several, OpenIn):
         too_many = several.open.what in ("runs", "time")
         alike = _by_alike_runs(runs, broken) if too_many else None
         if not isinstance(alike, FailedExecution) and (alike is None or alike.differing):
             if bugs.everywhere():
                 return None
-            several = run_several(runs, broken) if too_many else several
+            several = run_several(runs, broken, known=known) if too_many else several
         several = alike if alike is not None and isinstance(several, OpenIn) else several
     if isinstance(several, OpenIn):
         return several

@@ -270,9 +270,9 @@ def _exact(test: KernelTest, wanted: int, more: str = "") -> KernelTest:
 def _few(run: Callable[..., object], every: list[int]) -> Callable[..., object]:
     """Without places, only few runs."""
 
-    def some(runs: Runs, broken: object, most: int = 3, places: object = None) -> object:
+    def some(runs: Runs, broken: object, most: int = 3, places: object = None, **more: object) -> object:
         every.append(most)
-        return run(runs, broken, 400 if places else 3, places)
+        return run(runs, broken, 400 if places else 3, places, **more)
 
     return some
 

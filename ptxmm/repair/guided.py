@@ -43,8 +43,8 @@ _ASYNC, _OF_ASYNC, _CHEAP = "an asynchronous operation", ("fence.proxy.async", "
 _ASYNCHRONOUS = (".async", "_async", "tcgen05.")
 #: What a text with mbarriers has.
 _MBARRIER = "mbarrier."
-#: And one with accesses that release, which may come too early.
-_RELEASE = ".release."
+#: And one with what hands over, which may come too early: accesses that release, and commits.
+_HANDS_OVER = (".release.", "commit_group")
 #: What a reason says that names an mbarrier, though the lines are about none: a wait for it may be missing.
 _WAITED_FOR = "mbarrier object"
 
@@ -185,7 +185,7 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
         return None
     left_out = subject.left_out
     by_object = _stuck(base) or bool(subject.objects(base.clues)) or _MBARRIER in subject.text
-    sites = subject.sites(REPAIR, by_object or _RELEASE in subject.text)
+    sites = subject.sites(REPAIR, by_object or any(word in subject.text for word in _HANDS_OVER))
 
     end = subject.how.hurried(_SHARE if by_object else _SHARE_NEAR).deadline
 

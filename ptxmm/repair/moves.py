@@ -17,11 +17,9 @@ from ptxmm.repair import costs
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.objects import object_of
 from ptxmm.repair.order import BARRIERS, ENDS, orders, start_of
-from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
+from ptxmm.repair.sites import MOVE, EditSite, Option, TextEdit, Wanted
 from ptxmm.repair.source_words import SourceWords
 
-#: What a statement that is moved is called in `Wanted.kind`.
-MOVE = "move"
 _REGISTER = re.compile(r"%[\w$]+")
 _JUMPS = frozenset({"bra", "brx", "call", "trap", *ENDS})
 #: So many places are considered for each.

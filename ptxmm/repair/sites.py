@@ -19,13 +19,15 @@ class TextEdit(NamedTuple):
 
 #: The family of what waits for the state that an arrival gives, which comes just before.
 STATE = "state"
+#: What a statement that is moved behind another one is called in `Wanted.kind`.
+MOVE = "move"
 
 
 class Wanted(NamedTuple):
     """What becomes of a statement of a module, for who writes that in the language that it was compiled from. `kind`: its
-    `order` (and scope), a statement is `put` in before it, it is `gone`, or a `number` in it changes. `line` is its own in the
-    module, `before` that of the statement which comes before what is put in. `old` and `new`: opcodes with modifiers,
-    statements or numbers; `family` names the orders that there are."""
+    `order` (and scope), a statement is `put` in before it, it is `gone` or `move`d, or a `number` in it changes. `line` is
+    its own in the module, `before` that of the statement which comes before what is put in, or moved. `old` and `new`:
+    opcodes with modifiers, statements or numbers; `family` names the orders that there are."""
 
     kind: str
     line: int

@@ -24,7 +24,7 @@ from ptxmm.repair.cuda.spellings import (
     Spelling,
     statements,
 )
-from ptxmm.repair.sites import STATE, TextEdit, Wanted
+from ptxmm.repair.sites import MOVE, STATE, TextEdit, Wanted
 
 #: So many candidates of one change are looked at.
 MOST = 12
@@ -69,12 +69,13 @@ def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> 
         "gone": (_gone, _sequential),
         "number": (_numbers,),
         "bytes": (),
-        "move": (),
         "word": (_assembler, _reading),
     }
     if wanted.kind == "put":
         forms = statements(wanted.new, wanted.order, wanted.scope, "cuda::" in code.bare)
         made = (c for way in (_awaited(code, wanted, before), _put(code, forms, here, before)) for c in way)
+    elif wanted.kind == MOVE:
+        made = (c for c in _moved(code, here, before))
     else:
         statements_there = [s for place in here for s in code.at(*place)]
         made = (c for make in makers[wanted.kind] for s in statements_there for c in make(code, wanted, s))
@@ -232,6 +233,20 @@ def _awaited(code: CudaCode, wanted: Wanted, before: Places) -> Iterator[SourceE
             yield SourceEdits((TextEdit(end, end, f"\n{code.indent(statement.start)}{said}"),), ("utility",))
         for found in _ARRIVES.finditer(code.bare, statement.start, statement.end):
             yield SourceEdits((TextEdit(found.start(1), found.end(1), "arrive_and_wait"),))
+
+
+def _moved(code: CudaCode, here: Places, behind: Places) -> Iterator[SourceEdits]:
+    """A statement that is all of its lines comes behind a later one of its block, or behind what holds that."""
+    for place, past in product(here, behind):
+        for statement, other in product(code.at(*place)[:1], code.at(*past)[:1]):
+            later = code.holding(other, code.block(statement.start))
+            end = None if later is None else code.behind(later)
+            movable = statement.closer == ";" and code.in_function(statement.start) and code.is_alone(statement)
+            if movable and later is not None and end is not None and later.start >= statement.end:
+                first, last = code.line_start(statement.start), statement.end
+                put = f"\n{code.text[first:last]}"
+                gone = TextEdit(first, last + len(code.text[last:].partition("\n")[0]) + 1, "")
+                yield SourceEdits((gone, TextEdit(end, end, put)))
 
 
 def _ahead(code: CudaCode, statement: CudaStatement, form: Spelling) -> Iterator[list[TextEdit]]:

@@ -109,6 +109,24 @@ class CudaCode:
             return None
         return end
 
+    def block(self, offset: int) -> int:
+        """Where the brace stands that opens the innermost block around a place; -1 outside of all."""
+        around = (o for o, closed in self.partner.items() if o < offset <= closed and self.bare[o] == "{")
+        return max(around, default=-1)
+
+    def holding(self, statement: CudaStatement, block: int) -> CudaStatement | None:
+        """The statement directly within a block that is, or holds in its own block, another one."""
+        for other in self._statements:
+            last = other.end if other.closer == ";" else self.partner.get(other.end - 1, other.end)
+            if other.start <= statement.start < last and self.block(other.start) == block:
+                return other
+        return None
+
+    def is_alone(self, statement: CudaStatement) -> bool:
+        """Whether a statement is all that stands on its lines."""
+        before = self.text[self.line_start(statement.start) : statement.start]
+        return not before.strip() and not self.text[statement.end :].partition("\n")[0].strip()
+
     def in_function(self, offset: int) -> bool:
         """Whether a place lies in a body: within braces behind the parentheses of a head."""
         return any(

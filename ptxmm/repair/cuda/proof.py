@@ -21,7 +21,7 @@ from ptxmm.kernels.modules import ModuleError, bare, compile_changed
 from ptxmm.repair.cuda.candidates import Places, SourceEdits, candidates
 from ptxmm.repair.cuda.code import CudaCode
 from ptxmm.repair.judgement import Judgement
-from ptxmm.repair.sites import TextEdit, Wanted, edited
+from ptxmm.repair.sites import MOVE, TextEdit, Wanted, edited
 
 _LONGEST = 16 << 20  # bytes of a source
 #: So many changed sources are compiled for one proposal; so many sets of candidates are put in order.
@@ -127,10 +127,11 @@ class CudaSource:
         return edited(text, [TextEdit(at, at, "".join(f"#include <{header}>\n" for header in missing))])
 
     def _faithful(self, changes: Sequence[Wanted], module: str) -> bool:
-        """Whether a module has nothing but numbers changed, where those are what changes; and is another one at all."""
+        """Whether a module has nothing but numbers changed, where those are what changes; and is another one at all. Where a
+        statement is moved it has the same ones."""
         old, new = _lines(self._module), _lines(module)
         if old == new:
-            return False
+            return any(wanted.kind == MOVE for wanted in changes)
         gone, come = old - new, new - old
         for wanted in changes:
             if wanted.kind == "number":

@@ -108,6 +108,12 @@ class Searching(Determinate):
     def _is_seen(address: int) -> bool:
         return address >= _WINDOWS or address & ~_OFFSET == SHARED
 
+    def _remember(self, thread: WatchedThread) -> None:
+        """Where memory is, which is gone after the run."""
+        if len(self._memory) != len(thread.globals):
+            self._memory = dict(thread.globals)
+            self._bases = {id(segment): number << GLOBAL_BITS for number, segment in self._memory.items()}
+
     def _searches(self, thread: WatchedThread) -> bool:
         """Whether a thread searches, or begins to."""
         if thread.number in self._active:
@@ -115,9 +121,7 @@ class Searching(Determinate):
             return True
         if id(thread.instruction.instruction) not in self.searched:
             return False
-        if len(self._memory) != len(thread.globals):
-            self._memory = dict(thread.globals)
-            self._bases = {id(segment): number << GLOBAL_BITS for number, segment in self._memory.items()}
+        self._remember(thread)
         kept: Any = copy.copy(thread)
         kept.globals = self._memory
         number, clocks = thread.number, self.clocks
@@ -128,6 +132,7 @@ class Searching(Determinate):
         return True
 
     def _notes(self, thread: WatchedThread, kind: str, address: int, size: int) -> None:
+        self._remember(thread)
         segment, first = thread.segment(address)
         number, clocks = thread.number, self.clocks
         known, time = clocks.known[number], clocks.own[number]
@@ -206,6 +211,8 @@ class Searching(Determinate):
         """Nobody reads outside of searches what earlier launches may have left otherwise. Raises OpenSearch."""
         if not self.left.places:
             return
+        if not self._memory:
+            raise OpenSearch  # nobody has touched memory: where is it?
         for noted in self._outside:
             base = self._base(noted.segment)
             if base is None or noted.kind == "W":

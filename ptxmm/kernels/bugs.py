@@ -6,6 +6,7 @@ itself where no proof is found. What one of them shows is an answer, what they d
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,9 @@ from ptxcore.clock import limited
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.several import ORDERS, hunt, on_suspicion, race_of, with_a_slow_cta, with_torn_reads
+from ptxmm.kernels.several import (
+    ORDERS, FaultOf, RaceOf, hunt, on_suspicion, race_of, with_a_slow_cta, with_torn_reads,
+)  # fmt: skip
 from ptxmm.kernels.wrong import breaking, tell_wrong
 from ptxmm.result import Result
 from ptxmm.words import whole as told
@@ -53,7 +56,7 @@ class BugSearch:
     def soon(self) -> bool:
         """Whether one of the first runs shows something: before several that prove something, which may take long."""
         with limited(_SOON):
-            if self.in_orders():
+            if self._in_orders_briefly():
                 return True
             wrong = with_a_slow_cta(self._runs, self._broken) or hunt(self._runs, self._broken, _SOME)
         return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
@@ -88,6 +91,22 @@ class BugSearch:
         orders, self._orders = self._orders[:most], self._orders[most:]
         found = race_of(self._runs, orders)
         return found is not None and tell_wrong(self._runs, self._result, self._places, found)
+
+    def _in_orders_briefly(self) -> bool:
+        """The same of all orders, each of which has the same time: one may show at once what another one ends without. What
+        has not come to its end is looked for again."""
+        faulty: RaceOf | FaultOf | None = None
+        for order in self._orders[:]:
+            began = time.monotonic()
+            with limited(_SOON / len(ORDERS)):
+                found = race_of(self._runs, (order,))
+            if time.monotonic() - began < _SOON / len(ORDERS):
+                self._orders.remove(order)
+            faulty = faulty or found
+            if isinstance(found, RaceOf):
+                faulty = found
+                break
+        return faulty is not None and tell_wrong(self._runs, self._result, self._places, faulty)
 
     def _in_smaller_launches(self, seconds: float) -> bool:
         if self._smaller:

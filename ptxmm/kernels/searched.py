@@ -88,6 +88,14 @@ def run_from_anywhere(runs: Runs) -> SearchedLaunches | None:
     return run_with_searches(runs, *begins)
 
 
+def _moved(left: LeftByLaunches, buffers: NamedSegments) -> LeftByLaunches:
+    """The same bytes where buffers lie in the launch that begins. Raises Stopped where one of them is there no more."""
+    places = {buffers.moved(at): place for at, place in left.places.items()}
+    if None in places:
+        raise Stopped(Open("order"))
+    return LeftByLaunches({at: place for at, place in places.items() if at is not None})
+
+
 def _run(runs: Runs, searched: frozenset[int]) -> SearchedLaunches | Open:
     watchers: list[Searching] = []
     buffers = NamedSegments()
@@ -98,7 +106,7 @@ def _run(runs: Runs, searched: frozenset[int]) -> SearchedLaunches | Open:
 
         def single() -> Searching:
             if watchers:
-                left.append(watchers[-1].settle())
+                left.append(_moved(watchers[-1].settle(), buffers))
             buffers.note(memory)
             watchers.append(Searching(prod(launch.block), searched, left[-1]))
             return watchers[-1]

@@ -36,12 +36,14 @@ import generated_sections
 import generated_semaphores
 import generated_sequential_fences
 import generated_stages
+import generated_swaps
 import generated_ticket_rounds
 import generated_tickets
 import generated_told_claims
 import generated_transfers
 import generated_turns
 import generated_vain_rounds
+import generated_walks
 import pytest
 from by_runs import by_runs, in_order
 from campaigns import as_a_script
@@ -80,7 +82,8 @@ MADE: dict[str, Callable[[int], KernelTest]] = {
     "ticket rounds": generated_ticket_rounds.generated, "carried rounds": generated_carried_rounds.generated,
     "numbered": generated_numbered.kernel, "searches": generated_searches.search_kernel,
     "vain rounds": generated_vain_rounds.made, "stages": _stage, "sequential fences": generated_sequential_fences.kernel,
-    "turns": generated_turns.turn_kernel, "semaphores": generated_semaphores.semaphore_kernel,
+    "turns": generated_turns.turn_kernel, "swaps": generated_swaps.swap_kernel, "walks": generated_walks.walk_kernel,
+    "semaphores": generated_semaphores.semaphore_kernel,
     "told claims": generated_told_claims.told_kernel,
 }  # fmt: skip
 #: Seconds for all ways of searches.
@@ -118,6 +121,7 @@ def _up_to_rounds(test: KernelTest) -> _Up | None:
 UP_TO: dict[str, Callable[[KernelTest], _Up | None]] = {
     "sections": _up_to_sections, "tickets": _up_to_tickets, "ticket rounds": _up_to_rounds,
     "carried rounds": _up_to_rounds, "searches": _up_to_searches, "turns": _up_to_tickets, "told claims": _up_to_searches,
+    "swaps": _up_to_tickets, "walks": _up_to_tickets,
 }  # fmt: skip
 #: Too many threads for a formula: what every order of their steps shows is held against them.
 _IN_ALL_ORDERS = frozenset(("stages",))

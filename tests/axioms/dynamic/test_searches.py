@@ -170,3 +170,36 @@ def test_who_ignores_what_a_claim_of_a_table_gave_races() -> None:
     open_, found = by_runs(_table(early="st.global.u32 [%rd2], %r5;", late=""))
     assert (open_, found.verdict) == ("", "no")
     assert [check.holds for check in found.checks if check.kind == "race_free"] == [False]
+
+
+_LAUNCH = """.visible .entry {name}(.param .u64 x)
+{{
+ .reg .b32 %r<8>; .reg .b64 %rd<5>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; add.u32 %r5, %r1, 1; mul.wide.u32 %rd4, %r5, 4; add.u64 %rd4, %rd4, %rd1;
+ {body} ret;
+}}
+"""
+#: Who came last, and what it found.
+_LEAVES = "atom.relaxed.gpu.global.exch.b32 %r7, [%rd1], %r5; st.global.u32 [%rd4+8], %r7;"
+
+
+@pytest.mark.parametrize(
+    ("found", "where"),
+    [
+        pytest.param("ld.relaxed.gpu.global.u32 %r7, [%rd1];", ("x[0]", "x[9]"), id="strong"),
+        pytest.param("ld.global.u32 %r7, [%rd1];", ("x[0]", "x[9]"), id="weak"),
+        pytest.param("ld.global.u32 %r7, [%rd1+12];", ("x[3]", "x[9]"), id="what was found"),
+        pytest.param("mov.u32 %r7, 0;", ("x[0]", "x[3]"), id="nothing"),
+    ],
+)
+def test_what_a_launch_leaves_open_is_open_in_the_next_one(found: str, where: tuple[str, ...]) -> None:
+    bodies = {"one": _LEAVES, "two": f"{found} st.global.u32 [%rd4+32], %r7;"}
+    text = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    text += "".join(_LAUNCH.format(name=name, body=body) for name, body in bodies.items())
+    tree = {
+        "ptx": "k.ptx", "params": {"x": {"type": "u32", "elements": 16, "init": [0]}},
+        "kernel": [{"name": name, "entry": name, "grid": 2, "block": 1} for name in bodies],
+        "check": {"forall": " && ".join(f"x[{i}] < 99" for i in range(16))},
+    }  # fmt: skip
+    ran = run_from_anywhere(Runs(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test(), watched=True))
+    assert ran is None or set(where) <= ran.differing

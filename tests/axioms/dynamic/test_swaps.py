@@ -123,6 +123,10 @@ _BOUNDED = _LOOP.format(body="add.u32 %r7, %r6, 1;")
     ("body", "size", "right"),
     [
         pytest.param(_POP + _OWN.format(beside=1024), {"start": (0,), "x": _LIST}, True, id="pop"),
+        pytest.param(
+            f"{_POP} {_AT.format(of='%rd1')} st.global.u32 [%rd2], %r5;", {"start": (0,), "x": _LIST}, False,
+            id="pop, and write the link",
+        ),
         pytest.param(_PUSH, {"start": (999,)}, True, id="push"),
         pytest.param(_PUSH.replace("[%rd5], %r6", "[%rd1], %r6"), {"start": (999,)}, False, id="push into one link"),
         pytest.param(_BOUNDED + _OWN.format(beside=0), {"start": (0,)}, True, id="add"),

@@ -33,6 +33,8 @@ class OneOfSeveral(NotingAgents):
     """Watches one launch in one of several runs."""
 
     alone = False
+    #: Whether it may be of no matter who takes a position.
+    exchanges = True
 
     def _escalate(self, thread: WatchedThread, spot: OpenBytes) -> BaseException:
         """The order of the operations on some bytes matters more than was known."""
@@ -450,7 +452,7 @@ class OneOfSeveral(NotingAgents):
                 raise Again
             telling = found.telling | (known.telling if known is not None else frozenset())
             last = telling == {found.number - 1} and (known is None or known.exchangeable)
-            found = found._replace(telling=telling, exchangeable=last and self._exchangeable(takers))
+            found = found._replace(telling=telling, exchangeable=last and self.exchanges and self._exchangeable(takers))
             if found != known:
                 self.known.takers[spot.name, number] = found
                 more = True

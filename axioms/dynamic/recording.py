@@ -108,9 +108,9 @@ class Recording:
         self._note(thread, address, size)
         self.watcher.writes(thread, address, size, value)
 
-    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> None:
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
         self._note(thread, address, size)
-        self.watcher.updates(thread, how, address, size, write)
+        return self.watcher.updates(thread, how, address, size, write)
 
     def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> Any:
         if not self._performing:

@@ -58,7 +58,10 @@ class BugSearch:
         with limited(_SOON):
             if self._in_orders_briefly():
                 return True
-            wrong = with_a_slow_cta(self._runs, self._broken) or hunt(self._runs, self._broken, _SOME)
+            wrong = hunt(self._runs, self._broken, _SOME)
+        if wrong is None:
+            with limited(2 * _SOON):
+                wrong = with_a_slow_cta(self._runs, self._broken)
         return wrong is not None and tell_wrong(self._runs, self._result, self._places, wrong)
 
     def at_once(self) -> bool:

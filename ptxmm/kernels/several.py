@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain, cycle, product
 from math import prod
-from typing import TYPE_CHECKING, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from axioms.dynamic.exact import AnyFenceOrder, Exact
 from axioms.dynamic.exploring import MOST, TooMany, explore, wander
@@ -19,6 +19,7 @@ from axioms.dynamic.torn import Tearing
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
+from ptxmm.kernels.recorded_runs import UnrecordedRuns
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers, side_by_side
 from ptxmm.kernels.whole_findings import FAULTS
 
@@ -305,22 +306,26 @@ def run_several(
     most: int = MOST,
     places: ChangingCtas | None = None,
     known: StrongBytes | None = None,
+    contents: UnrecordedRuns | None = None,
 ) -> FinalStates | FailedExecution | OpenIn:
     """Runs a test as often as its open operations need it, so many times at most. `broken`: whether final values are against a
     check; `places`: the CTAs change places, and of runs that are alike but for that there is one; `known`: what such runs have
-    shown before. Raises NotAlike where they cannot."""
+    shown before; `contents`: what is noted of runs, for what they say of other contents. Raises NotAlike where CTAs cannot
+    change places."""
     found: list[tuple[FinalValues, int, bool]] = []
     at = [0]
     circles: list[OpenIn] = []
 
     shown: list[StrongBytes] = []
+    noted = contents or UnrecordedRuns()
 
     def run(known: StrongBytes, script: Script) -> Sequence[Sequence[OpenOperation]]:
         watchers: list[OneOfSeveral] = []
         shown[:] = [known]
+        noted.begins()
 
         def watch(launch: Launch, program: ExecutableModule) -> Watchers:
-            def single() -> OneOfSeveral:
+            def single() -> Any:
                 size = prod(launch.block)
                 if places is None:
                     watchers.append(OneOfSeveral(size, len(watchers), known, script))
@@ -328,14 +333,15 @@ def run_several(
                     watchers.append(places.watcher(program, known, script))
                 watchers[-1].readings = runs.readings
                 at[0] = len(watchers) - 1
-                return watchers[-1]
+                return noted.watches(watchers[-1], program)
 
             return Watchers(None, single)
 
         try:
             state = runs.run(
-                None, limit=LIMIT, watch=watch, progress=in_time, placed=None if places is None else places.placed
-            )
+                None, limit=LIMIT, watch=watch, progress=in_time,
+                placed=noted.placed if places is None else places.placed, fill=noted.fill,
+            )  # fmt: skip
             if any(w.excluded() for w in watchers):
                 return []
             if not any(w.stale for w in watchers) and broken(state):
@@ -343,7 +349,7 @@ def run_several(
             for at[0], watcher in enumerate(watchers):
                 _settle(watcher, at[0], circles)
         except Again:
-            found.clear()
+            _forget(found, noted)
             raise
         except Stopped as stopped:
             if stopped.why == Open("time"):
@@ -352,7 +358,7 @@ def run_several(
                 return []
             again = watchers[-1].known_better() if watchers else None
             if again is not None:
-                found.clear()
+                _forget(found, noted)
                 raise again from None
             raise
         except KernelError as error:
@@ -372,6 +378,7 @@ def run_several(
         # The order of `fence.sc`, or what orders more than was known, may exclude that a thread finds what is older.
         beyond = any(w.stale for w in watchers) and any(w.total or w.weaker for w in watchers)
         found.append((state, sum(w.accesses for w in watchers), beyond))
+        noted.keeps(state, found[-1][1])
         return [w.events for w in watchers]
 
     try:
@@ -394,6 +401,12 @@ def run_several(
     exchanged = any(takers.exchangeable for of in shown[-1:] for takers in of.takers.values())
     every = FinalStates(list(states.values()), count, found[-1][1], any(sure.values()), exchanged=exchanged)
     return every if places is None else every._replace(changing=True, differing=places.differing())
+
+
+def _forget(found: list[tuple[FinalValues, int, bool]], noted: UnrecordedRuns) -> None:
+    """More is known: what runs have shown is forgotten."""
+    found.clear()
+    noted.clear()
 
 
 def _settle(watcher: OneOfSeveral, launch: int, circles: list[OpenIn]) -> None:

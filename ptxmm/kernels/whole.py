@@ -23,6 +23,7 @@ from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES, OF_RUNS
 from ptxcore.clock import left, limited
+from ptxmm.kernels.any_contents import decide_for_any_contents
 from ptxmm.kernels.bugs import BugSearch
 from ptxmm.kernels.cancelled import cancels, decide_by_choices
 from ptxmm.kernels.changing import ChangingCtas as ChangingPlaces
@@ -246,7 +247,12 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
         return ""
     elif what in _EXPLORED | _HIDDEN | _HUNTED and again:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-            if bugs.first() or bugs.in_orders() or bugs.everywhere():
+            if bugs.first() or bugs.in_orders():
+                result.notes += _held(test, FILLS[0])
+                return ""
+            if what in _EXPLORED and decide_for_any_contents(runs, result, places, breaking(test), _FEW):
+                return ""
+            if bugs.everywhere():
                 result.notes += _held(test, FILLS[0])
                 return ""
     if left and racing and fails_with_contents(runs, result, places, run, ran):

@@ -248,16 +248,16 @@ def _handed_over(choose: random.Random, ctas: int, programs: list[list[str]]) ->
 def _counted(choose: random.Random, programs: list[list[str]]) -> None:
     """Some threads count themselves, and the last one reads, writes or goes on to wait for what all have done before."""
     some = choose.sample(range(len(programs)), choose.randint(2, len(programs)))
-    where, sem = (
-        choose.choice(("last", "last", "last_there")),
-        choose.choice(("acq_rel", "acq_rel", "acq_rel", "relaxed")),
-    )
+    where, sem = choose.choice(("last", "last", "last_there")), choose.choice((*["acq_rel"] * 6, "relaxed"))
     for number in some if where == "last" or len(programs) == 2 else ():
-        then = _s(choose.choice(("read_global", "put", "read")), at=choose.choice((0, 16)), **{"from": 16})
+        other = 108 + 4 * choose.choice(some)
+        then = choose.choice(
+            (_s("read_global", at=other), _s("put", **{"from": other}), _s("read"), "add.u32 %r3, %r3, 1;")
+        )
         then = _s("proxy") * (choose.random() < 0.2) + then
         counts = _s(where, flag=104, scope="gpu", sem=sem, n=len(some) - 1, then=then)
         at = choose.randint(0, len(programs[number]))
-        before = [_s("put", **{"from": choose.choice((0, 16)), "value": number})] * (choose.random() < 0.4)
+        before = [_s("put", **{"from": 108 + 4 * number, "value": number})] * (choose.random() < 0.6)
         programs[number][at:at] = [*before, counts]
 
 
@@ -268,7 +268,7 @@ def kernel(seed: int, *, flags: bool = False, counts: bool = False) -> KernelTes
     ctas, block = choose.choice(((1, 2), (1, 2), (2, 1), (2, 1), (2, 2)))
     expected, programs = choose.choice((_fed, _fed, _sent, _small, _through))(choose, ctas, block)
     flat = [program for cta in programs for program in cta]
-    for _ in range(choose.choice((0, 1, 1, 1, 2, 3))):
+    for _ in range(choose.choice((0, 0, 0, 1) if counts else (0, 1, 1, 1, 2, 3))):
         _mistaken(choose, ctas, flat)
     if flags:
         _handed_over(choose, ctas, flat)

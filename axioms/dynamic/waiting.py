@@ -124,11 +124,12 @@ class WrittenBytes:
     def write(self, written: Written, clocks: Clocks) -> bool:
         """One more write; whether all reads that led on stay determinate, and certain of what they were."""
         self.writes.append(written)
-        for read in (*self.reads, *self.looks):
+        for read in self.reads:
             if not _knows(written, read.thread, read.time, clocks) and not self._stays(read, clocks):
                 self.open = read
                 return False
-        return True
+        looks = [look for look in self.looks if not _knows(written, look.thread, look.time, clocks)]
+        return all(self._looks_in_vain(look, clocks) or self._stays(look, clocks) for look in looks)
 
     def _stays(self, read: StrongRead, clocks: Clocks) -> bool:
         """Whether a read is certain of what it was, now that there are more writes."""
@@ -139,13 +140,23 @@ class WrittenBytes:
     def looked(self, look: StrongRead, fresh: frozenset[int], clocks: Clocks) -> bool:
         """A thread has gone on that looked before it polled; whether it is as certain of some writes where that look finds what
         leads on."""
-        found = self._certain(look, clocks)
         look.certain = fresh
         self.looks.append(look)
-        if found is None or not fresh <= found:
-            self.open = look
+        if self._looks_in_vain(look, clocks) or self._stays(look, clocks):
+            return True
+        self.open = look
+        return False
+
+    def _looks_in_vain(self, look: StrongRead, clocks: Clocks) -> bool:
+        """Whether nothing that a look may find leads its thread on."""
+        before, beside = sorted(look.behind), self._beside(look, clocks)
+        kinds, modulus = {self.writes[n].kind for n in beside}, self._modulus(before, beside)
+        value = None if modulus is None else self._base(before, modulus)[0]
+        if modulus is None or value is None or len(kinds) > 1 or "other" in kinds:
             return False
-        return True
+        values = {value, *(self.writes[n].value for n in beside)}
+        found = self._values(value, beside, modulus) if kinds == {"add"} else values
+        return found is not None and all(look.leads(self._cut(one)) is None for one in found)
 
     def base(self, read: StrongRead) -> int | None:
         """What the writes that come before a read have left; None where nothing determines it."""

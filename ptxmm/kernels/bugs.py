@@ -15,7 +15,14 @@ from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.several import (
-    ORDERS, FaultOf, RaceOf, hunt, on_suspicion, race_of, with_a_slow_cta, with_torn_reads,
+    ORDERS,
+    FaultOf,
+    RaceOf,
+    hunt,
+    on_suspicion,
+    race_of,
+    with_a_slow_cta,
+    with_torn_reads,
 )  # fmt: skip
 from ptxmm.kernels.wrong import breaking, tell_wrong
 from ptxmm.result import Result

@@ -62,14 +62,19 @@ _RELEASES = {
 
 
 def _split(
-    *changes: tuple[str, str], early: str = _LOOK, poll: str = _POLL, release: str = "release", block: int = 64
+    *changes: tuple[str, str],
+    early: str = _LOOK,
+    poll: str = _POLL,
+    release: str = "release",
+    block: int = 64,
+    lock: int = 0,
 ) -> KernelTest:
     words = {"EARLY": early, "POLL": poll, "RELEASE": _RELEASES[release], "BETWEEN": "", "BEHIND": ""}
     text = _SPLIT
     for old, new in ((words | dict(changes)) if changes else words).items():
         assert old in text, old
         text = text.replace(old, new)
-    params = {"sum": {"type": "u32", "elements": 2 * block}, "locks": {"type": "u32", "elements": 2}}
+    params = {"sum": {"type": "u32", "elements": 2 * block}, "locks": {"type": "u32", "elements": 2, "init": lock}}
     params["seen"] = {"type": "u32", "elements": 8}
     said = f"sum[0] == 3 && sum[{2 * block - 1}] == 3 && locks[0] == 0 && locks[1] == 0"
     tree = {"ptx": "k.ptx", "entry": "k", "grid": [2, 1, 3], "block": block, "params": params}
@@ -164,6 +169,53 @@ def test_others_stand_at_the_loop_as_they_do_behind_a_round(look: bool, ahead: b
     params = {name: {"type": "u32", "elements": n} for name, n in (("lock", 1), ("data", 1), ("out", 64))}
     tree = {"ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64, "params": params, "check": {"race_free": True}}
     assert _settled(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()) is not (look and ahead)
+
+
+def test_a_loop_that_stores_tells_how_often_it_has_polled() -> None:
+    """Who has found what it needs at first has not stored."""
+    stored = ("POLL", f"{_POLL} st.global.u32 [%rd5], 5;")
+    assert not _settled(_split(stored))
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_a_look_may_find_what_no_poll_finds_behind_a_barrier(first: int) -> None:
+    """What stood there first is set back before all CTAs meet: then the third one does not find that it is its turn."""
+    gate = """@%p0 bra OPEN; red.release.gpu.global.add.u32 [%rd7], 1;
+WAIT: ld.acquire.gpu.global.u32 %r16, [%rd7]; setp.ne.u32 %p6, %r16, 6; @%p6 bra WAIT;
+OPEN: bar.sync 0;"""
+    seen = ("ld.param.u64 %rd5, [seen];", "ld.param.u64 %rd5, [seen]; mov.u64 %rd7, %rd5;")
+    early = f"setp.ne.u32 %p5, %r2, 0; @%p5 bra LOOK; st.relaxed.gpu.global.u32 [%rd2], 0; LOOK: {_LOOK}"
+    assert _settled(_split(seen, ("BETWEEN", gate), early=early, lock=first)) is (first == 0)
+    assert _settled(_split(seen, ("BETWEEN", gate), early=early.replace(_LOOK, ""), lock=first))
+    shortly = early.replace("st.relaxed", "st.relaxed.gpu.global.u32 [%rd2], 2; st.relaxed", 1)
+    assert not _settled(_split(seen, ("BETWEEN", gate), early=shortly, lock=first))
+
+
+#: The first CTA takes back what stood there first; the second one looks, and polls where it has not found that.
+_TAKEN_BACK = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 f)
+{
+ .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<2>;
+ ld.param.u64 %rd1, [f]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; setp.ne.u32 %p0, %r2, 0; @%p0 ret;
+ setp.eq.u32 %p1, %r1, TAKES; @%p1 bra LOOK;
+ st.relaxed.gpu.global.u32 [%rd1], 0; ret;
+LOOK: ld.acquire.gpu.global.u32 %r3, [%rd1];
+H: setp.eq.u32 %p2, %r3, 1; @%p2 bra ON;
+ ld.acquire.gpu.global.u32 %r3, [%rd1]; bra H;
+ON: ret;
+}
+"""
+
+
+@pytest.mark.parametrize("takes", [0, 1])
+def test_a_look_behind_which_nobody_polls_is_a_read_as_any_other(takes: int) -> None:
+    """It may find something else, and then its thread polls without end."""
+    params = {"f": {"type": "u32", "elements": 1, "init": 1}}
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": 2, "block": 32, "params": params, "check": {"terminates": True}}
+    text = _TAKEN_BACK.replace("TAKES", str(takes))
+    assert not _settled(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test())
 
 
 def test_what_is_written_behind_what_a_wait_observes_is_ordered() -> None:

@@ -66,18 +66,18 @@ def _last(**changed: str) -> KernelTest:
     for name, statement in {"RELEASE": "fence.acq_rel.gpu;", "ACQUIRE": "fence.acq_rel.gpu;", **changed}.items():
         assert name in text
         text = text.replace(name, statement)
-    sizes = {"x": 192, "part": 3, "count": 1, "out": 1}
+    sizes = {"x": 128, "part": 2, "count": 1, "out": 1}
     params = {name: {"type": "u32", "elements": size} for name, size in sizes.items()}
     params["x"]["init"] = 1
-    check = {"forall": "out[0] == 192", "race_free": True, "terminates": True}
-    tree = {"ptx": "k.ptx", "entry": "k", "grid": 3, "block": 64, "params": params, "check": check}
+    check = {"forall": "out[0] == 128", "race_free": True, "terminates": True}
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64, "params": params, "check": check}
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
 def test_the_last_block_adds_up_what_all_have_copied() -> None:
     open_, result = by_runs(_last())
     assert (open_, result.verdict) == ("", "ok")
-    assert any("3 runs of all 192 threads" in note for note in result.notes)
+    assert any("2 runs of all 128 threads" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(("name", "statement"), [("RELEASE", ""), ("ACQUIRE", ""), ("W: ", "bra.uni V; W: ")])

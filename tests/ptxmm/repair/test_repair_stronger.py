@@ -83,6 +83,7 @@ def test_who_waits_is_not_asked_of_what_is_stronger(monkeypatch: pytest.MonkeyPa
         return checked(self, test, text, patience)
 
     monkeypatch.setattr(KernelSubject, "_checked", told)
+    monkeypatch.setattr(KernelSubject, "_glance", lambda *_: None)
     subject.judge(text.replace("fence.acq_rel.cta", "fence.sc.gpu"))
     assert asked == ["race_free"]
     subject.judge(text.replace("    bar.sync 0;", "    bar.sync 0;\n    bar.sync 0;"))

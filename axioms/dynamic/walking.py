@@ -37,17 +37,12 @@ class Walking(Swapping):
         self._earlier_bytes = {at for one in self._earlier for at in one.bytes()}
         #: The links that a thread on its walk reads next.
         self._ahead: dict[int, deque[int]] = {}
-        self._lists: dict[tuple[int, int, int], tuple[int, ListBytes]] = {}
 
     # Lists.
 
     def _list_of(self, place: ClaimedBytes, bases: dict[int, int]) -> ListBytes | None:
         """The list that claims of some bytes have left so far; None where they have left none. `bases`: where segments
         begin."""
-        key = id(place.segment), place.first, place.size
-        known = self._lists.get(key)
-        if known is not None and known[0] == len(place.claims):
-            return known[1]
         stored = self.carried.places_of({claim.symbol for claim in place.claims}, place.size)
         nodes = {claim.put: stored.get(claim.symbol) for claim in place.claims if claim.op == "exch"}
         if len(nodes.keys() - {place.start}) < len(place.claims) or None in nodes.values():
@@ -59,9 +54,7 @@ class Walking(Swapping):
                     return None
                 links[bases[id(segment)] + first] = node
         places = {node: at for at, node in links.items()}
-        found = ListBytes(bases[id(place.segment)] + place.first, place.size, place.start, links, places)
-        self._lists[key] = len(place.claims), found
-        return found
+        return ListBytes(bases[id(place.segment)] + place.first, place.size, place.start, links, places)
 
     def left(self) -> list[ListBytes] | None:
         """The lists that there are in `.global` memory in the end; None where something else is open there."""
@@ -169,11 +162,11 @@ class Walking(Swapping):
         """A thread begins a walk. All that it may read with any node is read now, as far as others are concerned."""
 
         def reads(copy: Any, at: int, length: int) -> int | None:
+            segment, first = copy.segment(at)
             if at in of.links or at == of.head:
-                if length != of.size:
+                if length != of.size or self.slots.reached(segment, first, length):
                     raise Untold
                 return None
-            segment, first = copy.segment(at)
             value = segment.read(first, length)
             taken = not self._earlier_bytes.isdisjoint(range(at, at + length))
             if taken or type(value) is not int or self._varies(segment, first, length):

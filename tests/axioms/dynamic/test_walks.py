@@ -93,6 +93,16 @@ def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest
     assert len(by_formula(test, monkeypatch).states) > 1
 
 
+def test_a_link_that_is_written_anew_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = _WALK.format(does="add.u32 %r6, %r6, 1;", to=_TO)
+    again = counts.replace("W:", "V:").replace("bra W", "bra V").replace("E:", "F:").replace("bra E;", "bra F;")
+    anew = again.replace("@!%p1 bra END;", "@%p1 st.global.u32 [%rd1+4], 0;").replace(f"+{_TO}", f"+{_TO + 4}")
+    body = f"{_PUSH} {counts} {anew}"
+    test = ticketed_kernel(body, grid=1, block=2, start=(0,), forall="x[8] < 99 && x[9] < 99")
+    assert not _says_all(test)
+    assert len(by_formula(test, monkeypatch).states) > 1
+
+
 def _says_all(test: Any) -> bool:
     found = by_tickets(test)
     return found is not None and not found.differing

@@ -321,7 +321,7 @@ class Determinate(LaunchState):
             return
         leads = self._lead(thread)
         if leads(value) is None:
-            self.vain[number] = self.polled[number].block
+            self.vain[number] = self.polls_of.in_vain(self.polled[number], place, leads)
             return
         read = StrongRead(number, access.time, value, access.strong, leads, thread.instruction)
         if not (place.read(read, self.clocks) and self.polls_of.polled(thread, read, place)):

@@ -56,6 +56,8 @@ class Polls:
         self._state, self.polling = state, polling
         self._gathered = GatheredPolls()
         self._vain: dict[int, tuple[int, int, object]] = {}
+        #: Of each thread that polled in vain by itself last: the bytes, and where it goes on with a value.
+        self._in_vain: dict[int, tuple[WrittenBytes, Callable[[int], object]]] = {}
         #: Whether a thread that comes to the same barrier again and again may poll for its CTA; where it came, and how often.
         self.suspects = False
         self._same: dict[int, tuple[object, int]] = {}
@@ -102,6 +104,16 @@ class Polls:
             raise Asleep
         self._vain.pop(thread.number, None)
 
+    def in_vain(self, poll: Poll, place: WrittenBytes, leads: Callable[[int], object]) -> int:
+        """A thread has polled in vain. Gives the block in which it polls again."""
+        self._in_vain[poll.thread.number] = place, leads
+        return poll.block
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether some thread that polled in vain last may find what leads it on in another execution, as far as is known."""
+        return bool(self._vain) or any(place.may_lead_on(leads) for place, leads in self._in_vain.values())
+
     # Looks before waiting loops.
 
     def looks(self, thread: WatchedThread, access: Access, place: WrittenBytes) -> int | None:
@@ -122,6 +134,7 @@ class Polls:
     def polled(self, thread: WatchedThread, read: StrongRead, place: WrittenBytes) -> bool:
         """A thread goes on behind a poll; whether it is as certain of the same where its look before found what leads on.
         Raises Stopped where it seems to poll in vain for its CTA, which is not known yet."""
+        self._in_vain.pop(thread.number, None)
         if self.suspects and not self.is_gathered(thread):
             self._comes_again(thread, read)
         look = self._looks.get(thread.number)

@@ -158,6 +158,12 @@ class WrittenBytes:
         found = self._values(value, beside, modulus) if kinds == {"add"} else values
         return found is not None and all(look.leads(self._cut(one)) is None for one in found)
 
+    def may_lead_on(self, leads: Callable[[int], object]) -> bool:
+        """Whether something that has stood here at some time leads a thread on, as far as is known."""
+        stores = all(w.kind == "store" for w in self.writes)
+        values = [self.first, *(w.value for w in self.writes)]
+        return not stores or any(value is None or leads(self._cut(value)) is not None for value in values)
+
     def base(self, read: StrongRead) -> int | None:
         """What the writes that come before a read have left; None where nothing determines it."""
         before = sorted(read.behind)

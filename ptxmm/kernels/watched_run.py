@@ -267,7 +267,9 @@ def is_certain(watcher: Determinate | Together) -> bool:
     """Whether what a run did so far, every execution does."""
     if isinstance(watcher, Confluent):  # some threads may find something else
         return False
-    return watcher.unknown is None and not (isinstance(watcher, Determinate) and watcher.phases.unsure)
+    if watcher.unknown is not None:
+        return False
+    return not (isinstance(watcher, Determinate) and (watcher.phases.unsure or watcher.polls_of.may_go_on))
 
 
 def by_runs_alone(runs: Runs) -> list[str]:

@@ -74,7 +74,7 @@ def test_who_waits_is_not_asked_of_what_is_stronger(monkeypatch: pytest.MonkeyPa
     buffer = Buffer("x", elements=2)
     text = _TEXT.replace("    mbarrier.arrive.relaxed.cluster.shared::cta.b64 _, [m];\n", "")
     launch = Launch(text, "k", "k.ptx", grid=(2, 1, 1), block=(2, 1, 1), params=(buffer,))
-    subject = KernelSubject(KernelTest("k.ptx", "k", (launch,), (buffer,), (Check("race_free"),)), How())
+    subject = KernelSubject(KernelTest("k.ptx", "k", (launch,), (buffer,), (Check("no_trap"),)), How())
     asked = list[str]()
     checked = KernelSubject._checked
 
@@ -85,6 +85,6 @@ def test_who_waits_is_not_asked_of_what_is_stronger(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(KernelSubject, "_checked", told)
     monkeypatch.setattr(KernelSubject, "_glance", lambda *_: None)
     subject.judge(text.replace("fence.acq_rel.cta", "fence.sc.gpu"))
-    assert asked == ["race_free"]
+    assert asked == ["no_trap"]
     subject.judge(text.replace("    bar.sync 0;", "    bar.sync 0;\n    bar.sync 0;"))
     assert "no_deadlock" in asked[1:]

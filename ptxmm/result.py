@@ -116,7 +116,9 @@ def event_text(event: RaceEvent) -> str:
 @dataclass(frozen=True, slots=True)
 class RaceEntry:
     """A race: its `kind`, its two `events`, the `reason` (why nothing orders them), and what is at the bottom of that
-    (`causes`). The lines of `execution`, in which nothing orders them, are `steps`, of which `left` are left out."""
+    (`causes`). The lines of `execution`, in which nothing orders them, are `steps`, of which `left` are left out. `lacking`:
+    the lines of the PTX at which threads should have synchronized, and what lacks there
+    (`axioms.dynamic.unsynchronized`)."""
 
     kind: str
     events: tuple[RaceEvent, RaceEvent]
@@ -125,6 +127,7 @@ class RaceEntry:
     causes: Sequence[Cause] = ()
     steps: Sequence[Step] = ()
     left: int = 0
+    lacking: Sequence[tuple[int, str]] = ()
 
     def __getitem__(self, field: str) -> Any:
         """A field by its name, as in the JSON of a report."""

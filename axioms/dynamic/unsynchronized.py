@@ -22,6 +22,8 @@ from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple
 
 _ACQUIRES = ("acquire", "acq_rel", "sc")
+#: What lacks at the one who writes; else it lacks at the reader.
+OF_WRITER = frozenset(("release", "scope", "scope of the writer"))
 
 
 class Unsynchronized(NamedTuple):
@@ -116,4 +118,4 @@ def _found_in_order(events: Sequence[OpenOperation]) -> Iterator[_Found]:
                 )  # fmt: skip
 
 
-__all__ = ["Unsynchronized", "unsynchronized"]
+__all__ = ["OF_WRITER", "Unsynchronized", "unsynchronized"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 from axioms.dynamic.findings import ByteRace, Misuse, Party
 from axioms.dynamic.torn import Torn
-from axioms.dynamic.unsynchronized import Unsynchronized
+from axioms.dynamic.unsynchronized import OF_WRITER, Unsynchronized
 from axioms.witness.races import UNDEFINED
 from axioms.witness.result import Site, Undefined
 from ptxcore.machine.run.faults import KernelError, ThreadName
@@ -58,7 +59,11 @@ class Findings:
             missing=race.missing,
             reading=race.reading,
         )
-        found = [RaceEntry(race.kind, events, reason, causes=[] if between is None else [self._cause(between)])]
+        found = [RaceEntry(race.kind, events, reason)]
+        if between is not None:
+            of_writer = between.lacks in OF_WRITER
+            line = (between.writes if of_writer else between.reads).op.instruction.span.line
+            found = [replace(found[0], causes=[self._cause(between)], lacking=((line, between.lacks),))]
         if race.kind in UNDEFINED:
             more = f": {told.missing(race.missing)}" if race.missing else ""
             self._undefined(UNDEFINED[race.kind] + more, race.kind, (race.before, race.after))
@@ -155,7 +160,7 @@ class Findings:
     def _cause(self, between: Unsynchronized) -> Cause:
         """At whom of those who should have synchronized to look, and what lacks."""
         writes, reads = self._event(between.writes), self._event(between.reads)
-        of_writer = between.lacks in ("release", "scope", "scope of the writer")
+        of_writer = between.lacks in OF_WRITER
         event, other = (writes, reads) if of_writer else (reads, writes)
         party = between.writes if of_writer else between.reads
         at, by = self._where(party), self._where(between.reads if of_writer else between.writes)

@@ -25,6 +25,11 @@ from ptxmm.repair.subjects import Subject, judging
 
 #: So many times its patience a text may take, and the share of the time for all of them: where objects are known, or not.
 _PATIENT, _HASTY, _SHARE, _SHARE_NEAR = 10, 2, 0.6, 0.4
+#: What may be what lacks where threads should have synchronized is so much earlier; a fence for that stands within so many
+#: lines of their statements, on one side.
+_LACKED, _CLOSE = 2000, 12
+_SIDE = {"release": -1, "acquire": 1}
+_ORDERS = {"release": ("release", "acq_rel", "sc"), "acquire": ("acquire", "acq_rel", "sc")}
 #: So many kinds of edits are put together at most, and so many edits.
 _DEEPEST, _MOST = 4, 8
 #: What is tried where nobody got further is so much later; by how much else: what is about objects of which no line says
@@ -102,6 +107,7 @@ class _Seen(NamedTuple):
     guards: frozenset[str]
     between: str
     copies: bool
+    lacking: frozenset[tuple[int, str]] = frozenset()
     mended: str = ""
     behind: bool = False
 
@@ -115,7 +121,7 @@ def guided(
     lines = Lines(text)
     first = _Seen(
         (0,) * len(sites), _stuck(base), base.clues, objects(base.clues), not base.nonterminating, base.reason,
-        guards(base.clues), base.between, _copies(base, base.clues, lines),
+        guards(base.clues), base.between, _copies(base, base.clues, lines), base.lacking,
     )  # fmt: skip
     repeated = AlikeSites(text, sites)
     waiting: list[_Next] = []
@@ -130,7 +136,7 @@ def guided(
         """What may be tried next; `behind` is how much later that is."""
         edits = sum(map(bool, after.vector))
         for rank, s, o in _tries(sites, after):
-            if not after.vector[s]:
+            if not after.vector[s] or _supplies(sites[s], sites[s].options[o], after):
                 with_it = _goes_with(sites, after, s, o)
                 later = 0 if after.mended and with_it > 0 else behind  # one mistake at several places is one
                 first = (rank[0] + later - _ALIKE * with_it, -edits, *rank[1:])
@@ -161,6 +167,7 @@ def guided(
         if mended:
             became = became._replace(mended=shape(option.words), behind=_behind(sites[s], before))
         progress = judged.reason != before.reason and (_named(option, before.reason) or not judged.reason)
+        progress = progress or (before.lacking != became.lacking and _supplies(sites[s], option, before))
         if _goes_on(judged, kinds, progress or mended) and edits < _MOST:
             if judged.wrong:
                 if judged.reason or mended or progress:
@@ -245,6 +252,7 @@ def _told(
         guards(frozenset(there)),
         judged.between,
         _copies(judged, there, lines),
+        frozenset((_place(line, [edit for edit, _ in edits], lines), what) for line, what in judged.lacking),
     )
 
 
@@ -275,7 +283,9 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
     apart = places_apart(sites, seen.lines)
     for s, site in enumerate(sites):
         for o, option in enumerate(site.options):
-            if is_move(option):
+            if o and _supplies(site, option, seen):
+                yield (option.cost - _LACKED, 0, site.line), s, o
+            elif is_move(option):
                 if seen.ends and not seen.waits:
                     yield _rank_of_move(sites, option, o, seen), s, o
             elif not option.about:
@@ -285,6 +295,21 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
                     yield (option.cost + _EACH * apart[s] + later, apart[s], site.line), s, o
             elif _mends(option, seen) and not (counted and _number(option) and option.evident <= 0):
                 yield _rank(site, option, seen), s, o
+
+
+def _supplies(site: EditSite, option: Option, seen: _Seen) -> bool:
+    """Whether an option may be what lacks where threads should have synchronized: an order or scope of the statement there, or
+    a fence just before one that releases nothing, or just behind one that acquires nothing."""
+    wanted = option.wanted
+    if wanted is None or option.about or (seen.between == "grid" and wanted.scope == "cta"):
+        return False
+    if wanted.family == "fence":
+        return any(0 <= (site.line - line) * _SIDE.get(what, 0) <= _CLOSE for line, what in seen.lacking)
+    wider = wanted.scope != wanted.old_scope
+    return wanted.kind == "order" and any(
+        site.line == line and (wanted.order in _ORDERS[what] if what in _ORDERS else wider)
+        for line, what in seen.lacking
+    )
 
 
 def _goes_with(sites: Sequence[EditSite], seen: _Seen, s: int, o: int) -> int:

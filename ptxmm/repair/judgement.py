@@ -15,7 +15,8 @@ class Judgement(NamedTuple):
     those of which nobody knows beside them. `bounded`: what holds rests on bounds of loops. `launch`: of which larger launch
     this is, where it is not of the one given; what holds there but is not decided in a larger one is `unsure`. `clues`: the
     lines at which threads wait that do not terminate, or else of what is wrong. `between`: what takes in both threads of a race
-    (thread, warp, cta or grid), where that is known."""
+    (thread, warp, cta or grid), where that is known; `lacking`: at which lines they should have synchronized, and what
+    lacks."""
 
     holds: bool | None
     wrong: bool = False
@@ -29,6 +30,7 @@ class Judgement(NamedTuple):
     unsure: str = ""
     clues: frozenset[int] = frozenset()
     between: str = ""
+    lacking: frozenset[tuple[int, str]] = frozenset()
 
 
 class JudgedTexts:

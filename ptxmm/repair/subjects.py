@@ -438,6 +438,7 @@ def of_result(result: Result, asked: bool = True) -> Judgement:
             nonterminating=nonterminating,
             clues=clues,
             between=_between(result),
+            lacking=frozenset(lack for race in result.races for lack in race.lacking),
         )
     if result.verdict == "undefined":
         reason = result.error or "undefined"

@@ -1,0 +1,76 @@
+"""What lacks where threads should have synchronized, as a watched run says it, is what a repair tries first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ptxmm.kernels.launch import Buffer, Launch
+from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.repair.building import REPAIR
+from ptxmm.repair.guided import guided
+from ptxmm.repair.judgement import Judgement
+from ptxmm.repair.kernel_subject import KernelSubject
+from ptxmm.repair.subjects import How, judging
+
+_TEXT = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+    .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
+    mul.wide.u32 %rd3, %r2, 4;
+    add.u64 %rd2, %rd1, %rd3;
+    st.relaxed.gpu.global.u32 [%rd2+1024], %r2;
+    setp.eq.u32 %p, %r1, 1; @%p bra READS;
+    st.global.u32 [%rd2+64], 7;
+    bar.sync 0;
+    setp.ne.u32 %p, %r2, 0; @%p ret;
+    WRITE
+    ret;
+READS:
+    setp.ne.u32 %p, %r2, 0; @%p bra MEET;
+POLL:
+    READ
+    setp.eq.u32 %p, %r3, 0; @%p bra POLL;
+MEET:
+    bar.sync 0;
+    ld.global.u32 %r4, [%rd2+64];
+    st.global.u32 [%rd2+2048], %r4;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("write", "read", "most", "becomes"),
+    [
+        ("st.relaxed.gpu", "ld.acquire.gpu", 3, ["st.release.gpu"]),
+        ("st.release.gpu", "ld.relaxed.gpu", 3, ["ld.acquire.gpu"]),
+        ("st.relaxed.gpu", "ld.relaxed.gpu", 6, ["st.release.gpu", "ld.acquire.gpu"]),
+        ("st.volatile", "ld.acquire.sys", 12, ["fence.acq_rel"]),
+    ],
+)  # fmt: skip
+def test_a_few_texts_lead_to_what_lacks(write: str, read: str, most: int, becomes: Sequence[str]) -> None:
+    """Of many orders, fences and barriers at other places none is asked."""
+    text = _TEXT.replace("WRITE", f"{write}.global.u32 [%rd1], 1;").replace(
+        "READ\n", f"{read}.global.u32 %r3, [%rd1];\n"
+    )
+    buffer = Buffer("x", elements=1024)
+    launch = Launch(text, "k", "k.ptx", grid=(2, 1, 1), block=(64, 1, 1), params=(buffer,))
+    subject = KernelSubject(KernelTest("k.ptx", "k", (launch,), (buffer,), (Check("race_free"),)), How())
+    base, sites = subject.judge(text), subject.sites(REPAIR)
+    assert len(base.lacking) == 1
+    asked = 0
+
+    def judge(vector: tuple[int, ...], patient: bool) -> Judgement:
+        nonlocal asked
+        asked += 1
+        return judging(subject, sites, vector, None)
+
+    vector = guided(text, sites, judge, base, subject.objects)
+    assert vector is not None and asked <= most
+    words = [sites[s].options[o].words for s, o in enumerate(vector) if o]
+    assert len(words) == len(becomes) and all(any(new in word for word in words) for new in becomes)

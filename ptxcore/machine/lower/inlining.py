@@ -5,13 +5,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection
 
-from ptxcore.syntax.tree import Directive, Function, Immediate, Module
+from ptxcore.syntax.tree import Directive, Function, Immediate, Instruction, Label, Module, Name
 
 #: File number, line, column.
 InlinedAt = tuple[int, ...]
 #: So deep nobody inlines; compilers do not write calls that lead in a circle, but texts may.
 _DEEPEST = 100
 
+
+_BRANCHES = ("bra", "brx")
+#: What does not lead on to the next statement, unless it has a guard.
+_LEAVE = (*_BRANCHES, "ret", "exit", "trap")
 
 #: File, line and column of a source.
 SourceLine = tuple[str, int, int]
@@ -33,7 +37,9 @@ def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[SourceLin
     here: list[InlinedAt] = []
     starts: dict[int, list[InlinedAt]] = {}
     for statement in module.statements:
-        if isinstance(statement, Function):
+        if isinstance(statement, Instruction | Label):
+            callers.passes(statement)
+        elif isinstance(statement, Function):
             here = []
         elif isinstance(statement, Directive) and statement.name == "file":
             number, name = statement.arguments[:2]
@@ -58,10 +64,27 @@ def _told(calls: list[SourceLine]) -> SourceLine:
 
 
 class Callers:
-    """The calls in which the code of each place was inlined, as far as the text has said."""
+    """The calls in which the code of each place was inlined, as far as the text has said. Of code that was inlined at several
+    calls a block may stand far behind, after what was inlined later: it is of the calls of the branch that leads there."""
 
     def __init__(self) -> None:
         self._caller: dict[InlinedAt, InlinedAt] = {}
+        #: By label, what was so at the first branch there; and whether the statement before leads on to the next.
+        self._at: dict[str, dict[InlinedAt, InlinedAt]] = {}
+        self._falls = True
+
+    def passes(self, statement: Instruction | Label) -> None:
+        """The text goes on with a statement, behind the `.loc` that is its own."""
+        if isinstance(statement, Label):
+            if not self._falls and statement.name in self._at:
+                self._caller = self._at[statement.name]
+            self._falls = True
+            return
+        if statement.opcode in _BRANCHES:
+            for target in statement.operands:
+                if isinstance(target, Name) and target.name not in self._at:
+                    self._at[target.name] = dict(self._caller)
+        self._falls = statement.guard is not None or statement.opcode not in _LEAVE
 
     def origin(self, loc: Directive) -> tuple[int, int]:
         """File number and line to tell for a `.loc`: of the calls that led to it, the innermost in the file of the kernel

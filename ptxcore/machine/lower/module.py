@@ -87,6 +87,8 @@ class _Lowering(Operands):
         header = check_header(self.context, statements)
         waiting_label: str | None = None
         for statement in statements[header:]:
+            if isinstance(statement, Instruction | Label):
+                self.callers.passes(statement)
             if isinstance(statement, Instruction):
                 self.instruction(statement)
             elif isinstance(statement, Label):

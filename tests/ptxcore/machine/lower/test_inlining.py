@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxcore.machine.lower.inlining import Callers
+from ptxcore.machine.lower.inlining import Callers, calls_of
 from ptxcore.syntax.reader import read_module
 from ptxcore.syntax.tree import Directive
 
@@ -34,3 +34,46 @@ def test_the_innermost_call_in_the_kernels_own_file_is_told() -> None:
     own = [(1, 2), (1, 9), (1, 9), (1, 9), (1, 4), (1, 4), (1, 4)]
     assert told[:8] == [*own, (2, 81)]
     assert told[8] == (6, 1) and len(told) == 10  # and calls that lead in a circle come to an end
+
+
+#: A function that is inlined at lines 26 and 42; its waiting loops stand behind both.
+_COLD = """.version 9.0
+.target sm_90
+.address_size 64
+.file 1 "k.cu"
+.file 2 "wait.h"
+.file 3 "asm.h"
+.visible .entry k()
+{
+    .reg .pred %p; .reg .b32 %r<3>;
+    .loc 1 26 7
+    .loc 2 70 5, function_name $F, inlined_at 1 26 7
+    mov.u32 %r1, %tid.x;
+    setp.eq.u32 %p, %r1, 0;
+    @%p bra FIRST;
+    .loc 1 27 7
+    mov.u32 %r2, 1;
+    .loc 1 42 7
+    .loc 2 70 5, function_name $F, inlined_at 1 42 7
+    mov.u32 %r1, %laneid;
+    @%p bra SECOND;
+    ret;
+FIRST:
+    .loc 3 43 5, function_name $G, inlined_at 2 70 5
+    mov.u32 %r2, 2;
+    bra FIRST;
+SECOND:
+    .loc 3 43 5, function_name $G, inlined_at 2 70 5
+    mov.u32 %r2, 3;
+    bra SECOND;
+}
+"""
+
+
+def test_a_block_far_behind_is_of_the_call_whose_branch_leads_there() -> None:
+    """Both loops are of line 70 of the header, and that was inlined last at line 42."""
+    module, found = read_module(_COLD)
+    assert found == []
+    lines = {n for n, line in enumerate(_COLD.splitlines(), 1) if "%r2, 2" in line or "%r2, 3" in line}
+    told = [calls[-1][:2] for _, calls in sorted(calls_of(module, lines).items())]
+    assert told == [("k.cu", 26), ("k.cu", 42)]

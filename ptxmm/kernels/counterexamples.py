@@ -14,6 +14,7 @@ from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
+from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues, Runs, truth
 from ptxmm.kernels.test import QUANTIFIERS, Check, KernelTest
 from ptxmm.result import Checked, Result
@@ -26,6 +27,8 @@ _MOST = 8
 _SHARE, _SECONDS = 0.05, 5.0
 #: Instructions after which a run is given up.
 _LIMIT = 20_000_000
+#: Seconds for who wrote a value that is against a check.
+_PROVENANCE = 5.0
 #: What leaves a launch open in such a way that a run says nothing: it uses values that the manual does not tell, of which the
 #: formula knows whether they leave the launch without a meaning.
 UNTOLD = ("unknown", "clock", "stack")
@@ -55,6 +58,7 @@ def shown_by_runs(test: KernelTest, result: Result, deadline: float | None) -> b
                         seen[at] = number + 1, one
                 if _verdict(test, seen):
                     _tell(test, result, seen)
+                    _tell_who_wrote(test, result, [one for number, one in seen.values() if number == 1])
                     return True
     except (OutOfTime, TimeoutError, UsageError):  # who builds the launch tells what is wrong with it
         pass
@@ -119,6 +123,16 @@ def _tell(test: KernelTest, result: Result, seen: dict[int, tuple[int, _Seen]]) 
     result.runs = max(number for number, _ in seen.values())
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
     result.listed_all = False
+
+
+def _tell_who_wrote(test: KernelTest, result: Result, shown: list[_Seen]) -> None:
+    """Tells who wrote what is against a check, where the run in the order of the threads shows that."""
+    from ptxmm.kernels.provenance import tell_provenance
+
+    state = next((one.state for one in shown if one.state is not None), None)
+    if result.verdict == "no" and state is not None:
+        with limited(_PROVENANCE):
+            tell_provenance(Runs(test, watched=True), result, Places(test), state)
 
 
 def _explain(checked: Checked, number: int, seen: _Seen) -> None:

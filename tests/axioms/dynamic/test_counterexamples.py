@@ -58,7 +58,8 @@ def test_an_outcome_that_must_not_be_is_shown_with_its_run() -> None:
     found, result = _by_runs(_test(_LOST, forall="x[0] == 64", race_free=True))
     assert found and result.verdict == "no" and result.runs >= 1
     broken, open_ = result.checks
-    assert broken.holds is False and broken.state["x[0]"] < 64 and "a run of all threads" in broken.message
+    assert broken.holds is False and broken.state["x[0]"] < 64 and "a run of all threads in order" in broken.message
+    assert [what.split(",")[0] for _, what in broken.spots] == ["x[0] was written last here"]
     assert open_.holds is None and "not decided" in open_.message
 
 

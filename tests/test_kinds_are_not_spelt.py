@@ -25,6 +25,7 @@ OTHERS = {
     "axioms/dynamic/sightings.py w": "likewise",
     "axioms/dynamic/suspected.py event": "likewise",
     "axioms/dynamic/torn.py event": "likewise",
+    "axioms/dynamic/waiting.py w": "likewise",
     "axioms/liveness/reasons.py s": "where a thread is blocked",
     "axioms/liveness/search.py s": "likewise",
     "axioms/liveness/search.py stop": "likewise",

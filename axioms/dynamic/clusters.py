@@ -79,6 +79,10 @@ class Clusters:
         meeting = self._meetings.get(self.of(thread))
         return meeting.waiting if meeting is not None else []
 
+    def waiting_at(self, cta: Any) -> list[int]:
+        """Likewise of the cluster that a CTA is the first one of, whose threads may have ended."""
+        return self._meetings[self._numbers[id(cta)]].waiting
+
     def released(self, cta: Any) -> None:
         """All have come: who waits goes on."""
         meeting = self._meetings[self._numbers[id(cta)]]

@@ -143,7 +143,7 @@ class NotingAgents(Noting):
             self._comes_together((number,))
 
     def released(self, cta: Any, level: str, identity: int, whole: bool) -> None:
-        waiting = self.clusters.waiting(next(iter(cta.threads)).number) if level != "cta" else []
+        waiting = self.clusters.waiting_at(cta) if level != "cta" else []
         super().released(cta, level, identity, whole)
         self._comes_together(waiting)
 

@@ -18,6 +18,8 @@ class SlowCta(Exact):
     def __init__(self, size: int, launch: int, cta: int) -> None:
         super().__init__(size, launch)
         self._cta = cta
+        #: Whether any of them had something to wait with.
+        self.reads_late = False
 
     def _polls_in_order(
         self, thread: WatchedThread, segment: Segment, first: int, size: int, spot: OpenBytes
@@ -25,6 +27,7 @@ class SlowCta(Exact):
         number = thread.number
         waited = self._passed.get(number) == self.count.get(number, 0)  # and what it polled was in vain
         if number // self.size == self._cta and not waited:
+            self.reads_late = True
             self._comes_late(number)
         return super()._polls_in_order(thread, segment, first, size, spot)
 

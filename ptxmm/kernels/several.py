@@ -222,11 +222,19 @@ def with_a_slow_cta(runs: Runs, broken: Callable[[FinalValues], bool]) -> Wrong 
     """Something wrong in a run in which one CTA reads as late as can be; None where none was seen."""
     ctas = sum(prod(launch.grid) for launch in runs.test.launches)
     for slow in dict.fromkeys((0, ctas - 1, ctas // 2)):
+        watchers: list[SlowCta] = []
+
+        def make(size: int, launch: int, slow: int = slow, watchers: list[SlowCta] = watchers) -> SlowCta:
+            watchers.append(SlowCta(size, launch, slow))
+            return watchers[-1]
+
         try:
-            one_run(runs, partial(SlowCta, cta=slow), broken)
+            one_run(runs, make, broken)
         except TestFails as wrong:
             return wrong.found
         except (Stopped, UsageError):
+            return None
+        if not any(watcher.reads_late for watcher in watchers):  # and so it is of the others
             return None
     return None
 

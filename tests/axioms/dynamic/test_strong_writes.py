@@ -11,6 +11,8 @@ from by_runs import by_runs, compare
 from campaigns import lengths
 
 from axioms.dynamic.clocks import Clocks
+from ptxmm.kernels import whole
+from ptxmm.kernels.bugs import BugSearch
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -122,6 +124,9 @@ def test_the_note_says_what_the_order_decides() -> None:
 
 @pytest.mark.parametrize("number", ["1", "%r4"])
 def test_the_work_grows_with_the_number_of_threads(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the run that proves it: what several runs and a search for bugs ask first hangs on time."""
+    monkeypatch.setattr(whole, "_decided_in_any_order", lambda *_: False)
+    monkeypatch.setattr(BugSearch, "soon", lambda _: False)
     asked, ordered = Counter[int](), Clocks.ordered
     grid = 0
 

@@ -1,4 +1,4 @@
-"""A run in which one strong read of a vector is torn: it finds some elements of the last write, and older ones else.
+"""A run in which strong reads of vectors are torn: they find some elements of the last write, and older ones else.
 
 The elements of a vector are accesses of their own, in no order (PTX ISA 9.0, section 8.2.4). So a read that nothing orders
 behind a write, and before which nobody has observed that (section 8.9.6), may find one element of it and miss another one, of
@@ -40,13 +40,14 @@ class Torn(NamedTuple):
 
 
 class Tearing(Exact):
-    """Watches one launch in which one read is torn that leads on otherwise than it would with all elements of one write."""
+    """Watches one launch in which reads are torn that lead on otherwise than they would with all elements of one write."""
 
-    def __init__(self, size: int, launch: int, number: int | None = None) -> None:
-        """`number`: which of the reads that could be torn is; none is without."""
+    def __init__(self, size: int, launch: int, number: int | None = None, *, every: bool = False) -> None:
+        """`number`: which of the reads that could be torn is; none is without, unless `every` one is."""
         super().__init__(size, launch)
+        #: The first one that is.
         self.torn: Torn | None = None
-        self._number = number
+        self._number, self._every = number, every
         #: How many reads could be torn so far.
         self.tearable = 0
 
@@ -62,13 +63,13 @@ class Tearing(Exact):
             lead = self._lead(thread)
             mixed = self._mixed(thread, spot, last, lead)
             self.tearable += mixed is not None
-            if mixed is not None and self.tearable - 1 == self._number:
+            if mixed is not None and (self._every or self.tearable - 1 == self._number):
                 return self._tears(thread, segment, size, spot, mixed, lead)
         return super()._polls_in_order(thread, segment, first, size, spot)
 
     def _may_be_torn(self, thread: WatchedThread, spot: OpenBytes, last: int) -> bool:
         """Whether nothing orders a read of a vector behind the last write."""
-        if self.torn is not None or last < 0 or not thread.instruction.use.words["vec"]:
+        if (self.torn is not None and not self._every) or last < 0 or not thread.instruction.use.words["vec"]:
             return False
         event = spot.order[last]
         return event.kind == "store" and spot.floor(thread.number, self.clocks) < last
@@ -99,7 +100,7 @@ class Tearing(Exact):
             for n, is_new in enumerate(found)
         )
         writer = Party(event.name[1], thread.launch.compiled.ops[event.at])
-        self.torn = Torn(Party(thread.number, thread.instruction), writer, segment.name, elements)
+        self.torn = self.torn or Torn(Party(thread.number, thread.instruction), writer, segment.name, elements)
         self._finds(thread, spot, size, lead, last, None)
         self.stale = True
         return value

@@ -240,28 +240,35 @@ def with_a_slow_cta(runs: Runs, broken: Callable[[FinalValues], bool]) -> Wrong 
 
 
 def with_torn_reads(runs: Runs, broken: Callable[[FinalValues], bool]) -> tuple[Wrong, Tearing] | None:
-    """Something wrong in a run in which a read of a vector is torn, and who watched that; None where none was seen."""
+    """Something wrong in a run in which reads of vectors are torn, and who watched that; None where none was seen. First each
+    that can be is torn, then some are by themselves."""
     try:
+        if (found := _torn(*_tearing(runs, broken, None, every=True))) is not None:
+            return found
         _, watchers = _tearing(runs, broken, None)
         for number in reversed(range(sum(watcher.tearable for watcher in watchers))[-_MOST_TORN:]):  # as above
-            wrong, watchers = _tearing(runs, broken, number)
-            torn = next((watcher for watcher in watchers if watcher.torn is not None), None)
-            if wrong is not None and torn is not None:
-                return wrong, torn
+            if (found := _torn(*_tearing(runs, broken, number))) is not None:
+                return found
     except (Stopped, UsageError):
         pass
     return None
 
 
+def _torn(wrong: Wrong | None, watchers: Sequence[Tearing]) -> tuple[Wrong, Tearing] | None:
+    """What is wrong in a run, and who watched a torn read there; None where there is none of both."""
+    torn = next((watcher for watcher in watchers if watcher.torn is not None), None)
+    return None if wrong is None or torn is None else (wrong, torn)
+
+
 def _tearing(
-    runs: Runs, broken: Callable[[FinalValues], bool], number: int | None
+    runs: Runs, broken: Callable[[FinalValues], bool], number: int | None, *, every: bool = False
 ) -> tuple[Wrong | None, list[Tearing]]:
-    """A run in which the read of a number is torn: what is wrong in it, and who watched its launches."""
+    """A run in which the read of a number is torn, or every one: what is wrong in it, and who watched its launches."""
     watchers: list[Tearing] = []
 
     def make(size: int, launch: int) -> Tearing:
         before = sum(watcher.tearable for watcher in watchers)
-        watchers.append(Tearing(size, launch, None if number is None else number - before))
+        watchers.append(Tearing(size, launch, None if number is None else number - before, every=every))
         return watchers[-1]
 
     try:

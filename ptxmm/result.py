@@ -118,7 +118,7 @@ class RaceEntry:
     """A race: its `kind`, its two `events`, the `reason` (why nothing orders them), and what is at the bottom of that
     (`causes`). The lines of `execution`, in which nothing orders them, are `steps`, of which `left` are left out. `lacking`:
     the lines of the PTX at which threads should have synchronized, and what lacks there
-    (`axioms.dynamic.unsynchronized`)."""
+    (`axioms.dynamic.wrong.unsynchronized`)."""
 
     kind: str
     events: tuple[RaceEvent, RaceEvent]

@@ -354,13 +354,14 @@ def _rooms(folder: str) -> str:
 
 
 def _files_of_runs() -> str:
-    """The files of `axioms/dynamic`, from the lowest, by what they are for, with what their heads say."""
-    from test_rooms import RUNS
+    """The folders of `axioms/dynamic` and their files, from the lowest, with what their heads say."""
+    from test_rooms import ORDERS
 
     rows = []
-    for title, files in RUNS.items():
-        rows.append(f"| **{title}** | |")
-        paths = (f"axioms/dynamic/{file}.py" for file in files.split())
+    for folder in ORDERS["axioms.dynamic"].split():
+        base = f"axioms/dynamic/{folder}"
+        rows.append(f"| **[{folder}](../{base})** | {_head(f'{base}/__init__.py')} |")
+        paths = (f"{base}/{file}.py" for file in ORDERS[f"axioms.dynamic.{folder}"].split())
         rows += [f"| [{Path(path).name}](../{path}) | {_head(path)} |" for path in paths]
     return "\n".join(["| File | What it is for |", "|---|---|", *rows]) + "\n"
 

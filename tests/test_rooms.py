@@ -13,29 +13,6 @@ import parsed
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-#: The files of `axioms.dynamic` in their order, by what they are for.
-RUNS = {
-    "What every run needs": "findings clocks shadow open_values sums accesses sequential_fences",
-    "Values and code of threads": "linear needed idle live joins recording depends owners",
-    "Threads that wait": "waiting early_looks gathered",
-    "Asynchronous operations": """
-        agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters agent_accesses
-        maps copies tensor_accesses tensors
-    """,
-    "One run for all executions": "convergence polls determinate rows log together",
-    "One run, with something open": """
-        sightings lookbacks apart confluent told updates_in_sections emulated_terms emulated carried attempts ticket_locks
-        section_records shared_sections section_values section_meetings sections served led_sections errand_threads branching
-        claims ticket_accesses slots publications errands imagined tickets swaps swapping walks walking turns handovers handing
-        persistent carried_rounds search_cells search_handed search_nodes search_handovers search_threads search_blocks
-        searches search_ends searching
-    """,
-    "Several runs": """
-        choices plan cycles symmetry noted excluded noting noting_agents exchangeable open_operations exploring
-    """,
-    "Runs that show what is wrong": "fence_orders exact replay suspected slow torn unsynchronized",
-    "CTAs that can change places": "alike numbered",
-}
 #: What stands in each folder, from what everybody may import to what imports everything.
 ORDERS = {
     "": "ptxcore litmus axioms ptxmm",
@@ -47,7 +24,32 @@ ORDERS = {
         names nodes syntax tokens expressions reader values library operators expand compiled marks evaluate orders
         algebra compile specialise primitives residual statements asking model shapes
     """,
-    "axioms.dynamic": " ".join(RUNS.values()),
+    "axioms.dynamic": "core code waits asynchronous one_run lookback sections tickets searches several wrong ctas",
+    "axioms.dynamic.core": "findings clocks shadow open_values sums accesses sequential_fences",
+    "axioms.dynamic.code": "linear needed idle live joins recording depends owners",
+    "axioms.dynamic.waits": "waiting early_looks gathered",
+    "axioms.dynamic.asynchronous": """
+        agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters agent_accesses
+        maps copies tensor_accesses tensors
+    """,
+    "axioms.dynamic.one_run": "convergence polls determinate rows log together",
+    "axioms.dynamic.lookback": "sightings lookbacks apart confluent",
+    "axioms.dynamic.sections": """
+        told updates_in_sections emulated_terms emulated carried attempts ticket_locks section_records shared_sections
+        section_values section_meetings sections served led_sections
+    """,
+    "axioms.dynamic.tickets": """
+        errand_threads branching claims ticket_accesses slots publications errands imagined tickets swaps swapping walks
+        walking turns handovers handing persistent carried_rounds
+    """,
+    "axioms.dynamic.searches": """
+        search_cells search_handed search_nodes search_handovers search_threads search_blocks searches search_ends searching
+    """,
+    "axioms.dynamic.several": """
+        choices plan cycles symmetry noted excluded noting noting_agents exchangeable open_operations exploring
+    """,
+    "axioms.dynamic.wrong": "fence_orders exact replay suspected slow torn unsynchronized",
+    "axioms.dynamic.ctas": "alike numbered",
     "ptxcore": """
         records clock parts places diagnostics sources fixes collection syntax values findings isa check machine advice
     """,

@@ -29,7 +29,7 @@ from ptxmm.result import Result
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
-    from axioms.dynamic.sightings import Sighting
+    from axioms.dynamic.lookback.sightings import Sighting
 
 #: Orders that are tried before proofs that take long: that of the CTAs, and the same with the `fence.sc` in others.
 _FIRST = 2

@@ -7,9 +7,9 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.choices import all_ways
-from axioms.dynamic.determinate import Determinate
-from axioms.dynamic.findings import Open, Stopped
+from axioms.dynamic.core.findings import Open, Stopped
+from axioms.dynamic.one_run.determinate import Determinate
+from axioms.dynamic.several.choices import all_ways
 from ptxcore.isa.launch import try_cancel
 from ptxcore.machine.run.clusters import ChosenClusters
 from ptxmm.kernels.several import FinalStates
@@ -19,7 +19,7 @@ from ptxmm.kernels.whole_contents import OPEN_KINDS, ContentsOfRuns
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
-    from axioms.dynamic.choices import Choices
+    from axioms.dynamic.several.choices import Choices
     from ptxcore.machine.run.special import Triple
     from ptxmm.kernels.places import Places
     from ptxmm.kernels.runs import FinalValues, Runs

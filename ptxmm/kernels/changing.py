@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.alike import Alike, InAnyPlace, NotAlike
-from axioms.dynamic.symmetry import Symmetry
+from axioms.dynamic.ctas.alike import Alike, InAnyPlace, NotAlike
+from axioms.dynamic.several.symmetry import Symmetry
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.memory import Segment
 from ptxmm.kernels.expressions import TYPES
@@ -16,7 +16,7 @@ from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import observed
 
 if TYPE_CHECKING:
-    from axioms.dynamic.plan import Script, StrongBytes
+    from axioms.dynamic.several.plan import Script, StrongBytes
     from ptxcore.machine.lower.ops import ExecutableModule
 
 

@@ -1,4 +1,4 @@
-"""Kernel tests decided by one run of workers that take tickets in rounds (`axioms.dynamic.persistent`)."""
+"""Kernel tests decided by one run of workers that take tickets in rounds (`axioms.dynamic.tickets.persistent`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.carried_rounds import CarriedAlong, CarryingRounds, Scouting
-from axioms.dynamic.findings import Open, Stopped, in_time
-from axioms.dynamic.persistent import WARP, Persistent
+from axioms.dynamic.core.findings import Open, Stopped, in_time
+from axioms.dynamic.tickets.carried_rounds import CarriedAlong, CarryingRounds, Scouting
+from axioms.dynamic.tickets.persistent import WARP, Persistent
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
@@ -22,7 +22,7 @@ from ptxmm.words import whole as told
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from axioms.dynamic.persistent import TicketCounter
+    from axioms.dynamic.tickets.persistent import TicketCounter
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.places import Places

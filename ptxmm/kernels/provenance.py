@@ -3,7 +3,8 @@ Of one that multiplies matrices by warpgroups also what products it may be compu
 with the swizzles of both.
 
     a final value    was written last by a store, or by a copy out of shared memory
-    what was stored  is computed of loads and products, by the code of the function alone (`axioms.dynamic.depends.provenance`)
+    what was stored  is computed of loads and products, by the code of the function alone (`provenance` of
+                     `axioms.dynamic.code.depends`)
     loads, products  of the thread that stored, or its warpgroup, read bytes of shared memory, each of which somebody wrote last
 
 The launch is run once more for that. Where one run stands for all executions its order is no matter; else it tells only of a
@@ -18,8 +19,8 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from axioms.dynamic.depends import provenance
-from axioms.dynamic.findings import Stopped, in_time
+from axioms.dynamic.code.depends import provenance
+from axioms.dynamic.core.findings import Stopped, in_time
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
 from ptxcore.isa.warpgroup_product import THREADS, pattern, spans

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from axioms.dynamic.depends import Ran
-from axioms.dynamic.open_operations import OneOfSeveral
-from axioms.dynamic.recording import Recording
+from axioms.dynamic.code.depends import Ran
+from axioms.dynamic.code.recording import Recording
+from axioms.dynamic.several.open_operations import OneOfSeveral
 from ptxcore.machine.lower.ops import ExecutableModule
 from ptxmm.kernels.runs import FinalValues
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, get_args
 
-from axioms.dynamic.findings import Stopped
-from axioms.dynamic.replay import Others, Replay, ReplayInAnyFenceOrder
+from axioms.dynamic.core.findings import Stopped
+from axioms.dynamic.wrong.replay import Others, Replay, ReplayInAnyFenceOrder
 from ptxcore.clock import limited
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.launch import UsageError
@@ -28,7 +28,7 @@ from ptxmm.kernels.wrong import breaking, tell_wrong
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
-    from axioms.dynamic.plan import Name
+    from axioms.dynamic.several.plan import Name
     from axioms.witness.execution import Execution
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.test import KernelTest

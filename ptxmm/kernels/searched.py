@@ -1,12 +1,12 @@
-"""Kernel tests decided by one run up to the ways of searches (`axioms.dynamic.searching`)."""
+"""Kernel tests decided by one run up to the ways of searches (`axioms.dynamic.searches.searching`)."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.findings import Open, Party, Stopped, in_time
-from axioms.dynamic.searching import LeftByLaunches, Searching
+from axioms.dynamic.core.findings import Open, Party, Stopped, in_time
+from axioms.dynamic.searches.searching import LeftByLaunches, Searching
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError

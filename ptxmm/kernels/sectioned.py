@@ -1,14 +1,14 @@
-"""Kernel tests decided by one run up to the order of critical sections (`axioms.dynamic.sections`)."""
+"""Kernel tests decided by one run up to the order of critical sections (`axioms.dynamic.sections.sections`)."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.branching import InBranchingSections
-from axioms.dynamic.findings import Open, Party, Stopped, in_time
-from axioms.dynamic.section_records import GuardedBytes
-from axioms.dynamic.sections import TAKING
+from axioms.dynamic.core.findings import Open, Party, Stopped, in_time
+from axioms.dynamic.sections.section_records import GuardedBytes
+from axioms.dynamic.sections.sections import TAKING
+from axioms.dynamic.tickets.branching import InBranchingSections
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError

@@ -8,14 +8,14 @@ from itertools import chain, cycle, product
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-from axioms.dynamic.exact import AnyFenceOrder, Exact
-from axioms.dynamic.exploring import MOST, TooMany, explore, wander
-from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, in_time
-from axioms.dynamic.noted import Again
-from axioms.dynamic.open_operations import OneOfSeveral
-from axioms.dynamic.slow import SlowCta
-from axioms.dynamic.suspected import Suspected, SuspectedInAnyOrder
-from axioms.dynamic.torn import Tearing
+from axioms.dynamic.core.findings import ByteRace, Misuse, Open, Stopped, in_time
+from axioms.dynamic.several.exploring import MOST, TooMany, explore, wander
+from axioms.dynamic.several.noted import Again
+from axioms.dynamic.several.open_operations import OneOfSeveral
+from axioms.dynamic.wrong.exact import AnyFenceOrder, Exact
+from axioms.dynamic.wrong.slow import SlowCta
+from axioms.dynamic.wrong.suspected import Suspected, SuspectedInAnyOrder
+from axioms.dynamic.wrong.torn import Tearing
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
@@ -24,9 +24,9 @@ from ptxmm.kernels.runs import FinalValues, Runs, Watchers, side_by_side
 from ptxmm.kernels.whole_findings import FAULTS
 
 if TYPE_CHECKING:
-    from axioms.dynamic.noted import OpenOperation
-    from axioms.dynamic.plan import Name, Script, StrongBytes
-    from axioms.dynamic.sightings import Sighting
+    from axioms.dynamic.lookback.sightings import Sighting
+    from axioms.dynamic.several.noted import OpenOperation
+    from axioms.dynamic.several.plan import Name, Script, StrongBytes
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.changing import ChangingCtas
     from ptxmm.kernels.launch import Launch

@@ -1,12 +1,12 @@
-"""Kernel tests decided by one run up to the order in which threads take tickets (`axioms.dynamic.tickets`)."""
+"""Kernel tests decided by one run up to the order in which threads take tickets (`axioms.dynamic.tickets.tickets`)."""
 
 from __future__ import annotations
 
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.findings import Open, Stopped, in_time
-from axioms.dynamic.handing import Handing
+from axioms.dynamic.core.findings import Open, Stopped, in_time
+from axioms.dynamic.tickets.handing import Handing
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
@@ -20,8 +20,8 @@ from ptxmm.words import whole as told
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from axioms.dynamic.findings import Party
-    from axioms.dynamic.walks import ListBytes
+    from axioms.dynamic.core.findings import Party
+    from axioms.dynamic.tickets.walks import ListBytes
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.places import Places

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from axioms.dynamic.findings import Open
+from axioms.dynamic.core.findings import Open
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.several import UNWRITTEN

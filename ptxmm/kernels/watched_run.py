@@ -7,17 +7,17 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from axioms.dynamic.confluent import Confluent, may_look_back, summed_reads
-from axioms.dynamic.depends import Ran
-from axioms.dynamic.determinate import Determinate
-from axioms.dynamic.emulated import Emulating, emulating
-from axioms.dynamic.findings import ByteRace, Misuse, Open, Stopped, in_time
-from axioms.dynamic.numbered import Numbered, interchangeable
-from axioms.dynamic.polls import Polling, polled_otherwise
-from axioms.dynamic.recording import Batches, Recording
-from axioms.dynamic.sightings import Sighting
-from axioms.dynamic.together import Together
-from axioms.dynamic.unsynchronized import unsynchronized
+from axioms.dynamic.code.depends import Ran
+from axioms.dynamic.code.recording import Batches, Recording
+from axioms.dynamic.core.findings import ByteRace, Misuse, Open, Stopped, in_time
+from axioms.dynamic.ctas.numbered import Numbered, interchangeable
+from axioms.dynamic.lookback.confluent import Confluent, may_look_back, summed_reads
+from axioms.dynamic.lookback.sightings import Sighting
+from axioms.dynamic.one_run.determinate import Determinate
+from axioms.dynamic.one_run.polls import Polling, polled_otherwise
+from axioms.dynamic.one_run.together import Together
+from axioms.dynamic.sections.emulated import Emulating, emulating
+from axioms.dynamic.wrong.unsynchronized import unsynchronized
 from ptxcore.machine.lower.ops import Code, ExecutableModule
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError

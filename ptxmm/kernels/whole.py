@@ -13,13 +13,13 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.confluent import Confluent
-from axioms.dynamic.determinate import Determinate
-from axioms.dynamic.emulated import Emulating
-from axioms.dynamic.findings import ByteRace, Misuse, Open, Party
-from axioms.dynamic.numbered import Numbered
-from axioms.dynamic.plan import StrongBytes
-from axioms.dynamic.together import Together
+from axioms.dynamic.core.findings import ByteRace, Misuse, Open, Party
+from axioms.dynamic.ctas.numbered import Numbered
+from axioms.dynamic.lookback.confluent import Confluent
+from axioms.dynamic.one_run.determinate import Determinate
+from axioms.dynamic.one_run.together import Together
+from axioms.dynamic.sections.emulated import Emulating
+from axioms.dynamic.several.plan import StrongBytes
 from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES, OF_RUNS
 from ptxcore.clock import left, limited

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from axioms.dynamic.depends import BufferRead, Dependence, Ran
+from axioms.dynamic.code.depends import BufferRead, Dependence, Ran
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues

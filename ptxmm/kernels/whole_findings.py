@@ -7,9 +7,9 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from axioms.dynamic.findings import ByteRace, Misuse, Party
-from axioms.dynamic.torn import Torn
-from axioms.dynamic.unsynchronized import OF_WRITER, Unsynchronized
+from axioms.dynamic.core.findings import ByteRace, Misuse, Party
+from axioms.dynamic.wrong.torn import Torn
+from axioms.dynamic.wrong.unsynchronized import OF_WRITER, Unsynchronized
 from axioms.witness.races import UNDEFINED
 from axioms.witness.result import Site, Undefined
 from ptxcore.machine.run.faults import KernelError, ThreadName

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from axioms.dynamic.findings import Misuse
-from axioms.dynamic.torn import Tearing
-from axioms.dynamic.unsynchronized import unsynchronized
+from axioms.dynamic.core.findings import Misuse
+from axioms.dynamic.wrong.torn import Tearing
+from axioms.dynamic.wrong.unsynchronized import unsynchronized
 from ptxcore.clock import limited
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ptxmm.words.vectors import BRIEFLY_TORN, BY_ELEMENTS
 
 if TYPE_CHECKING:
-    from axioms.dynamic.torn import TornElement
+    from axioms.dynamic.wrong.torn import TornElement
 
-#: What one run does not decide, by the names of `axioms.dynamic.determinate.Open`.
+#: What one run does not decide, by the names of `axioms.dynamic.one_run.determinate.Open`.
 OPEN = {
     "order": "unordered strong accesses to the same bytes",
     "unordered": "accesses to the same bytes, of which it is open whether anything orders them",

@@ -12,7 +12,7 @@ from campaigns import lengths, share
 from generated_carried_rounds import ALL_ADD, generated
 from generated_ticket_rounds import round_kernel
 
-from axioms.dynamic.carried_rounds import CarryingRounds
+from axioms.dynamic.tickets.carried_rounds import CarryingRounds
 from ptxmm.kernels.persistent import InRounds, run_in_rounds
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest

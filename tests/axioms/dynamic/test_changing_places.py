@@ -14,8 +14,8 @@ from by_runs import by_runs
 from campaigns import lengths, share
 from test_open_operations import _HEAD, _OUT, _Writer
 
-from axioms.dynamic.plan import Bytes, Script
-from axioms.dynamic.symmetry import Symmetry
+from axioms.dynamic.several.plan import Bytes, Script
+from axioms.dynamic.several.symmetry import Symmetry
 from ptxmm.kernels.changing import ChangingCtas, NotAlike
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.several import FinalStates, run_several

@@ -11,8 +11,8 @@ from by_runs import by_runs, compare
 from campaigns import lengths
 from test_circles import _kernel
 
-from axioms.dynamic.clocks import Clocks
-from axioms.dynamic.waiting import StrongRead, Written, WrittenBytes
+from axioms.dynamic.core.clocks import Clocks
+from axioms.dynamic.waits.waiting import StrongRead, Written, WrittenBytes
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile

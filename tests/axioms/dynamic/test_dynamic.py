@@ -8,8 +8,8 @@ from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axioms.dynamic.clocks import Clocks, several
-from axioms.dynamic.shadow import CONSTANT, Access, Shadow
+from axioms.dynamic.core.clocks import Clocks, several
+from axioms.dynamic.core.shadow import CONSTANT, Access, Shadow
 
 _THREADS = 4
 #: (thread, kind, first byte, size), or the threads that meet.

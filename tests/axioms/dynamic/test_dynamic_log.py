@@ -11,9 +11,9 @@ from campaigns import drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axioms.dynamic import log as logs
-from axioms.dynamic.log import Accessed, Log, Region
-from axioms.dynamic.rows import ClockRows
+from axioms.dynamic.one_run import log as logs
+from axioms.dynamic.one_run.log import Accessed, Log, Region
+from axioms.dynamic.one_run.rows import ClockRows
 
 _SIZE, _CTAS = 4, 2
 _THREADS = _SIZE * _CTAS

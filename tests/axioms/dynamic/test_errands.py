@@ -11,8 +11,8 @@ from campaigns import lengths, share
 from generated_errands import again_kernel, errand_kernel
 from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
-from axioms.dynamic import claims, errands, imagined, tickets
-from axioms.dynamic.imagined import settle_errands
+from axioms.dynamic.tickets import claims, errands, imagined, tickets
+from axioms.dynamic.tickets.imagined import settle_errands
 from ptxcore.clock import OutOfTime
 
 

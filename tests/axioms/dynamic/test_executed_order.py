@@ -8,8 +8,8 @@ import pytest
 from agreement import note
 from campaigns import lengths
 
-from axioms.dynamic.findings import Open
-from axioms.dynamic.polls import Polling
+from axioms.dynamic.core.findings import Open
+from axioms.dynamic.one_run.polls import Polling
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.runs import Runs

@@ -13,8 +13,8 @@ from by_runs import by_formula
 from campaigns import lengths, share
 from test_circles import _kernel
 
-from axioms.dynamic.exact import AnyFenceOrder
-from axioms.dynamic.findings import ByteRace, Stopped
+from axioms.dynamic.core.findings import ByteRace, Stopped
+from axioms.dynamic.wrong.exact import AnyFenceOrder
 from ptxcore.machine.run.faults import KernelError
 from ptxmm.kernels.runs import Runs, Watchers
 from ptxmm.kernels.test import KernelTest

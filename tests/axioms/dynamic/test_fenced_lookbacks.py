@@ -10,7 +10,7 @@ import pytest
 from by_runs import by_formula, by_runs, compare
 from campaigns import lengths
 
-from axioms.dynamic import apart, confluent, lookbacks
+from axioms.dynamic.lookback import apart, confluent, lookbacks
 from ptxcore.machine.run.watched import WatchedThread
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile

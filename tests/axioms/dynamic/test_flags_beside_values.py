@@ -9,7 +9,7 @@ import pytest
 from by_runs import by_formula, by_runs, compare
 from campaigns import lengths
 
-from axioms.dynamic import sightings
+from axioms.dynamic.lookback import sightings
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.several import on_suspicion
 from ptxmm.kernels.test import KernelTest

@@ -9,7 +9,7 @@ import campaigns
 import pytest
 from by_runs import by_runs, compare
 
-from axioms.dynamic.idle import idle_operations
+from axioms.dynamic.code.idle import idle_operations
 from ptxcore.machine.run.launch import load
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile

@@ -10,8 +10,8 @@ from by_runs import by_runs, compare
 from campaigns import lengths
 
 import ptxmm
-from axioms.dynamic import lookbacks
-from axioms.dynamic.sightings import Sightings, WeakWrites
+from axioms.dynamic.lookback import lookbacks
+from axioms.dynamic.lookback.sightings import Sightings, WeakWrites
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 

@@ -12,8 +12,8 @@ from by_runs import by_formula, by_runs
 from campaigns import lengths, share
 from test_watched_together import _counts, _kind
 
-from axioms.dynamic.findings import ByteRace
-from axioms.dynamic.together import Together
+from axioms.dynamic.core.findings import ByteRace
+from axioms.dynamic.one_run.together import Together
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile

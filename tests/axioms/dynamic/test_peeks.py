@@ -9,7 +9,7 @@ from by_runs import by_runs
 from tensor_memory_kernels import changed
 
 import ptxmm
-from axioms.dynamic.peeks import peeks_of
+from axioms.dynamic.asynchronous.peeks import peeks_of
 from ptxcore.machine.run.launch import load
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile

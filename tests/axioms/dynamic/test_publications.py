@@ -11,8 +11,8 @@ from campaigns import lengths, share
 from generated_publications import publishing_kernel
 from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
-from axioms.dynamic import errands, imagined, publications, tickets
-from axioms.dynamic.publications import Heard
+from axioms.dynamic.tickets import errands, imagined, publications, tickets
+from axioms.dynamic.tickets.publications import Heard
 from ptxmm.kernels.test import KernelTest
 
 

@@ -10,8 +10,8 @@ from campaigns import lengths, share
 from whole_campaign import MADE
 from whole_campaign import compare as in_all_ways
 
-from axioms.dynamic import waiting
-from axioms.dynamic.clocks import Clocks
+from axioms.dynamic.core.clocks import Clocks
+from axioms.dynamic.waits import waiting
 from ptxmm.kernels import bugs
 
 #: Shapes that runs settle in little time.

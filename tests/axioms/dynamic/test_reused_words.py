@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from by_runs import by_formula, by_runs
 
-from axioms.dynamic import confluent
+from axioms.dynamic.lookback import confluent
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 

@@ -14,9 +14,9 @@ from campaigns import lengths, share
 from generated_searches import search_kernel
 from ticketed_kernels import ticketed_kernel
 
-from axioms.dynamic import searching
-from axioms.dynamic.search_cells import SearchedBytes
-from axioms.dynamic.searches import Searches
+from axioms.dynamic.searches import searching
+from axioms.dynamic.searches.search_cells import SearchedBytes
+from axioms.dynamic.searches.searches import Searches
 from ptxcore.clock import limited
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.searched import SearchedLaunches, run_from_anywhere

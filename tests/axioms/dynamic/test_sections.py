@@ -10,8 +10,8 @@ from by_runs import by_formula, by_runs, compare_right
 from campaigns import lengths, share
 from generated_sections import section_kernel
 
-from axioms.dynamic.findings import Open
-from axioms.dynamic.updates_in_sections import Update, commute
+from axioms.dynamic.core.findings import Open
+from axioms.dynamic.sections.updates_in_sections import Update, commute
 from ptxcore.values import terms
 from ptxmm.kernels import bugs, whole
 from ptxmm.kernels.runs import FinalValues, Runs

@@ -10,7 +10,7 @@ from agreement import note
 from by_runs import by_formula, by_runs, compare
 from campaigns import lengths
 
-from axioms.dynamic.clocks import Clocks
+from axioms.dynamic.core.clocks import Clocks
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 

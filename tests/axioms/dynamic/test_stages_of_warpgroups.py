@@ -13,8 +13,8 @@ from by_runs import by_runs
 from campaigns import lengths, share
 from generated_stages import drawn, explored, kernel
 
-from axioms.dynamic.clocks import Arrival
-from axioms.dynamic.products import WarpgroupProducts
+from axioms.dynamic.asynchronous.products import WarpgroupProducts
+from axioms.dynamic.core.clocks import Arrival
 
 
 def compare(seeds: Iterable[int], *, wrong_only: bool = False) -> Counter[str]:

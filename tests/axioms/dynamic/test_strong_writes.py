@@ -10,7 +10,7 @@ import pytest
 from by_runs import by_runs, compare
 from campaigns import lengths
 
-from axioms.dynamic.clocks import Clocks
+from axioms.dynamic.core.clocks import Clocks
 from ptxmm.kernels import whole
 from ptxmm.kernels.bugs import BugSearch
 from ptxmm.kernels.test import KernelTest

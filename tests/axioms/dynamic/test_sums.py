@@ -12,7 +12,7 @@ import pytest
 from by_runs import by_runs, compare
 from campaigns import lengths
 
-from axioms.dynamic.sums import Sums
+from axioms.dynamic.core.sums import Sums
 from ptxcore.clock import OutOfTime
 from ptxcore.values.floats import fconvert
 from ptxcore.values.ieee import FORMATS, FloatFormat, add, flush

@@ -11,7 +11,7 @@ from campaigns import lengths, share
 from generated_swaps import swap_kernel
 from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
-from axioms.dynamic import swapping, swaps
+from axioms.dynamic.tickets import swapping, swaps
 
 
 @pytest.mark.compares(0.08)

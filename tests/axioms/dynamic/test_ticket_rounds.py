@@ -12,7 +12,8 @@ from by_runs import by_formula, by_runs, compare_right
 from campaigns import lengths, share
 from generated_ticket_rounds import generated, round_kernel
 
-from axioms.dynamic import owners, persistent
+from axioms.dynamic.code import owners
+from axioms.dynamic.tickets import persistent
 from ptxcore.machine.run.memory import Segment
 from ptxmm.kernels.persistent import InRounds, run_in_rounds
 from ptxmm.kernels.runs import Runs

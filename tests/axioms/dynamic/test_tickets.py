@@ -13,9 +13,9 @@ from campaigns import lengths, share
 from generated_tickets import ticket_kernel
 from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
-from axioms.dynamic import linear as forms
-from axioms.dynamic import slots, tickets
-from axioms.dynamic.findings import Open
+from axioms.dynamic.code import linear as forms
+from axioms.dynamic.core.findings import Open
+from axioms.dynamic.tickets import slots, tickets
 from ptxmm.kernels import whole
 
 

@@ -12,9 +12,9 @@ from generated_told_claims import told_kernel
 from test_searches import by_searches, compare_up_to_searches
 from ticketed_kernels import ticketed_kernel
 
-from axioms.dynamic import searching
-from axioms.dynamic.search_handed import HandedCells
-from axioms.dynamic.search_handovers import comes_behind
+from axioms.dynamic.searches import searching
+from axioms.dynamic.searches.search_handed import HandedCells
+from axioms.dynamic.searches.search_handovers import comes_behind
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 

@@ -12,7 +12,7 @@ from campaigns import lengths, share
 from generated_turns import turn_kernel
 from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
-from axioms.dynamic import handing, handovers
+from axioms.dynamic.tickets import handing, handovers
 from ptxmm.kernels.test import KernelTest
 
 

@@ -11,7 +11,7 @@ from campaigns import lengths, share
 from generated_walks import walk_kernel
 from ticketed_kernels import by_tickets, compare_up_to_tickets, ticketed_kernel
 
-from axioms.dynamic import walking, walks
+from axioms.dynamic.tickets import walking, walks
 from ptxmm.kernels.toml import KernelFile
 
 

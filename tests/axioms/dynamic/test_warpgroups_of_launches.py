@@ -10,7 +10,7 @@ from campaigns import some
 from warpgroup_kernels import COMMIT, FENCE, PRODUCT, WAIT, ring, tile
 
 import ptxmm
-from axioms.dynamic.fenced import unfenced
+from axioms.dynamic.asynchronous.fenced import unfenced
 from ptxcore.machine.run.launch import load
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.result import Result

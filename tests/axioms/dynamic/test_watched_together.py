@@ -10,8 +10,8 @@ from agreement import note
 from campaigns import lengths, share
 from test_whole_launches import _kernel, _launched, _reduction
 
-from axioms.dynamic.findings import ByteRace, Open
-from axioms.dynamic.together import Together
+from axioms.dynamic.core.findings import ByteRace, Open
+from axioms.dynamic.one_run.together import Together
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile

@@ -12,9 +12,9 @@ import pytest
 from agreement import note
 from campaigns import lengths, share
 
-from axioms.dynamic.depends import Ran
-from axioms.dynamic.determinate import Determinate
-from axioms.dynamic.recording import Recording
+from axioms.dynamic.code.depends import Ran
+from axioms.dynamic.code.recording import Recording
+from axioms.dynamic.one_run.determinate import Determinate
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.launch import Buffer

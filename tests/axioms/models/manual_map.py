@@ -214,13 +214,13 @@ CHAPTER_9: tuple[Sentence, ...] = (
     _s("9.7.13.15.16", "waiting for phases that are neither current nor the one before is undefined", _STATES),
     _s("9.7.13.16", "tensormap.cp_fenceproxy copies and is a one-way release", "cat turned", note="copies by a map that a kernel wrote are refused by name"),
     _s("9.7.13.17", "clusterlaunchcontrol.try_cancel writes weakly through the async proxy; every choice of who is cancelled",
-       "axioms/dynamic/copies.py", "axioms/dynamic/choices.py", note="by runs of whole launches; no litmus test has clusters to come"),
+       "axioms/dynamic/asynchronous/copies.py", "axioms/dynamic/several/choices.py", note="by runs of whole launches; no litmus test has clusters to come"),
     _s("9.7.14", "matrix instructions load and store weakly", note="in kernel tests, each row an access; a litmus test has no whole warps"),
-    _s("9.7.15", "wgmma reads through the async proxy; its fence, commit_group and wait_group", "axioms/dynamic/products.py",
-       "axioms/dynamic/fenced.py", note="by runs of whole launches: 128 threads execute it together"),
+    _s("9.7.15", "wgmma reads through the async proxy; its fence, commit_group and wait_group", "axioms/dynamic/asynchronous/products.py",
+       "axioms/dynamic/asynchronous/fenced.py", note="by runs of whole launches: 128 threads execute it together"),
     _s("9.7.16.6.1-4", "what tcgen05 orders: pipelined pairs, commit, wait, the fences around synchronisation, canonical patterns",
-       "axioms/dynamic/tensors.py", "axioms/dynamic/tensor_order.py", note="by runs of whole launches: cells of Tensor Memory are no memory that a model relates"),
-    _s("9.7.16.6.5", "tcgen05.mma and tcgen05.cp read shared memory through the async proxy", "axioms/dynamic/tensors.py"),
+       "axioms/dynamic/asynchronous/tensors.py", "axioms/dynamic/asynchronous/tensor_order.py", note="by runs of whole launches: cells of Tensor Memory are no memory that a model relates"),
+    _s("9.7.16.6.5", "tcgen05.mma and tcgen05.cp read shared memory through the async proxy", "axioms/dynamic/asynchronous/tensors.py"),
     _s("9.7.19.2", "nanosleep, clocks and timers order nothing", note="no event; what they return is any value"),
 )
 # fmt: on

@@ -1,0 +1,143 @@
+"""Asynchronous operations as agents of their own: who issued them, what stands for their accesses, and what must be complete
+when a CTA ends.
+
+Numbers stand for them where those of threads stand, in tables of what threads know and in shadow memory: so what a thread knows
+of an operation is a time of its number, as with a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from axioms.dynamic.core.clocks import Arrival, Clocks, Several, Table
+from axioms.dynamic.core.findings import Party
+from axioms.dynamic.core.shadow import AGENTS
+from ptxcore.machine.lower.ops import Op
+from ptxcore.records import NamedTuple
+
+#: Numbers of agents begin here for CTAs' copies by `cp.async`, and for all other operations.
+_COPIES, _OTHERS = AGENTS, 2 * AGENTS
+
+
+class Part(NamedTuple):
+    """What an operation hands on, in a scope: all that is ordered before an arrival."""
+
+    scope: str
+    thread: int
+    arrival: Arrival
+    #: Whether it synchronizes nothing but what relaxed operations do.
+    relaxed: bool = False
+
+
+class Actor(NamedTuple):
+    """Who operates on an mbarrier object: a thread itself, or in its name an asynchronous operation. `arrival`: what is ordered
+    before that; `hands`: what it hands on to who waits; `proxy`: through which proxy an operation goes."""
+
+    thread: int
+    arrival: Arrival
+    hands: tuple[Part, ...]
+    agent: bool = False
+    proxy: str = ""
+
+
+class Agent(NamedTuple):
+    """One asynchronous operation: who issued it, behind what; `writes` and `reads` stand for its accesses where threads'
+    numbers stand, at a time; `parts`: what it hands on when it is complete."""
+
+    party: Party
+    op: int
+    ops: Sequence[Op]
+    arrival: Arrival
+    proxy: str
+    writes: int
+    reads: int
+    time: int
+    parts: tuple[Part, ...]
+    #: Of a product: what its threads knew at their last fences, and what this said of other accesses.
+    fenced: Several | None
+    known: dict[tuple[int, int, int], bool]
+    #: Whether the manual leaves open if it comes behind what comes before its issue by program order alone.
+    loosely: bool = False
+    #: What stands for its end, where that is not what stands for its accesses.
+    done: int = -1
+
+    @property
+    def actor(self) -> Actor:
+        """In whose name an mbarrier object learns of it."""
+        return Actor(self.party.thread, self.arrival, self.parts, agent=True, proxy=self.proxy)
+
+
+class Agents:
+    """The asynchronous operations of a launch, by the numbers that stand for them."""
+
+    def __init__(self, clocks: Clocks) -> None:
+        self.clocks = clocks
+        self.issued = 0
+        self._number = 0
+        #: Who issued what the numbers of other agents than copies by `cp.async` stand for, and in which proxy.
+        self._issuers: dict[int, tuple[int, str]] = {}
+        #: By CTA: operations on shared memory, and which of their accesses must be complete before it ends.
+        self._unfinished: dict[int, list[tuple[Agent, int]]] = {}
+
+    # Numbers.
+
+    def own(self, number: int) -> int:
+        """What stands for copies by `cp.async` of a thread."""
+        return _COPIES * self.clocks.size + number
+
+    def numbered(self, issuer: int, proxy: str) -> int:
+        """The first of two numbers that stand for an operation where threads' numbers stand."""
+        first = _OTHERS * self.clocks.size + 2 * self._number
+        self._number += 1
+        self._issuers[first] = self._issuers[first + 1] = issuer, proxy
+        return first
+
+    def stands_for(self, agent: int, issuer: int) -> None:
+        """A number stands for operations of a thread through the asynchronous proxy."""
+        self._issuers[agent] = issuer, "async"
+
+    def is_agent(self, number: int) -> bool:
+        """Whether a number stands for an asynchronous operation."""
+        return number >= _COPIES * self.clocks.size
+
+    def issuer(self, number: int) -> int:
+        """The thread that issued what a number stands for."""
+        if not self.is_agent(number):
+            return number
+        return self._issuers[number][0] if number in self._issuers else number - _COPIES * self.clocks.size
+
+    def by_proxy(self, number: int) -> int:
+        """The thread that issued what a number stands for through the asynchronous proxy; -1 for all else."""
+        issuer, proxy = self._issuers.get(number, (-1, "generic"))
+        return issuer if proxy == "async" else -1
+
+    # What is known of them.
+
+    def known(self, number: int, *agents: tuple[int, int]) -> Arrival:
+        """An arrival of a thread behind nothing but accesses of agents, up to a time of each."""
+        size = self.clocks.size
+        table: Table = {}
+        for agent, time in agents:
+            cta, place = divmod(agent, size)
+            times = table.setdefault(cta, [0] * size)
+            times[place] = time
+        return number, table, 0
+
+    def learns(self, number: int, *agents: tuple[int, int]) -> None:
+        """A thread knows that accesses of agents are complete, up to a time of each."""
+        known = self.clocks.known
+        known[number] = self.clocks.join([(number, known[number], 0), self.known(number, *agents)])
+
+    # The end of CTAs.
+
+    def finishes(self, issuer: int, agent: Agent, number: int) -> None:
+        """What a number stands for must be complete when the CTA of its thread ends."""
+        self._unfinished.setdefault(issuer // self.clocks.size, []).append((agent, number))
+
+    def unfinished(self, threads: Iterable[int]) -> Iterable[tuple[Agent, int]]:
+        """What had to be complete when the CTAs of these threads end, which they do: the last operation of each number."""
+        found = [pair for cta in {t // self.clocks.size for t in threads} for pair in self._unfinished.pop(cta, ())]
+        return {number: (agent, number) for agent, number in found}.values()
+
+
+__all__ = ["Actor", "Agent", "Agents", "Part"]

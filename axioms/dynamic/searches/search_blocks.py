@@ -1,0 +1,500 @@
+"""What comes of one block of a search (`searches.searches`), with all that a thread may find in it.
+
+What a look at memory finds is a symbol with a set of values (`SymbolRange`): a branch divides it, an address is each.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, Protocol
+
+from axioms.dynamic.code.live import Live
+from axioms.dynamic.core.accesses import scope_of
+from axioms.dynamic.core.shadow import CONSTANT
+from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
+from axioms.dynamic.searches.search_handed import WIDE
+from axioms.dynamic.searches.search_nodes import (
+    OpenSearch,
+    ReachedBytes,
+    SearchNode,
+    SearchStart,
+    SearchStep,
+    SearchStore,
+)
+from axioms.dynamic.searches.search_threads import Divides, FoundThere, Searcher, Stops, TellsApart, asked_of
+from axioms.dynamic.tickets.errand_threads import UnknownErrand, is_in
+from axioms.dynamic.tickets.publications import fence_scope
+from axioms.dynamic.waits.waiting import plain, stopped_at
+from ptxcore.clock import OutOfTime
+from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.codegen import DONE
+from ptxcore.machine.run.emulation import emulate
+from ptxcore.machine.run.faults import Fault, UnwrittenValue
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.uninitialised import VARIES, Varying
+from ptxcore.machine.run.watched import Write
+from ptxcore.values.terms import Term, evaluate, mask, substitute, symbols_of
+
+_WINDOWS = 1 << GLOBAL_BITS
+#: Values that one symbol is told apart by, at most.
+_MOST_EACH = 512
+
+
+class WaysOfSearches(Protocol):
+    """All ways of the searches of a launch. `counts`: no search claims more than one cell on any way, as far as is known."""
+
+    live: Live
+    counts: bool
+
+    def node(self, made: SearchNode) -> SearchNode: ...
+    def again(self, asking: Iterable[set[int]]) -> None: ...
+    def cell(self, start: SearchStart, segment: Segment, first: int, size: int) -> SearchedBytes: ...
+    def claims_several(self) -> None: ...
+
+
+class SearchBlock:
+    """Executes one block, and watches the copy of the thread that does."""
+
+    def __init__(self, of: WaysOfSearches, node: SearchNode, number: int) -> None:
+        self.of, self.node, self.number = of, node, number
+        self.edges: list[SearchStep] = []
+        self.reaches: set[ReachedBytes] = set()
+        self.puts: set[tuple[SearchedBytes, int | None]] = set()
+        self.ranges: dict[Term, SymbolRange] = {}
+        self.won: frozenset[SearchedBytes] = frozenset()
+        self._finds: tuple[tuple[SearchedBytes, SymbolRange], ...] = ()
+        self._wrote = False
+        self._told: list[FoundThere] = []
+        self.stores: set[SearchStore] = set()
+        self.handed = node.handed
+        self.passed: frozenset[SearchedBytes] = frozenset()
+
+    def run(
+        self,
+        block: int,
+        registers: list[Any],
+        carry: Any,
+        ranges: dict[Term, SymbolRange],
+        won: frozenset[SearchedBytes],
+        passed: frozenset[SearchedBytes],
+    ) -> None:
+        """Adds what comes of it. Raises OpenSearch."""
+        thread: Any = copy.copy(self.node.start.thread)
+        thread.__class__ = Searcher
+        thread.watcher, thread.R, thread.frames, thread.carry = self, list(registers), [], carry
+        self.ranges, self.won, self.passed = dict(ranges), won, passed
+        self._step(block, thread)
+
+    def _step(self, block: int, thread: Any) -> None:
+        compiled, parameters = thread.launch.compiled, thread.launch.read_parameters
+        try:
+            after = compiled.blocks[block](thread, thread.R, parameters)
+        except Divides as divides:
+            self._divide(thread, compiled, stopped_at(compiled, divides), divides.ways)
+            return
+        except TellsApart as tells:
+            op = stopped_at(compiled, tells)
+            if op is None:
+                raise OpenSearch from None
+            self._each(thread, compiled.compiler.again(compiled, op), tells.value)
+            return
+        except Stops as stops:
+            op = stopped_at(compiled, stops)
+            if op is None or any(isinstance(value, Term) for _, value in self.of.live.before(op, thread.R)[-1]):
+                raise OpenSearch(op) from None
+            self._end((self.of.live.before(op, thread.R), plain(thread.carry)))
+            return
+        except OutOfTime:
+            raise
+        except Exception as error:  # whatever goes wrong goes wrong there, and not here
+            self._recover(thread, compiled, stopped_at(compiled, error), error)
+            return
+        if after == DONE:
+            self._end("ends")
+        else:
+            self._goes(after, thread)
+
+    def _end(self, key: Hashable) -> None:
+        self.edges.append(SearchStep(None, self._finds, self._wrote, self.passed, key, self.handed.put))
+
+    def _goes(self, block: int, thread: Any, ranges: dict[Term, SymbolRange] | None = None, more: Any = ()) -> None:
+        """The thread goes on at a block, if it can, with what is so of some cells besides."""
+        node, passed, handed = self.node, self.passes(more), self.handed
+        if passed is None:
+            return
+        for cell, range_ in more:
+            if range_.is_told:
+                handed = handed.finds(cell, acquires=range_.looks > 1)
+        made = SearchNode(
+            node.start,
+            block,
+            list(thread.R),
+            thread.carry,
+            self.ranges if ranges is None else ranges,
+            self.won,
+            node.share,
+            passed,
+            handed,
+        )
+        self.edges.append(SearchStep(self.of.node(made), (*self._finds, *more), self._wrote, passed))
+
+    def _divide(self, thread: Any, compiled: Any, op: Op | None, ways: list[FoundThere]) -> None:
+        """The thread goes on with each thing that an operation may find."""
+        if op is None:
+            raise OpenSearch
+        block = compiled.compiler.again(compiled, op)
+        finds, wrote, registers, carry = self._finds, self._wrote, list(thread.R), thread.carry
+        handed = self.handed
+        for found in ways:
+            self.handed = handed
+            if len(found.won) > 1:
+                self.of.claims_several()
+            self._told = [found]
+            self._finds, self._wrote = (*finds, *found.finds), wrote or found.wrote
+            self.run(block, registers, carry, found.ranges, found.won, found.passed)
+        self._finds, self._wrote = finds, wrote
+
+    def _recover(self, thread: Any, compiled: Any, op: Op | None, error: Exception) -> None:
+        """An instruction met a symbol. Raises OpenSearch where that is not the reason."""
+        if op is None or isinstance(error, UnknownErrand | OpenSearch):
+            raise OpenSearch(op) from None
+        if isinstance(error, Fault) and not isinstance(error, UnwrittenValue):
+            raise OpenSearch(op) from None
+        compiler = compiled.compiler
+        guard = None if op.guard is None else thread.R[op.guard[0]]
+        if isinstance(guard, Varying):
+            self._branch(thread, compiler.again(compiled, op), guard)
+            return
+        asked = self._addresses(thread, op)
+        if asked:
+            self._each(thread, compiler.again(compiled, op), asked[0])
+            return
+        try:
+            done = emulate(thread, op, error)
+        except OutOfTime:
+            raise
+        except (Divides, TellsApart, Stops, Exception):
+            raise OpenSearch(op) from None
+        if not done:
+            raise OpenSearch(op)
+        self._step(compiler.behind(compiled, op), thread)
+
+    @staticmethod
+    def _addresses(thread: Any, op: Op) -> list[Varying]:
+        """The symbols of which each value is another address, or another operand of an atomic operation."""
+        mnemonic = op.use.form.mnemonic
+        if op.use.form.kind == "value":
+            return []
+        sources = op.sources[:1] if mnemonic in ("ld", "st") else op.sources
+        found = [thread.R[one.value] for one in sources if one is not None and one.kind == "register"]
+        return [value for value in found if isinstance(value, Varying)]
+
+    # Symbols.
+
+    def _branch(self, thread: Any, block: int, guard: Varying) -> None:
+        """A branch divides what a symbol may be."""
+        term = guard.term
+        symbols = symbols_of(term)
+        if len(symbols) > 1:
+            self._each(thread, block, guard)
+            return
+        (one,) = symbols
+        asked = asked_of(term, one)
+        if asked is None:
+            values = self._values(one)
+            for truth in (1, 0):
+                among = frozenset(v for v in values if bool(evaluate(term, {one: v})) is bool(truth))
+                if among:
+                    self._keep(
+                        thread, block, one, self.ranges.get(one, SymbolRange())._replace(among=among), guard, truth
+                    )
+            return
+        numbers, otherwise = asked
+        for number in sorted(numbers):
+            if self._may_be(one, number):
+                self._put(thread, block, one, number)
+        rest = self._without(one, numbers)
+        if rest is not None:
+            self._keep(thread, block, one, rest, guard, otherwise)
+
+    def _keep(self, thread: Any, block: int, one: Term, range_: SymbolRange, guard: Varying, truth: int) -> None:
+        """A symbol is one of some values; the guard is a truth value then."""
+        ranges = {**self.ranges, one: range_}
+        registers = thread.R
+        thread.R = [truth if isinstance(value, Varying) and value.term is guard.term else value for value in registers]
+        told = range_.cell is not None and range_ != self.ranges.get(one)  # who learns nothing may have looked long ago
+        self._goes(block, thread, ranges, ((range_.cell, range_),) if told else ())
+        thread.R = registers
+
+    def _put(self, thread: Any, block: int, one: Term, value: int) -> None:
+        """A symbol is this value."""
+        registers = thread.R
+        thread.R = [self._with(v, one, value) for v in registers]
+        carry, thread.carry = thread.carry, self._with(thread.carry, one, value)
+        of = self.ranges.get(one, SymbolRange())
+        ranges = {other: of for other, of in self.ranges.items() if other is not one}
+        more = () if of.cell is None else ((of.cell, of._replace(without=frozenset(), among=frozenset((value,)))),)
+        self._goes(block, thread, ranges, more)
+        thread.R, thread.carry = registers, carry
+
+    def _with(self, value: Any, one: Term, number: int) -> Any:
+        if not isinstance(value, Varying) or one not in symbols_of(value.term):
+            return value
+        term = substitute(value.term, {one: number})
+        return term if isinstance(term, int) else Varying(term, VARIES, value.size, 0, self)
+
+    def _each(self, thread: Any, block: int, value: Varying) -> None:
+        """A symbol is each of the values that it may be."""
+        one = min(symbols_of(value.term), key=lambda one: one.serial)
+        for number in sorted(self._values(one)):
+            self._put(thread, block, one, number)
+
+    # What others have claimed.
+
+    def passes(self, finds: Iterable[tuple[SearchedBytes, SymbolRange]]) -> frozenset[SearchedBytes] | None:
+        """The cells that others have claimed by now, if some are found so; None where there are more of them than others that
+        may claim them, each one."""
+        more = {
+            cell
+            for cell, of in finds
+            if cell.counts and cell not in self.won and not of.holds(cell.claimed) and cell not in self.passed
+        }
+        if not more or not self.of.counts:
+            return self.passed
+        passed = self.passed | more
+        by = 0
+        for cell in passed:
+            if cell.counts:
+                by |= cell.by
+        own = self.node.by
+        others = by & ~own if not own & (own - 1) else by
+        if others.bit_count() >= sum(cell.counts for cell in passed):
+            return passed
+        for cell in passed:
+            cell.counted.add(self.number)
+        return None
+
+    # What symbols may be.
+
+    def _possible(self, cell: SearchedBytes) -> Iterator[int]:
+        """What the searches of the node may find in a cell: of one that is claimed none finds what only it has put there, if it
+        has not."""
+        by = self.node.by
+        alone = cell.once and not by & (by - 1) and cell not in self.won
+        for value, of in cell.values.items():
+            if not alone or of & ~by:
+                yield value
+
+    def _values(self, one: Term) -> set[int]:
+        """All that a symbol may be. Raises OpenSearch where there is too much."""
+        of = self.ranges.get(one, SymbolRange())
+        if of.among is not None:
+            return set(of.among)
+        cell = of.cell
+        if cell is None or cell.top:
+            raise OpenSearch
+        cell.any.add(self.number)
+        found = set(self._possible(cell)) - of.without
+        if len(found) > _MOST_EACH:
+            raise OpenSearch
+        return found
+
+    def _may_be(self, one: Term, value: int) -> bool:
+        of = self.ranges.get(one, SymbolRange())
+        if of.among is not None:
+            return value in of.among
+        cell = of.cell
+        if cell is None:
+            raise OpenSearch
+        if value in of.without:
+            return False
+        if cell.top:
+            return True
+        by = self.node.by
+        alone = cell.once and not by & (by - 1) and cell not in self.won
+        if cell.values.get(value, 0) & (~by if alone else -1):
+            return True
+        cell.one.setdefault(value, set()).add(self.number)
+        return False
+
+    def _without(self, one: Term, values: frozenset[int]) -> SymbolRange | None:
+        """What a symbol is that is none of some values; None where it is nothing else."""
+        of = self.ranges.get(one, SymbolRange())
+        if of.among is not None:
+            among = of.among - values
+            return of._replace(among=among) if among else None
+        without = of.without | values
+        cell = of.cell
+        if cell is None:
+            raise OpenSearch
+        if not cell.top and all(v in without for v in self._possible(cell)):
+            cell.other.setdefault(without, set()).add(self.number)
+            return None
+        return of._replace(without=without)
+
+    # Accesses.
+
+    def reads(self, thread: Any, address: int, size: int) -> Any:
+        cell = self._reach(thread, "R", address, size)
+        return self._look(cell, thread)
+
+    def _look(self, cell: SearchedBytes, thread: Any) -> Any:
+        """What is found there: a number where it can be one only, else a symbol."""
+        if not cell.top and len(cell.values) == 1:
+            cell.other.setdefault(frozenset(cell.values), set()).add(self.number)
+            return next(iter(cell.values))
+        use = thread.instruction.use
+        acquires = use.sem in ("acquire", "acq_rel", "sc")
+        looks = 1 + acquires if scope_of(use) in WIDE else 0
+        return self._symbol(8 * cell.size, SymbolRange(cell, looks=looks))
+
+    def _symbol(self, width: int, of: SymbolRange) -> Varying:
+        made = Varying.fresh(width, 0, self)
+        self.ranges[made.term] = of
+        return made
+
+    def writes(self, thread: Any, address: int, size: int, value: Any) -> None:
+        cell = self._reach(thread, "W", address, size)
+        self._wrote = True
+        self.of.again(cell.is_claimed(None, None))
+        stored, use = self._stored(value, size), thread.instruction.use
+        for one in stored:
+            self.puts.add((cell, one))
+        strong, known = scope_of(use) in WIDE, stored.isdisjoint(cell.starts | {None})
+        released = self.handed.fenced or use.sem in ("release", "acq_rel", "sc")
+        hands_over = strong and known and released and cell not in self.handed.put
+        self.stores.add(SearchStore(cell, self.won, hands_over))
+        if strong and self.won:
+            self.of.again(cell.may_tell())
+            self.handed = self.handed.puts(cell)
+
+    def _stored(self, value: Any, size: int) -> set[int | None]:
+        """What a thread may store; None for anything."""
+        if type(value) is int:
+            return {value & mask(8 * size)}
+        if not isinstance(value, Varying):
+            raise UnknownErrand
+        symbols = symbols_of(value.term)
+        if len(symbols) != 1:
+            return {None}
+        (one,) = symbols
+        try:
+            return {evaluate(value.term, {one: v}) & mask(8 * size) for v in self._values(one)}
+        except OpenSearch:
+            return {None}
+
+    def updates(self, thread: Any, how: Use, address: int, size: int, write: Write) -> Any:
+        told = self._told
+        if told:
+            self._told = []
+            self._reach(thread, "A", address, size)
+            return told[0].value
+        if how.words["vec"]:
+            raise UnknownErrand
+        operands = [thread.value(source) for source in thread.instruction.sources[1:] if source is not None]
+        for operand in operands:
+            if isinstance(operand, Varying):
+                raise TellsApart(operand)
+            if type(operand) is not int:
+                raise UnknownErrand
+        cell = self._reach(thread, "A", address, size)
+        if not _is_strong(thread):
+            raise UnknownErrand
+        if how.op == "cas":
+            return self._compare(cell, *(operand & mask(8 * size) for operand in operands[:2]))
+        if (how.op == "add" and write(0)[0] != 0) or how.type[:1] not in "bus" or cell.top:
+            self._wrote = True
+            self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
+            self.of.again(cell.is_claimed(None, None))
+            self.puts.add((cell, None))
+            return self._symbol(8 * size, SymbolRange(cell))
+        cell.any.add(self.number)
+        changes = False
+        for value in list(self._possible(cell)):
+            written, writes = write(value)
+            if type(written) is not int:
+                raise UnknownErrand
+            if writes and written & mask(8 * size) != value:
+                changes = True
+                self.puts.add((cell, written & mask(8 * size)))
+        if changes:
+            self._wrote = True
+            self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
+            self.of.again(cell.is_claimed(None, None))
+        return self._look(cell, thread)
+
+    def _compare(self, cell: SearchedBytes, compared: int, put: int) -> Any:
+        """A compare-and-swap succeeds, or fails."""
+        if cell.top:
+            raise UnknownErrand
+        ways: list[FoundThere] = []
+        without = frozenset((compared,))
+        possible = set(self._possible(cell))
+        if compared not in possible:
+            cell.one.setdefault(compared, set()).add(self.number)
+        else:
+            swaps = compared != put
+            won = self.won | {cell} if swaps else self.won
+            found = () if swaps else ((cell, SymbolRange(cell, among=without)),)
+            ways.append(FoundThere(compared, self.ranges, won, found, swaps, self.passed))
+            if swaps:
+                self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
+                self.of.again(cell.is_claimed(compared, put))
+                self.puts.add((cell, put))
+        if not possible - {compared}:
+            cell.other.setdefault(without, set()).add(self.number)
+        else:
+            finds = ((cell, SymbolRange(cell, without)),)
+            passed = self.passes(finds)
+            if passed is not None:
+                made = Varying.fresh(8 * cell.size, 0, self)
+                ways.append(FoundThere(made, {**self.ranges, made.term: finds[0][1]}, self.won, finds, False, passed))
+        raise Divides(ways)
+
+    def _reach(self, thread: Any, kind: str, address: int, size: int) -> SearchedBytes:
+        if type(address) is not int or not is_in("" if address >= _WINDOWS else "shared", thread, address):
+            raise UnknownErrand
+        segment, first = thread.segment(address)
+        op = thread.instruction
+        strong = scope_of(op.use)
+        if not strong:
+            self.handed = self.handed.accesses()
+        if strong is None or address & (size - 1) or first + size > segment.size or (strong and op.use.words["vec"]):
+            raise UnknownErrand
+        if kind != "R" and not segment.writable:
+            raise UnknownErrand
+        cell = self.of.cell(self.node.start, segment, first, size)
+        handed = self.handed
+        late = bool(strong) and handed.fenced
+        self.reaches.add(ReachedBytes(kind, strong, cell, self.won, thread.op, handed.behind, handed.put, late))
+        return cell
+
+    # What else a copy does.
+
+    def fences(self, thread: Any, how: Use) -> None:
+        """A fence: no order is taken from it but of what is handed over."""
+        if fence_scope(how) in WIDE and not how.words["restrict"] and not how.words["operation"]:
+            self.handed = self.handed.fences(acquires=how.sem != "release", releases=how.sem != "acquire")
+
+    def polls(self, thread: Any, block: int) -> None:
+        """It looks at what others write."""
+
+    def other(self, thread: Any, what: str, how: Use | None = None, address: int = 0) -> None:
+        if what != "unknown":
+            raise UnknownErrand
+
+    def locates(self, thread: Any, value: Varying) -> int:
+        raise UnknownErrand
+
+    def decides(self, thread: Any, value: Varying, op: Op) -> int:
+        raise UnknownErrand
+
+
+def _is_strong(thread: Any) -> bool:
+    return scope_of(thread.instruction.use) not in (None, "", CONSTANT)
+
+
+__all__ = ["SearchBlock"]

@@ -1,0 +1,187 @@
+"""Searches: what threads do between two meetings, where it hangs on the order of atomic operations which way they go.
+
+    for (;;) { old = atomicCAS(&keys[s], EMPTY, k); if (old == EMPTY) { vals[s] = v; break; } s = (s + 1) % size; }
+
+A *search* is all that a thread does from such an operation to the next meeting of threads, or its end. All its ways are gone
+here, on copies of the thread: wherever it looks at bytes, it may find what they begin with, or any value that any thread may
+put there on any of its ways. These sets of values are the least ones that are so; they are found by going on until nothing is
+added.
+
+A place on the ways of threads is a `SearchNode`: a block, the live registers, and the cells that the thread has won. Threads
+that come to equal nodes go on equally, so they share it, where nothing there asks which thread it is. docs/whole-launches.md
+(Searches) has the argument; `searches.search_ends` says that ways end, `searches.searching` holds what is done on
+them against all that others do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from axioms.dynamic.code.joins import reachable, special_registers
+from axioms.dynamic.code.live import Live
+from axioms.dynamic.core.findings import step
+from axioms.dynamic.searches.search_blocks import SearchBlock
+from axioms.dynamic.searches.search_cells import EVERYBODY, EarlierBytes, PastBytes, SearchedBytes, SymbolRange
+from axioms.dynamic.searches.search_nodes import OpenSearch, SearchNode, SearchStart
+from axioms.dynamic.waits.waiting import plain
+from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.memory import Segment
+from ptxcore.values.terms import Term, Value, substitute, symbol, symbols_of
+
+#: Nodes of all searches, at most.
+_MOST_NODES = 400_000
+
+
+class Searches:
+    """All ways of the searches of a launch, gone when it has ended. `cells`: the bytes that are accessed on them."""
+
+    def __init__(
+        self, starts: list[SearchStart], live: Live, past: PastBytes, earlier: dict[int, EarlierBytes]
+    ) -> None:
+        self.starts, self.live, self.past, self.earlier = starts, live, past, earlier
+        self.cells: dict[tuple[int, int, int, int], SearchedBytes] = {}
+        self.nodes: list[SearchNode] = []
+        #: Whether no search claims more than one cell on any way, as far as is known.
+        self.counts = True
+        self._known: dict[Hashable, SearchNode] = {}
+        self._numbers: dict[SearchNode, int] = {}
+        self._waiting: dict[SearchNode, bool] = {}
+        self._shared: dict[int, bool] = {}
+
+    def go(self) -> None:
+        """Goes all ways, until no value is added. Raises OpenSearch."""
+        for number, start in enumerate(self.starts):
+            thread = start.thread
+            if thread.frames:
+                raise OpenSearch(start.op)
+            compiled = thread.launch.compiled
+            share = number if self._asks_who(compiled, start.op) else (id(start.known), self._cta(start))
+            block = compiled.compiler.again(compiled, start.op)
+            none = frozenset[SearchedBytes]()
+            self._come(
+                self.node(SearchNode(start, block, start.registers, thread.carry, {}, none, share, none)), 1 << number
+            )
+        while self._waiting:
+            node = next(iter(self._waiting))  # who waits long is told of much at once
+            again = self._waiting.pop(node)
+            step()
+            if again or not node.gone:
+                self._execute(node)
+            for edge in node.edges:
+                if edge.to is not None:
+                    self._come(edge.to, node.by, edge.passed)
+            for cell, value in node.puts:
+                self.again(cell.put(value, node.by))
+
+    @staticmethod
+    def _cta(start: SearchStart) -> int:
+        return id(start.thread.cta.shared) if start.thread.cta.shared.size else 0
+
+    def _asks_who(self, compiled: Any, op: Op) -> bool:
+        """Whether something behind an instruction may ask which thread executes it."""
+        if id(op) not in self._shared:
+            code, place = compiled.compiler.place_of(op)
+            behind = [code.ops[number] for number in reachable(code, place)]
+            self._shared[id(op)] = any(True for one in behind for _ in special_registers(one.sources))
+        return self._shared[id(op)]
+
+    # Nodes.
+
+    def node(self, made: SearchNode) -> SearchNode:
+        """A node, or the one that is equal to it."""
+        named: list[tuple[Term, Term]] = []
+        live = []
+        for slot, value in self.live.of(made.block, made.registers):
+            live.append((slot, self._named(value, named) if isinstance(value, Term) else value))
+        ranges = tuple(made.ranges.get(one, SymbolRange()) for one, _ in named)
+        key = made.share, made.block, tuple(live), plain(made.carry), ranges, made.won, made.handed
+        found = self._known.get(key)
+        if found is None:
+            if len(self.nodes) >= _MOST_NODES:
+                raise OpenSearch
+            made.ranges = {one: made.ranges.get(one, SymbolRange()) for one, _ in named}
+            found = self._known[key] = made
+            self._numbers[made] = len(self.nodes)
+            self.nodes.append(made)
+        return found
+
+    @staticmethod
+    def _named(term: Term, named: list[tuple[Term, Term]]) -> Value:
+        """A term with the same names for symbols that stand in the same places."""
+        known = dict(named)
+        for one in sorted(symbols_of(term), key=lambda one: one.serial):
+            if one not in known:
+                name = symbol(("search", len(named), one.width), one.width)
+                assert isinstance(name, Term)
+                known[one] = name
+                named.append((one, name))
+        return substitute(term, known)
+
+    def _come(self, node: SearchNode, by: int, passed: frozenset[SearchedBytes] = frozenset()) -> None:
+        """Searches come to a node, having passed some cells."""
+        if not node.passed <= passed:
+            node.passed &= passed
+            self._waiting[node] = True
+        if by & ~node.by:
+            alone = not node.by & (node.by - 1)
+            node.by |= by
+            self._waiting[node] = self._waiting.get(node, False) or alone
+
+    def again(self, asking: Iterable[set[int]]) -> None:
+        for numbers in asking:
+            for number in numbers:
+                self._waiting[self.nodes[number]] = True
+
+    def claims_several(self) -> None:
+        """Some search may claim several cells: of cells that others have claimed as many as there are of these tell nothing."""
+        if self.counts:
+            self.counts = False
+            self._waiting.update(dict.fromkeys(self.nodes, True))
+
+    def _execute(self, node: SearchNode) -> None:
+        """One block, with all that may be found in it."""
+        node.gone = True
+        going = SearchBlock(self, node, self._numbers[node])
+        going.run(node.block, node.registers, node.carry, node.ranges, node.won, node.passed)
+        node.edges, node.reaches, node.puts = tuple(going.edges), frozenset(going.reaches), frozenset(going.puts)
+        node.stores = frozenset(going.stores)
+
+    # Cells.
+
+    def cell(self, start: SearchStart, segment: Segment, first: int, size: int) -> SearchedBytes:
+        """The bytes that a search accesses. Raises OpenSearch where nothing is known of what they hold."""
+        number = start.at
+        epoch, value = self.past.at(segment, first, size, number)
+        key = id(segment), first, size, epoch
+        found = self.cells.get(key)
+        if found is None:
+            values = frozenset(() if value is None else (value,))
+            claimed, top = -1, value is None
+            earlier = self._earlier(start, segment, first, size) if not epoch else None
+            if earlier is not None:
+                values, claimed, top = earlier.values or frozenset(), earlier.claimed, earlier.values is None
+            found = self.cells[key] = SearchedBytes(
+                segment, first, size, epoch, values, dict.fromkeys(values, EVERYBODY), top
+            )
+            found.claimed, found.carried = claimed, claimed != -1
+            found.by = 0 if earlier is None else earlier.by << len(self.starts)
+        return found
+
+    def _earlier(self, start: SearchStart, segment: Segment, first: int, size: int) -> EarlierBytes | None:
+        """What an earlier launch may have left in some bytes; None where it left the same. Raises OpenSearch where it left
+        other pieces."""
+        base = next((number << GLOBAL_BITS for number, of in start.thread.globals.items() if of is segment), None)
+        if base is None:
+            return None
+        for at in range(base + first - 7, base + first + size):
+            found = self.earlier.get(at)
+            if found is not None and at + found.size > base + first:
+                if (at, found.size) != (base + first, size):
+                    raise OpenSearch
+                return found
+        return None
+
+
+__all__ = ["Searches"]

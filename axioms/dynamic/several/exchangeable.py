@@ -1,0 +1,228 @@
+"""Positions of which it does not matter who takes them: whoever comes last to the barrier of a grid lets the others go on.
+
+    if (atomicInc(&count, n - 1) == n - 1) generation = g + 1; else while (generation == g);
+
+Whoever takes the last position of a round has a *duty*: it writes something, by the last write of all what the others wait for.
+If each of them would do the same, by the same instructions, and comes to the same place with the same live registers, whether
+it has the duty or waits, and if all hand on what came before their operations, take that in, and hand it on by the last
+write, then executions differ in nothing but who has the duty (docs/whole-launches.md, Several runs).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from axioms.dynamic.code.live import Live
+from axioms.dynamic.core.accesses import LEVELS, scope_of
+from axioms.dynamic.core.findings import step
+from axioms.dynamic.several.noted import OpenBytes, OpenOperation
+from axioms.dynamic.tickets.errand_threads import ErrandThread, UnknownErrand
+from axioms.dynamic.waits.waiting import Ended, plain, stopped_at
+from ptxcore.clock import OutOfTime
+from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.lower.liveness import results_unused
+from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.codegen import DONE
+from ptxcore.machine.run.watched import Write
+from ptxcore.records import NamedTuple
+
+#: Blocks of one way.
+_MOST_BLOCKS = 64
+_ACQUIRES, _RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
+_WIDE = ("gpu", "sys")
+_WINDOWS = 1 << GLOBAL_BITS
+#: Some bytes of memory that all threads share: the address of the first one, and their number.
+_Address = tuple[int, int]
+
+
+class DutyStep(NamedTuple):
+    """What a thread does on a way that others see: a fence, a read, a write of a value (None: by what stands there)."""
+
+    kind: str
+    op: Op
+    at: _Address = (0, 0)
+    value: int | None = None
+
+    @property
+    def acquires(self) -> bool:
+        sem = self.op.use.sem
+        return (sem != "release" if self.kind == "F" else sem in _ACQUIRES) and self._is_wide
+
+    @property
+    def releases(self) -> bool:
+        sem = self.op.use.sem
+        return (sem != "acquire" if self.kind == "F" else sem in _RELEASES) and self._is_wide
+
+    @property
+    def _is_wide(self) -> bool:
+        use = self.op.use
+        return (LEVELS.get(use.scope or "", use.scope) if self.kind == "F" else scope_of(use)) in _WIDE
+
+
+class _Way(NamedTuple):
+    """A way: its steps, and where it ends, with all that the thread goes on with."""
+
+    steps: tuple[DutyStep, ...]
+    ends: object
+
+
+def _ended(*_: Any, **__: Any) -> NoReturn:
+    raise Ended
+
+
+class _DutyThread(ErrandThread):
+    """A copy of a thread on its way from an arrival: where others take part, it stops."""
+
+    __slots__ = ()
+    barrier = collective = _ended
+
+
+class _Watching:
+    """Watches a copy: its first operation finds a value, and so do its next reads of some bytes."""
+
+    def __init__(self, value: int, finds: Mapping[_Address, Sequence[int]]) -> None:
+        self.value: int | None = value
+        self.finds = {at: list(values) for at, values in finds.items()}
+        self.steps: list[DutyStep] = []
+
+    def reads(self, thread: Any, address: int, size: int) -> int:
+        values = self.finds.get((address, size))
+        if self.value is not None or not values or scope_of(thread.instruction.use) not in _WIDE:
+            raise Ended
+        self.steps.append(DutyStep("R", thread.instruction, (address, size)))
+        return values.pop(0)
+
+    def writes(self, thread: Any, address: int, size: int, value: Any) -> None:
+        if self.value is not None or type(value) is not int or thread.instruction.use.words["vec"]:
+            raise UnknownErrand
+        self.steps.append(DutyStep("W", thread.instruction, (address, size), value & (1 << 8 * size) - 1))
+
+    def updates(self, thread: Any, how: Use, address: int, size: int, write: Write) -> int:
+        if self.value is not None:
+            found, self.value = self.value, None
+            return found
+        if not results_unused(thread.launch.program.functions.values(), thread.instruction) or how.words["vec"]:
+            raise Ended
+        same = {write(0)[0], write(1)[0]}  # of an exchange
+        value = same.pop() if how.op == "exch" and len(same) == 1 else None
+        self.steps.append(DutyStep("W", thread.instruction, (address, size), value))
+        return 0
+
+    def fences(self, thread: Any, how: Use) -> None:
+        if self.value is not None:
+            raise UnknownErrand
+        self.steps.append(DutyStep("F", thread.instruction))
+
+    def polls(self, thread: Any, block: int) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        raise UnknownErrand
+
+
+def _way(event: OpenOperation, live: Live, value: int, finds: Mapping[_Address, Sequence[int]]) -> _Way:
+    """The way of a thread whose arrival finds a value. Raises UnknownErrand."""
+    assert event.poll is not None
+    thread: Any = copy.copy(event.poll.thread)
+    thread.__class__ = _DutyThread
+    watching = _Watching(value, finds)
+    thread.watcher, thread.R, thread.frames = watching, list(event.poll.registers), []
+    compiled, parameters = thread.launch.compiled, thread.launch.read_parameters
+    block = event.poll.block
+    for _ in range(_MOST_BLOCKS):
+        step()
+        if block == DONE:
+            return _Way(tuple(watching.steps), DONE)
+        try:
+            block = compiled.blocks[block](thread, thread.R, parameters)
+        except (UnknownErrand, OutOfTime):
+            raise
+        except (Ended, Exception) as error:
+            stopped = stopped_at(compiled, error)
+            if stopped is None or not isinstance(error, Ended) or watching.value is not None:
+                raise UnknownErrand from None
+            return _Way(tuple(watching.steps), (live.before(stopped, thread.R), plain(thread.carry)))
+    raise UnknownErrand
+
+
+def exchangeable(takers: Sequence[OpenOperation], lives: Sequence[Live], opened: Iterable[OpenBytes]) -> bool:
+    """Whether it does not matter which of the threads of a round takes its last position, which alone tells. `opened`: the
+    bytes that strong operations access."""
+    try:
+        return _exchangeable(takers, lives, list(opened))
+    except UnknownErrand:
+        return False
+
+
+def _exchangeable(takers: Sequence[OpenOperation], lives: Sequence[Live], opened: list[OpenBytes]) -> bool:
+    *others, last = takers
+    if not others or any(e.poll is None or e.op is not last.op or e.poll.thread.frames for e in takers):
+        return False
+    if not all(e.released and e.strong in _WIDE for e in takers) or len({e.name[1] for e in takers}) != len(takers):
+        return False
+    duty = _way(last, lives[-1], last.found, {})
+    written = [one for one in duty.steps if one.kind == "W"]
+    counter = last.spot.name.address, last.spot.name.size
+    if not written or last.op is None or not _hands_on(last.op, duty.steps, counter):
+        return False
+    if any(one.at[0] < _WINDOWS for one in written):
+        return False  # of a CTA's own memory
+    final = written[-1]
+    spot = next((s for s in opened if s.name.cta < 0 and (s.name.address, s.name.size) == final.at), None)
+    found = None if spot is None else _found_at(spot, last, final)
+    if found is None or any(
+        s.mode == "ordered" and (s.name.address, s.name.size) in {w.at for w in written} for s in opened
+    ):
+        return False
+    before, after = found
+    waits: _Way | None = None
+    for event, live in zip(takers, lives, strict=True):
+        ways = [_way(event, live, takers[0].found, {final.at: values}) for values in ((after,), (before, after))]
+        mine = _way(event, live, last.found, {})
+        same = mine.steps == duty.steps and mine.ends == ways[0].ends == ways[1].ends
+        waits = waits or ways[0]
+        if not same or ways[0].steps != waits.steps or not _takes_in(ways[0].steps):
+            return False
+        if any(one.kind == "W" for way in ways for one in way.steps):
+            return False
+    return True
+
+
+def _hands_on(arrives: Op, steps: Sequence[DutyStep], counter: _Address) -> bool:
+    """Whether who does this acquires what was found on arrival, before it writes anything but the counter by a strong
+    write, and then releases all by its last write."""
+    arrival = DutyStep("A", arrives)
+    last = max(i for i, one in enumerate(steps) if one.kind == "W")
+    if scope_of(steps[last].op.use) not in _WIDE:
+        return False
+    acquired = -1 if arrival.acquires else next((i for i, s in enumerate(steps) if s.kind == "F" and s.acquires), last)
+    before = [one for one in steps[: max(0, acquired)] if one.kind == "W"]
+    if acquired >= last or any(one.at != counter or scope_of(one.op.use) not in _WIDE for one in before):
+        return False
+    if steps[last].releases:
+        return True
+    behind = max([acquired, *(i for i, one in enumerate(steps[:last]) if one.kind == "W")])
+    return any(one.kind == "F" and one.releases for one in steps[max(0, behind) : last])
+
+
+def _takes_in(steps: Sequence[DutyStep]) -> bool:
+    """Whether who waits so acquires what it finds."""
+    reads = [i for i, one in enumerate(steps) if one.kind == "R"]
+    return bool(reads) and any(one.acquires for one in steps[reads[-1] :])
+
+
+def _found_at(spot: OpenBytes, last: OpenOperation, final: DutyStep) -> tuple[int, int] | None:
+    """What stands in the bytes of the last write before it, and behind it; None where the run does not say."""
+    value: int | None = spot.place.first
+    for w in spot.place.writes:
+        before, value = value, w.value if w.kind == "store" else None
+        if w.thread == last.name[1] and w.time >= last.time:
+            same = before is not None and w.kind == "store" and value == final.value and before != value
+            return (before, w.value) if same and before is not None else None
+    return None
+
+
+__all__ = ["exchangeable"]

@@ -1,0 +1,371 @@
+"""Rounds that carry something along: a sum in a register, a histogram in the shared memory of the CTA.
+
+A round may find what rounds before it have left in registers and in the shared memory of its worker. Which these are is open,
+so all that is found there is a value that is left open: a symbol with the number of the run beside it. As long as it
+decides nothing, a round does the same whatever it finds. A first run tells what is carried along, a second one has symbols
+there from the beginning of each round on.
+
+A sum is known in the end nevertheless: where each round leaves what it found and a number that hangs on its ticket alone, and
+each worker adds what it has, in its last round, to the same bytes, these come to the same whichever worker gets which tickets
+(docs/whole-launches.md, Rounds that carry something).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Any
+
+from axioms.dynamic.code.linear import congruent
+from axioms.dynamic.code.owners import OUTSIDE
+from axioms.dynamic.core.accesses import commutative
+from axioms.dynamic.core.open_values import are_written
+from axioms.dynamic.one_run.determinate import Determinate
+from axioms.dynamic.sections.carried import Carried
+from axioms.dynamic.tickets.persistent import Persistent, RoundWorker
+from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.faults import UNDEFINED
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.uninitialised import VARIES, Uninitialised, Varying, anything
+from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.records import dataclass
+from ptxcore.values.terms import Term, Value, mask
+
+_WINDOWS = 1 << GLOBAL_BITS
+_SHARED_OFFSET = (1 << SHARED_BITS) - 1
+#: The one thing besides moving that may be done across threads with what is carried along.
+_MOVES = "shfl"
+
+#: What is carried along, the same in all workers: a register of the thread at a place, or bytes of shared memory.
+Name = tuple[str, int, int]
+
+
+@dataclass
+class CarriedAlong:
+    """What a first run has shown: the registers (by slot) and the bytes of shared memory in which rounds find something of
+    others."""
+
+    registers: set[int] = field(default_factory=set)
+    shared: set[int] = field(default_factory=set)
+
+
+class Scouting(Persistent):
+    """Watches a first run: where rounds begin otherwise, something is carried along. What it says else is of no matter."""
+
+    def __init__(self, size: int, width: int, along: CarriedAlong) -> None:
+        super().__init__(size, width)
+        self.along = along
+
+    def _differs(self, thread: WatchedThread, before: object, stands: object) -> None:
+        found = _differing(before, stands)
+        if found is None:
+            raise self.leaves(thread, "order")
+        self.along.registers |= found
+
+    def _found(self, thread: WatchedThread, segment: Segment, kind: str, first: int, size: int, iteration: int) -> None:
+        if not self.shared.access(thread.number // self.size, segment, kind, first, first + size, iteration):
+            self.along.shared.update(range(first, first + size))
+
+    def settle(self) -> None:
+        """The launch has ended."""
+        self.along.shared |= self.shared.changed()
+
+
+def _differing(before: object, stands: object) -> set[int] | None:
+    """The registers in which threads differ that go on from one place; None where they differ in more."""
+    if not (isinstance(before, tuple) and isinstance(stands, tuple)):
+        return None
+    name, place, values, *more = before
+    name2, place2, values2, *more2 = stands
+    slots = [slot for slot, _ in values]
+    if (name, place, more) != (name2, place2, more2) or slots != [slot for slot, _ in values2]:
+        return None
+    return {one[0] for one, other in zip(values, values2, strict=True) if one != other}
+
+
+@dataclass
+class _Given:
+    """Bytes of `.global` memory to which values that are carried along are added: by worker, how often it adds what, and in
+    which rounds. `is_open`: what they come to is not known."""
+
+    segment: Segment
+    first: int
+    size: int
+    by: dict[int, dict[Name, int]] = field(default_factory=dict)
+    tickets: set[tuple[int, int]] = field(default_factory=set)
+    is_open: bool = False
+
+
+class CarryingRounds(Persistent):
+    """Watches a second run."""
+
+    def __init__(self, size: int, width: int, along: CarriedAlong) -> None:
+        super().__init__(size, width)
+        self.along = along
+        #: Stored values that vary, but where they are carried along.
+        self.stored = Carried()
+        #: Whether some of them were stored to memory that outlives the launch.
+        self.lasting = False
+        #: What symbols are, and of which round; and the one that a register of a thread had when its round began.
+        self._names: dict[Term, tuple[Name, int]] = {}
+        #: What other symbols are: sums of these, and of which round.
+        self._sums: dict[Term, tuple[dict[Term, int], int]] = {}
+        self._begun: dict[tuple[int, int], Term] = {}
+        #: Registers that nobody has written before the first round; of each whether it is one, the same in all workers.
+        self._unwritten: set[tuple[int, int]] = set()
+        self._begins_written: dict[Name, bool] = {}
+        #: What is carried along, and is no sum.
+        self.no_sums: set[Name] = set()
+        self._given: dict[tuple[int, int], _Given] = {}
+        self._shapes: dict[int, tuple[int, int]] = {}
+        self._first_rounds: set[int] = set()
+        #: Bytes of `.global` memory that may hold something else in the end.
+        self.spread: list[tuple[Segment, int, int]] = []
+
+    # Values that vary.
+
+    def decides(self, thread: WatchedThread, value: Varying, op: Op) -> int:
+        raise self.leaves(thread, "order")
+
+    def locates(self, thread: WatchedThread, value: Varying) -> int:
+        raise self.leaves(thread, "order")
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+        if what == "unknown" and all(isinstance(v, Varying) for v in thread.R if isinstance(v, Uninitialised)):
+            return  # an instruction has been executed on values that vary
+        super().other(thread, what, how, address)
+
+    def _symbol(self, name: Name, ticket: int, width: int, number: int) -> Varying:
+        one = anything(width)
+        self._names[one] = name, ticket
+        return Varying(one, VARIES, 1, number, self)
+
+    def _factors(self, term: Value, ticket: int) -> dict[Term, int] | None:
+        """Of a sum of what is carried along and of numbers, how often it has what; None for anything else. All of it is of one
+        round."""
+        form = congruent(term, self._range)
+        if form is None:
+            return None
+        found: dict[Term, int] = {}
+        for one, factor in form.factors.items():
+            parts, of = self._sums[one] if one in self._sums else ({one: 1}, self._names[one][1])
+            if of != ticket:
+                return None
+            for part, times in parts.items():
+                found[part] = found.get(part, 0) + factor * times
+        return found
+
+    def _range(self, one: Term) -> tuple[int, int] | None:
+        return (0, mask(one.width)) if one in self._names or one in self._sums else None
+
+    def _short(self, value: Varying, ticket: int) -> Varying:
+        """The same sum under a symbol of its own: what is added up of many parts stays small."""
+        factors = self._factors(value.term, ticket)
+        if factors is None:
+            return value
+        one = anything(value.term.width)
+        self._sums[one] = factors, ticket
+        return Varying(one, VARIES, 1, value.number, self)
+
+    def _keeps(self, value: object, name: Name, ticket: int) -> None:
+        """A round leaves a value in the place of what it found: it may have added something, else it is no sum."""
+        factors = self._factors(value.term, ticket) if isinstance(value, Varying) else None
+        if factors is None or [(self._names[one][0], f) for one, f in factors.items()] != [(name, 1)]:
+            self.no_sums.add(name)
+
+    # Registers.
+
+    def _begin(self, thread: WatchedThread, stands: object, worker: RoundWorker) -> None:
+        if not isinstance(stands, tuple):
+            raise self.leaves(thread, "order")
+        if self.width == 1:  # nobody else has to learn of its ticket
+            self._check_first(thread)
+        name, place, values, *more = stands
+        kept = tuple(one for one in values if one[0] not in self.along.registers)
+        super()._begin(thread, (name, place, kept, *more), worker)
+        widths = thread.launch.program.functions[name].widths
+        for slot, _ in values:
+            if slot in self.along.registers:
+                self._carries(thread, slot, widths[slot], worker.ticket)
+
+    def _carries(self, thread: WatchedThread, slot: int, width: int, ticket: int) -> None:
+        """A register goes from one round to the next one."""
+        number, value = thread.number, thread.R[slot]
+        name, before = ("register", slot, number % self.width), self._begun.get((number, slot))
+        if before is not None:
+            self._keeps(value, name, self._names[before][1])
+        here = value.number if isinstance(value, Varying) else value
+        written = (number, slot) not in self._unwritten and here is not UNDEFINED
+        if self._begins_written.setdefault(name, written) != written or (written and type(here) is not int):
+            raise self.leaves(thread, "order")
+        if not written:  # guards may hide that nobody reads it: then it may hold nothing in each round
+            self._unwritten.add((number, slot))
+            thread.R[slot] = UNDEFINED
+            return
+        if before is None and here is not value:
+            raise self.leaves(thread, "order")
+        thread.R[slot] = found = self._symbol(name, ticket, width, here)
+        assert isinstance(found.term, Term)
+        self._begun[number, slot] = found.term
+
+    def _learn(self, worker: RoundWorker, threads: Sequence[Any], standing: list[object]) -> None:
+        self._check_first(threads[0])
+        super()._learn(worker, threads, standing)
+
+    def _check_first(self, thread: WatchedThread) -> None:
+        """Before its first round each CTA has something in all bytes that are carried along."""
+        number = thread.number // self.width
+        if number in self._first_rounds or not self.along.shared:
+            return
+        self._first_rounds.add(number)
+        segment, _ = thread.segment(thread.shared)
+        if not all(are_written(segment, at, 1) for at in self.along.shared):
+            raise self.leaves(thread, "unknown")
+
+    def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
+        op = threads[0].launch.running()
+        if op is None or (how.form.mnemonic != _MOVES and any(_reads_open(op, thread) for thread in threads)):
+            raise self.leaves(threads[0], "order")
+        super().met(how, threads, masked)
+
+    # Memory.
+
+    def _found(self, thread: WatchedThread, segment: Segment, kind: str, first: int, size: int, iteration: int) -> None:
+        if not self._is_along(thread, first, size):
+            super()._found(thread, segment, kind, first, size, iteration)
+
+    def _is_along(self, thread: WatchedThread, first: int, size: int) -> bool:
+        """Whether bytes of shared memory are carried along. They are always accessed as a whole."""
+        inside = self.along.shared.intersection(range(first, first + size))
+        if not inside:
+            return False
+        shape = first, size
+        if len(inside) < size or any(self._shapes.setdefault(at, shape) != shape for at in inside):
+            raise self.leaves(thread, "order")
+        return True
+
+    def _memory_at(self, thread: WatchedThread, address: int, size: int) -> tuple[Segment, int, Name | None] | None:
+        """The memory of an access that others may see; with a name where it is in a round and carried along."""
+        if address >= _WINDOWS:
+            return *thread.segment(address), None
+        if address & ~_SHARED_OFFSET != thread.shared:
+            return None
+        segment, first = thread.segment(address)
+        along = self._round.get(thread.number, OUTSIDE) != OUTSIDE and self._is_along(thread, first, size)
+        return segment, first, ("shared", first, size) if along else None
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> Any:
+        told = super().reads(thread, address, size)
+        place = self._memory_at(thread, address, size)
+        if place is None:
+            return told
+        segment, first, name = place
+        number = int.from_bytes(segment.data[first : first + size], "little")
+        if name is not None:
+            return self._symbol(name, self._round[thread.number], 8 * size, number)
+        found = self.stored.found(segment, first, size)
+        if found is None:
+            return told
+        if not isinstance(found, Varying) or self._scope_of(thread):
+            raise self.leaves(thread, "order")
+        return self._short(found, self._round.get(thread.number, OUTSIDE))
+
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        super().writes(thread, address, size, value)
+        place = self._memory_at(thread, address, size)
+        if place is None:
+            if isinstance(value, Varying):
+                raise self.leaves(thread, "order")
+            return
+        segment, first, name = place
+        if name is not None:
+            self._keeps(value, name, self._round[thread.number])
+        else:
+            self.stored.store(segment, first, size, value if isinstance(value, Varying) else None)
+            self.lasting = self.lasting or (isinstance(value, Varying) and address >= _WINDOWS)
+
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
+        place = self._memory_at(thread, address, size)
+        if place is None:
+            raise self.leaves(thread, "order")
+        segment, first, name = place
+        open_ = _reads_open(thread.instruction, thread)
+        if name is None and not open_:
+            if self.stored.found(segment, first, size) is not None:
+                raise self.leaves(thread, "order")
+            return super().updates(thread, how, address, size, write)
+        whole = not address % size and first + size <= segment.size
+        if self.uses_result(thread) or how.words["vec"] or (name is not None and open_) or not whole:
+            raise self.leaves(thread, "order")
+        thread.of(how.space, address)
+        number = int.from_bytes(segment.data[first : first + size], "little")
+        if name is None:
+            return self._gives(thread, how, address, number)
+        if not commutative(how):
+            raise self.leaves(thread, "order")
+        Determinate.updates(self, thread, how, address, size, write)
+        if how.op != "add" or how.type[:1] not in "us":
+            self.no_sums.add(name)
+        segment.write(first, size, write(number)[0] & mask(8 * size))
+        return number
+
+    def _gives(self, thread: WatchedThread, how: Use, address: int, number: int) -> int:
+        """Something that is carried along is added to bytes of `.global` memory."""
+        size, ticket = how.width // 8, self._round.get(thread.number, OUTSIDE)
+        source = thread.instruction.sources[1]
+        value = thread.R[source.value] if source is not None and source.kind == "register" else None
+        integer = how.op == "add" and how.type[:1] in "us" and commutative(how)
+        if not isinstance(value, Varying) or not integer or address < _WINDOWS or ticket == OUTSIDE:
+            raise self.leaves(thread, "order")
+        if source is None or source.negated or source.offset or source.has != 8 * size:
+            raise self.leaves(thread, "order")
+        segment, first = thread.segment(address)
+        self._access(thread, "A", address, size, self._commuting.of(thread, how), value.number)
+        given = self._given.setdefault((id(segment), first), _Given(segment, first, size))
+        worker, factors = thread.number // self.width, self._factors(value.term, ticket)
+        given.tickets.add((worker, ticket))
+        if factors is None or given.size != size:
+            given.is_open = True
+        else:
+            by = given.by.setdefault(worker, {})
+            for one, factor in factors.items():
+                name, _ = self._names[one]
+                by[name] = by.get(name, 0) + factor & mask(8 * size)
+        segment.write(first, size, number + value.number & mask(8 * size))
+        return number
+
+    # At the end.
+
+    def settle(self) -> None:
+        super().settle()
+        for given in self._given.values():
+            if not self._is_kept(given):
+                self.spread.append((given.segment, given.first, given.first + given.size))
+
+    def _is_kept(self, given: _Given) -> bool:
+        """Whether bytes come to the same in all executions: each worker adds as much of everything, once, in its last round."""
+        last = {number: worker.ticket for number, worker in self._workers.items() if worker.taker >= 0}
+        parts = [{name: f for name, f in of.items() if f} for of in given.by.values()]
+        return (
+            not given.is_open
+            and given.by.keys() == last.keys()
+            and given.tickets == set(last.items())
+            and all(of == parts[0] for of in parts)
+            and self.no_sums.isdisjoint(parts[0])
+        )
+
+
+def _reads_open(op: Op, thread: WatchedThread) -> bool:
+    """Whether an instruction reads a value that varies, or is unknown."""
+    waiting = [source for source in op.sources if source is not None]
+    while waiting:
+        source = waiting.pop()
+        if source.kind == "register" and isinstance(thread.R[source.value], Uninitialised):
+            return True
+        waiting += source.parts
+    return False
+
+
+__all__ = ["CarriedAlong", "CarryingRounds", "Scouting"]

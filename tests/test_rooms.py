@@ -82,7 +82,7 @@ ORDERS = {
         pytest_plugin
         __main__
     """,
-    "ptxmm.words": "vectors checks whole provenance refusals threads brief claims linearisation notes why waits",
+    "ptxmm.words": "vectors checks whole unordered provenance refusals threads brief claims linearisation notes why waits",
     "ptxmm.report": """
         files text json sarif reasons junit drawings pages pictures linted html herd github comparing comparing_html
     """,

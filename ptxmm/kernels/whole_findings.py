@@ -23,6 +23,7 @@ from ptxmm.result import Cause, RaceEntry, RaceEvent, Result, Spot
 from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
+from ptxmm.words.unordered import unawaited, unordered, unsynchronized
 
 #: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
@@ -50,7 +51,7 @@ class Findings:
         the launch without a meaning. `synchronized`: threads synchronized with each other by more than barriers; `between`:
         those who should have."""
         events = (self._event(race.before), self._event(race.after))
-        reason = told.unordered(
+        reason = unordered(
             race.kind,
             race.where,
             race.first,
@@ -64,6 +65,8 @@ class Findings:
             of_writer = between.lacks in OF_WRITER
             line = (between.writes if of_writer else between.reads).op.instruction.span.line
             found = [replace(found[0], causes=[self._cause(between)], lacking=((line, between.lacks),))]
+        elif race.lacks and race.kind == "async":
+            found = [replace(found[0], causes=[self._unawaited(race)])]
         if race.kind in UNDEFINED:
             more = f": {told.missing(race.missing)}" if race.missing else ""
             self._undefined(UNDEFINED[race.kind] + more, race.kind, (race.before, race.after))
@@ -164,8 +167,17 @@ class Findings:
         event, other = (writes, reads) if of_writer else (reads, writes)
         party = between.writes if of_writer else between.reads
         at, by = self._where(party), self._where(between.reads if of_writer else between.writes)
-        what = told.unsynchronized(between.lacks, between.scope, other.thread, str(by))
+        what = unsynchronized(between.lacks, between.scope, other.thread, str(by))
         return Cause(at, what, event.instruction)
+
+    def _unawaited(self, race: ByteRace) -> Cause:
+        """At which of the accesses of an asynchronous operation and another one to look, and what lacks there."""
+        here, there = (
+            (race.after, race.before) if race.lacks in ("wait", "fence", "either") else (race.before, race.after)
+        )
+        operation = (here if race.lacks == "fence" else there).op.name
+        what = unawaited(race.lacks, operation, str(self._where(there)))
+        return Cause(self._where(here), what, self._event(here).instruction)
 
     def _where(self, party: Party) -> Spot:
         program = self.runs.devices[self.runs.test.launches[self.number].loaded].program

@@ -438,50 +438,6 @@ def missing(name: str) -> str:
     return _MISSING.get(name, "")
 
 
-def unordered(
-    kind: str, where: str, first: int, last: int, *, synchronized: bool, missing: str = "", reading: str = ""
-) -> str:
-    """Why two accesses race. `synchronized`: threads synchronized with each other by more than barriers. `missing`: of accesses
-    to Tensor Memory, what would order them; `reading`: one under which they are ordered as it is."""
-    if missing:
-        columns = f"columns {first} to {last}" if last > first else f"column {first}"
-        none = f" (--{reading} is the reading that asks for none)" if reading else ""
-        return f"both access {columns} of {where}: {_MISSING[missing]}{none}"
-    bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"
-    why = _NOTHING if synchronized and kind in ("data", "mixed-size") else _UNORDERED[kind]
-    return f"both access {bytes_} of {where}; in a run of all threads {why}"
-
-
-def unsynchronized(lacks: str, scope: str, other: str, at: str) -> str:
-    """What lacks where a thread finds at a place what is written here, or finds here what was written there, and does not
-    synchronize: `release` or `acquire` semantics, or a scope that has the other one."""
-    if lacks == "acquire":
-        return f"no acquire semantics, where what {other} wrote at {at} is found"
-    if lacks == "scope":
-        return f"the .{scope} scope does not reach {other}, who accesses the same at {at}"
-    if lacks == "scope of the reader":
-        return f"the .{scope} scope does not reach {other}, who wrote at {at} what is found here"
-    without = "no release semantics" if lacks == "release" else f"the .{scope} scope does not reach {other}"
-    return f"{without}, {'who' if scope else f'and {other}'} finds this at {at}"
-
-
-_NOTHING = "nothing orders one before the other"
-_NO_BARRIER = (
-    "neither program order nor a barrier orders one before the other, and no fence, acquire or release operation was "
-    "executed"
-)
-#: What does not order two accesses, by the kind of their race.
-_UNORDERED = {
-    "data": _NO_BARRIER,
-    "mixed-size": _NO_BARRIER,
-    "async": "nothing orders one before the other: before an asynchronous operation comes what comes before its issue (of a "
-    "bulk copy, with a fence between the proxies; of a product of a warpgroup, before the last wgmma.fence of its threads), "
-    "and behind it what comes behind a wait for it",
-    "war": "the write follows the read, but there is no fence between their proxies "
-    "(--war-ok is the reading that asks for none)",
-}  # fmt: skip
-
-
 def with_a_race(text: str) -> str:
     """What is not known of a check beside a race."""
     return f"{text}: not decided, since the launch has a race"

@@ -51,7 +51,7 @@ class AgentAccesses:
         )
         if beside is not None:
             follows = self._order.follows(agent, beside, access)
-            found = self._order.conflict(beside, access, shadow.name, agent.ops, follows=follows)
+            found = self._order.conflict(beside, access, shadow.name, agent.ops, agent=agent, follows=follows)
             if not (isinstance(found, ByteRace) and found.kind == "war"):
                 raise Stopped(found)
             how = agent.party.op.use

@@ -90,9 +90,16 @@ class AgentOrder:
         return self.clocks.knows(agent.arrival, before.thread, before.time)
 
     def conflict(
-        self, before: Access, access: Access, where: str, ops: Sequence[Op], *, follows: bool = False
+        self,
+        before: Access,
+        access: Access,
+        where: str,
+        ops: Sequence[Op],
+        *,
+        agent: Agent | None = None,
+        follows: bool = False,
     ) -> ByteRace | Open:
-        """Two accesses of which nothing orders one before the other."""
+        """Two accesses of which nothing orders one before the other; `agent`: the operation whose the second one is."""
         parties = [Party(self._agents.issuer(a.thread), ops[a.op]) for a in (before, access)]
         if not self.run.orders_all or before.kind == access.kind == "A":
             return Open("asynchronous", parties[1])
@@ -100,4 +107,16 @@ class AgentOrder:
             return Open("pair", parties[1])
         first = max(before.first, access.first)
         last = min(before.first + before.size, access.first + access.size) - 1
-        return ByteRace(parties[0], parties[1], where, first, last, "war" if follows else "async")
+        kind, lacks = "war" if follows else "async", self._lacks(before, access, agent)
+        return ByteRace(parties[0], parties[1], where, first, last, kind, lacks=lacks)
+
+    def _lacks(self, before: Access, access: Access, agent: Agent | None) -> str:
+        """What would order two accesses, as `ByteRace.lacks` says it."""
+        agents = self._agents
+        if agent is not None and self.clocks.knows(agent.arrival, before.thread, before.time):
+            return "fence"
+        if not agents.is_agent(before.thread):
+            return "end" if agent is not None and agent.party.thread == before.thread else "issue"
+        if agent is not None or agents.is_issued_before(before.thread, before.time, access.thread):
+            return "wait"
+        return "either"

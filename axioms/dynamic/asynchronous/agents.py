@@ -7,6 +7,7 @@ of an operation is a time of its number, as with a thread.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 
 from axioms.dynamic.core.clocks import Arrival, Clocks, Several, Table
@@ -74,8 +75,11 @@ class Agents:
         self.clocks = clocks
         self.issued = 0
         self._number = 0
-        #: Who issued what the numbers of other agents than copies by `cp.async` stand for, and in which proxy.
-        self._issuers: dict[int, tuple[int, str]] = {}
+        #: Who issued what the numbers of other agents than copies by `cp.async` stand for, in which proxy, and when by its own
+        #: time (-1: at several times).
+        self._issuers: dict[int, tuple[int, str, int]] = {}
+        #: When a thread issued its copies by `cp.async`, one after the other.
+        self._copied: dict[int, array[int]] = {}
         #: By CTA: operations on shared memory, and which of their accesses must be complete before it ends.
         self._unfinished: dict[int, list[tuple[Agent, int]]] = {}
 
@@ -85,16 +89,25 @@ class Agents:
         """What stands for copies by `cp.async` of a thread."""
         return _COPIES * self.clocks.size + number
 
-    def numbered(self, issuer: int, proxy: str) -> int:
-        """The first of two numbers that stand for an operation where threads' numbers stand."""
+    def copies(self, arrival: Arrival) -> int:
+        """A thread issues a copy by `cp.async`; gives which of its own it is, from 1."""
+        self._copied.setdefault(arrival[0], array("q")).append(arrival[2])
+        return self.copied(arrival[0])
+
+    def copied(self, number: int) -> int:
+        """How many copies by `cp.async` a thread has issued."""
+        return len(self._copied.get(number, ()))
+
+    def numbered(self, issuer: int, proxy: str, time: int = -1) -> int:
+        """The first of two numbers that stand for an operation where threads' numbers stand, issued at a time of its thread."""
         first = _OTHERS * self.clocks.size + 2 * self._number
         self._number += 1
-        self._issuers[first] = self._issuers[first + 1] = issuer, proxy
+        self._issuers[first] = self._issuers[first + 1] = issuer, proxy, time
         return first
 
     def stands_for(self, agent: int, issuer: int) -> None:
         """A number stands for operations of a thread through the asynchronous proxy."""
-        self._issuers[agent] = issuer, "async"
+        self._issuers[agent] = issuer, "async", -1
 
     def is_agent(self, number: int) -> bool:
         """Whether a number stands for an asynchronous operation."""
@@ -108,8 +121,14 @@ class Agents:
 
     def by_proxy(self, number: int) -> int:
         """The thread that issued what a number stands for through the asynchronous proxy; -1 for all else."""
-        issuer, proxy = self._issuers.get(number, (-1, "generic"))
+        issuer, proxy, _ = self._issuers.get(number, (-1, "generic", -1))
         return issuer if proxy == "async" else -1
+
+    def is_issued_before(self, number: int, time: int, thread: int) -> bool:
+        """Whether the issue of what a number stands for at a time is certainly ordered before what a thread does now."""
+        issuer = self.issuer(number)
+        issued = self._issuers[number][2] if number in self._issuers else self._copied[issuer][time - 1]
+        return issued >= 0 and self.clocks.ordered(thread, issuer, issued)
 
     # What is known of them.
 

@@ -34,8 +34,6 @@ class Copies:
     def __init__(self, run: LaunchState, agents: Agents, order: TensorOrder, maps: Maps) -> None:
         self.run, self.clocks = run, run.clocks
         self._agents, self._order, self._maps = agents, order, maps
-        #: Of each thread: how many copies by `cp.async` it issued, and how many when it closed each group.
-        self._counts: dict[int, int] = {}
         self._closed: dict[int, list[int]] = {}
         self._bulk: dict[int, Groups] = {}
 
@@ -47,7 +45,7 @@ class Copies:
         number, party = thread.number, Party(thread.number, thread.instruction)
         arrival, ops = self.clocks.release(number), thread.launch.compiled.ops
         if how.form.run is arrive_after_copies:
-            _, known, time = self._agents.known(number, (self._agents.own(number), self._counts.get(number, 0)))
+            _, known, time = self._agents.known(number, (self._agents.own(number), self._agents.copied(number)))
             # The arrival is behind its issue, and so behind what has happened before that.
             known = {**self._order.before(arrival), **known}
             parts = (Part(how.scope or "cta", number, (number, known, time)),)
@@ -60,13 +58,13 @@ class Copies:
         ):
             raise self.run.leaves(thread, "asynchronous")
         if copy is not None and copy.after is None and not how.words["bulk"]:
-            time = self._counts[number] = self._counts.get(number, 0) + 1
+            time = self._agents.copies(arrival)
             own = self._agents.own(number)
             return self._noted(
                 thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, (), None, {})
             )
         proxy = "generic" if copy is None and not cancels else "async"
-        first = self._agents.numbered(number, proxy)
+        first = self._agents.numbered(number, proxy, arrival[2])
         _, known, _ = self._agents.known(number, (first, 1), (first + 1, 1))
         if self.clocks.cluster > 1 or self._order.meets:  # who waits has it from nobody else what came before
             known = {**self._order.before(arrival), **known}
@@ -97,7 +95,7 @@ class Copies:
             groups.closed.append(groups.open)
             groups.open = []
         else:
-            self._closed.setdefault(number, []).append(self._counts.get(number, 0))
+            self._closed.setdefault(number, []).append(self._agents.copied(number))
 
     def waits(self, thread: WatchedThread, how: Use, pending: int) -> None:
         """A thread has waited for all of its groups but the last ones."""

@@ -75,7 +75,7 @@ class Maps:
             acquired = [one for one in self._acquired.get(plane >> PLANE, ()) if knows(agent.arrival, *one)]
             meet = any(not knows(one, *acquire) for one in released for acquire in acquired)
             shadow = self.run.shadow_of(segment)
-            wrong = self._order.conflict(found, access, shadow.name, agent.ops)
+            wrong = self._order.conflict(found, access, shadow.name, agent.ops, agent=agent)
             raise Stopped(Open("tensormap", agent.party) if meet else wrong)
         if id(segment) in self.run.places:
             raise Stopped(Open("tensormap", agent.party))

@@ -43,8 +43,8 @@ class WarpgroupProducts:
             self._unfenced = {id(op.instruction) for code in functions for op in unfenced(code)}
         if id(ops[product.op].instruction) in self._unfenced:
             self.run.doubts(threads[0], "unfenced")
-        first = self._agents.numbered(number, "async")
         party, arrival = Party(number, ops[product.op]), self.clocks.release(number)
+        first = self._agents.numbered(number, "async", arrival[2])
         fenced, known = self._behind_fences([thread.number for thread in threads])
         agent = Agent(party, product.op, ops, arrival, "async", first, first + 1, 1, (), fenced, known)
         self._agents.finishes(number, agent, agent.reads)

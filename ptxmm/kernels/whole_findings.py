@@ -9,7 +9,7 @@ from typing import Any
 
 from axioms.dynamic.core.findings import ByteRace, Misuse, Party
 from axioms.dynamic.wrong.torn import Torn
-from axioms.dynamic.wrong.unsynchronized import OF_WRITER, Unsynchronized
+from axioms.dynamic.wrong.unsynchronized import OF_WRITER, Unmet, Unsynchronized
 from axioms.witness.races import UNDEFINED
 from axioms.witness.result import Site, Undefined
 from ptxcore.machine.run.faults import KernelError, ThreadName
@@ -23,7 +23,7 @@ from ptxmm.result import Cause, RaceEntry, RaceEvent, Result, Spot
 from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
-from ptxmm.words.unordered import unawaited, unordered, unsynchronized
+from ptxmm.words.unordered import unawaited, unmet, unordered, unsynchronized
 
 #: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
@@ -46,7 +46,7 @@ class Findings:
     def __init__(self, runs: Runs, places: Places, number: int, indices: Sequence[Triple], result: Result) -> None:
         self.runs, self.places, self.number, self.indices, self.result = runs, places, number, indices, result
 
-    def race(self, race: ByteRace, *, synchronized: bool, between: Unsynchronized | None = None) -> None:
+    def race(self, race: ByteRace, *, synchronized: bool, between: Unsynchronized | Unmet | None = None) -> None:
         """A race, which decides whether there is one; of other checks nothing is known. One of an asynchronous operation leaves
         the launch without a meaning. `synchronized`: threads synchronized with each other by more than barriers; `between`:
         those who should have."""
@@ -61,7 +61,9 @@ class Findings:
             reading=race.reading,
         )
         found = [RaceEntry(race.kind, events, reason)]
-        if between is not None:
+        if isinstance(between, Unmet):
+            found = [replace(found[0], causes=[self._unmet(between)])]
+        elif between is not None:
             of_writer = between.lacks in OF_WRITER
             line = (between.writes if of_writer else between.reads).op.instruction.span.line
             found = [replace(found[0], causes=[self._cause(between)], lacking=((line, between.lacks),))]
@@ -169,6 +171,13 @@ class Findings:
         at, by = self._where(party), self._where(between.reads if of_writer else between.writes)
         what = unsynchronized(between.lacks, between.scope, other.thread, str(by))
         return Cause(at, what, event.instruction)
+
+    def _unmet(self, between: Unmet) -> Cause:
+        """Before what a barrier lacks."""
+        other, here = self._event(between.before), self._event(between.after)
+        return Cause(
+            self._where(between.after), unmet(other.thread, str(self._where(between.before))), here.instruction
+        )
 
     def _unawaited(self, race: ByteRace) -> Cause:
         """At which of the accesses of an asynchronous operation and another one to look, and what lacks there."""

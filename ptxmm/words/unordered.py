@@ -75,3 +75,8 @@ def unsynchronized(lacks: str, scope: str, other: str, at: str) -> str:
         return f"the .{scope} scope does not reach {other}, who wrote at {at} what is found here"
     without = "no release semantics" if lacks == "release" else f"the .{scope} scope does not reach {other}"
     return f"{without}, {'who' if scope else f'and {other}'} finds this at {at}"
+
+
+def unmet(other: str, at: str) -> str:
+    """That a thread comes here, and another one of its CTA there, and no barrier is between."""
+    return f"no barrier orders what {other} does at {at} before this"

@@ -2,14 +2,20 @@
 
 Whoever waits for a flag before it reads means to come behind what stands before the flag. So of a race those are told that came
 between: a strong write W behind the first access, in its thread or behind a barrier of its CTA, and a strong read R before the
-second one, likewise, that found W or what came of it. Had W and R synchronized, there were no race (base causality order,
-section 8.9.5). They did not, since W is in no release pattern that the first access comes before, or R in no acquire pattern
-(section 8.8), or one is not in the other's scope (section 8.7.1).
+second one, likewise, that found W or what came of it, or several such pairs, each behind the one before. Had W and R
+synchronized, there were no race (base causality order, section 8.9.5). They did not, since W is in no release pattern that the
+first access comes before, or R in no acquire pattern (section 8.8), or one is not in the other's scope (section 8.7.1).
+
+Or a thread does so for others of its CTA, and did not meet them: who wrote W is in the CTA of the first access, and knows of
+its thread all that this did up to the barrier before, and no more. So both stand between the same two barriers, and another one
+should be there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import compress, islice
+from operator import not_
 
 from axioms.dynamic.core.accesses import scope_of
 from axioms.dynamic.core.clocks import Clocks, Table
@@ -21,6 +27,8 @@ from axioms.dynamic.waits.waiting import Hand
 from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple
 
+#: As many finds are looked at: what this costs grows by the square.
+_MOST = 4096
 _ACQUIRES = ("acquire", "acq_rel", "sc")
 #: What lacks at the one who writes; else it lacks at the reader.
 OF_WRITER = frozenset(("release", "scope", "scope of the writer"))
@@ -34,6 +42,14 @@ class Unsynchronized(NamedTuple):
     reads: Party
     lacks: str
     scope: str = ""
+
+
+class Unmet(NamedTuple):
+    """Two threads of a CTA, of which no barrier orders what the first does before what the second does: an access that races,
+    and a write that hands it over."""
+
+    before: Party
+    after: Party
 
 
 class _Found(NamedTuple):
@@ -50,9 +66,9 @@ class _Found(NamedTuple):
     scopes: tuple[str, str]
 
 
-def unsynchronized(watcher: Determinate, race: ByteRace) -> Unsynchronized | None:
-    """Of a race that a watched run has ended with, who should have synchronized; None where nobody found anything, or it is not
-    seen what lacks."""
+def unsynchronized(watcher: Determinate, race: ByteRace) -> Unsynchronized | Unmet | None:
+    """Of a race that a watched run has ended with, who should have synchronized, or met; None where nobody found anything, or
+    what lacks is not seen."""
     first, second, clocks = race.before.thread, race.after.thread, watcher.clocks
     if race.kind != "data":
         return None
@@ -61,19 +77,43 @@ def unsynchronized(watcher: Determinate, race: ByteRace) -> Unsynchronized | Non
         for one, other, scope in ((race.before, race.after, scopes[0]), (race.after, race.before, scopes[1])):
             if not clocks.within(scope or "", first, second):
                 return Unsynchronized(one, other, "scope", scope or "")
-    between = [
-        one
-        for one in _found(watcher)
-        if clocks.knows((one.writer, one.known, one.wrote), first, race.time)
-        and clocks.ordered(second, one.reader, one.read_at)
-    ]
-    if not between:
-        return None
-    last = max(between, key=lambda one: (one.reader == second, one.read_at))
-    lacks = _lacking(last, first, race.time, clocks)
-    if lacks is None:
-        return None
-    return Unsynchronized(Party(last.writer, last.write), Party(last.reader, last.read), *lacks)
+    found = list(islice(_found(watcher), _MOST))
+    links = _links(found, race, clocks)
+    if not links:
+        return _unmet(found, race, clocks)
+    before, time = first, race.time
+    for link in links:
+        lacks = _lacking(link, before, time, clocks)
+        if lacks is not None:
+            return Unsynchronized(Party(link.writer, link.write), Party(link.reader, link.read), *lacks)
+        before, time = link.reader, link.read_at
+    return None
+
+
+def _links(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Sequence[_Found]:
+    """The fewest writes and reads that found them which would order the second access behind the first one, had each pair
+    synchronized, from the first access on: the last ones; none where there are none."""
+    first, second = race.before.thread, race.after.thread
+    left = sorted(found, key=lambda one: (one.reader == second, one.read_at), reverse=True)
+    ways: list[tuple[_Found, ...]] = [()]
+    while ways:
+        further = []
+        for way in ways:
+            reached = [_comes_behind(way, second, one, clocks) for one in left]
+            further += [(one, *way) for one in compress(left, reached)]
+            left = list(compress(left, map(not_, reached)))
+        for way in further:
+            if clocks.knows((way[0].writer, way[0].known, way[0].wrote), first, race.time):
+                return way
+        ways = further
+    return ()
+
+
+def _comes_behind(way: Sequence[_Found], second: int, one: _Found, clocks: Clocks) -> bool:
+    """Whether who goes this way comes behind what another one reads."""
+    if not way:
+        return clocks.ordered(second, one.reader, one.read_at)
+    return clocks.knows((way[0].writer, way[0].known, way[0].wrote), one.reader, one.read_at)
 
 
 def _lacking(found: _Found, first: int, time: int, clocks: Clocks) -> tuple[str, str] | None:
@@ -89,6 +129,22 @@ def _lacking(found: _Found, first: int, time: int, clocks: Clocks) -> tuple[str,
     if not clocks.within(found.scopes[1], writer, reader):
         return "scope of the reader", found.scopes[1]
     return None if found.read.use.sem in _ACQUIRES else ("acquire", "")
+
+
+def _unmet(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Unmet | None:
+    """Who should have met at a barrier of a CTA, by the last of what was found."""
+    first, second = race.before.thread, race.after.thread
+    for one in sorted(found, key=lambda one: one.read_at, reverse=True):
+        if one.hands and clocks.ordered(second, one.reader, one.read_at) and _are_apart(one, first, race.time, clocks):
+            return Unmet(race.before, Party(one.writer, one.write))
+    return None
+
+
+def _are_apart(found: _Found, other: int, time: int, clocks: Clocks) -> bool:
+    """Whether who wrote knows of another thread of its CTA all that this did before a time, and not what it did then."""
+    cta, place = divmod(other, clocks.size)
+    times = found.known.get(cta)
+    return found.writer != other and found.writer // clocks.size == cta and (times[place] if times else 0) + 1 == time
 
 
 def _found(watcher: Determinate) -> Iterator[_Found]:
@@ -118,4 +174,4 @@ def _found_in_order(events: Sequence[OpenOperation]) -> Iterator[_Found]:
                 )  # fmt: skip
 
 
-__all__ = ["OF_WRITER", "Unsynchronized", "unsynchronized"]
+__all__ = ["OF_WRITER", "Unmet", "Unsynchronized", "unsynchronized"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import ptxmm
@@ -18,7 +20,7 @@ _PTX = """.version 8.8
  mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
  setp.eq.u32 %p, %r1, 1; @%p bra READS;
  st.global.u32 [%rd2+64], 7;
- bar.sync 0;
+ {meets}
  setp.ne.u32 %p, %r2, 0; @%p ret;
  st.{writes}.global.u32 [%rd1], 1;
  ret;
@@ -33,12 +35,12 @@ _WRITE, _READ = 13, 16
 _NARROW = "the .cta scope does not reach CTA"
 
 
-def _test(writes: str, reads: str) -> KernelTest:
+def _test(writes: str, reads: str, meets: str = "bar.sync 0;") -> KernelTest:
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
         "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
     }  # fmt: skip
-    return KernelFile.of(tree, "k.toml", {"k.ptx": _PTX.format(writes=writes, reads=reads)}).test()
+    return KernelFile.of(tree, "k.toml", {"k.ptx": _PTX.format(writes=writes, reads=reads, meets=meets)}).test()
 
 
 @pytest.mark.parametrize(
@@ -72,3 +74,51 @@ def test_who_has_found_nothing_of_the_other_is_not_told() -> None:
     }  # fmt: skip
     (race,) = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": moved}).test()).races
     assert not race.causes
+
+
+def test_a_barrier_that_lacks_before_a_release_is_told_there() -> None:
+    (race,) = ptxmm.check(_test("release.gpu", "acquire.gpu", meets="")).races
+    (cause,) = race.causes
+    assert cause.spot.line == _WRITE
+    assert re.fullmatch(r"no barrier orders what CTA 0 thread \d+ does at k.toml:10 before this", cause.what)
+
+
+_RELAY = """.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
+ mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3; mul.wide.u32 %rd4, %r1, 4; add.u64 %rd5, %rd1, %rd4;
+ setp.ne.u32 %p, %r1, 0; @%p bra READS;
+ st.global.u32 [%rd2+64], 7;
+READS: setp.eq.u32 %p, %r1, 0; @%p bra MEET; setp.ne.u32 %p, %r2, 0; @%p bra MEET;
+POLL: ld.{reads}.gpu.global.u32 %r3, [%rd5+-4];
+ setp.eq.u32 %p, %r3, 0; @%p bra POLL;
+MEET: bar.sync 0;
+ setp.ne.u32 %p, %r2, 0; @%p bra PUT;
+ st.{writes}.gpu.global.u32 [%rd5], 1;
+PUT: setp.ne.u32 %p, %r1, 3; @%p ret;
+ ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4;
+ ret;
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("writes", "reads", "line", "what"),
+    [
+        ("relaxed", "acquire", 16, "no release semantics, and CTA 1 thread 0 finds this at k.toml:12"),
+        ("release", "relaxed", 12, "no acquire semantics, where what CTA 0 thread 0 wrote at k.toml:16 is found"),
+    ],
+)
+def test_of_a_chain_of_flags_the_first_link_is_told_that_lacks_something(
+    writes: str, reads: str, line: int, what: str
+) -> None:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 4, "block": 64,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+    found = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _RELAY.format(writes=writes, reads=reads)}).test())
+    (race,) = found.races
+    assert [(cause.spot.line, cause.what) for cause in race.causes] == [(line, what)]

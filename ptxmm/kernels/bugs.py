@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ptxcore.clock import limited
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
-from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.runs import Runs, threads_of
 from ptxmm.kernels.several import (
     ORDERS,
     FaultOf,
@@ -31,6 +31,9 @@ from ptxmm.words import whole as told
 if TYPE_CHECKING:
     from axioms.dynamic.lookback.sightings import Sighting
 
+#: Of launches of so many threads runs take long, and smaller launches are looked at before most of them. (With 128 or 256 a
+#: search takes as long as that, 0.2 to 0.4 seconds.)
+MANY = 512
 #: Orders that are tried before proofs that take long: that of the CTAs, and the same with the `fence.sc` in others.
 _FIRST = 2
 #: Seconds that runs of smaller launches may take before such a proof; and that runs of the launch may.
@@ -51,6 +54,8 @@ class BugSearch:
         self._runs, self._result, self._places = runs, result, places
         self._broken = breaking(runs.test)
         self._orders, self._smaller = list(ORDERS), False
+        #: Seconds that the first of the orders took.
+        self._took: float | None = None
 
     def first(self) -> bool:
         """Whether a few runs, or those of smaller launches, show something: before a proof that takes long."""
@@ -62,9 +67,13 @@ class BugSearch:
 
     def soon(self) -> bool:
         """Whether one of the first runs shows something: before several that prove something, which may take long."""
+        if self._in_orders_briefly(1):
+            return True
+        if threads_of(self._runs.test) >= MANY and self._in_smaller_launches(_SMALL):
+            return True
+        if self._in_orders_briefly(len(ORDERS)):
+            return True
         with limited(_SOON):
-            if self._in_orders_briefly():
-                return True
             wrong = hunt(self._runs, self._broken, _SOME)
         if wrong is None:
             with limited(2 * _SOON):
@@ -102,16 +111,19 @@ class BugSearch:
         found = race_of(self._runs, orders)
         return found is not None and tell_wrong(self._runs, self._result, self._places, found)
 
-    def _in_orders_briefly(self) -> bool:
-        """The same of all orders, each of which has the same time: one may show at once what another one ends without. What
-        has not come to its end is looked for again."""
+    def _in_orders_briefly(self, most: int) -> bool:
+        """The same of so many orders, none of which has much more time than the first one took: one may show at once what
+        another one ends without. What has not come to its end is looked for again."""
         faulty: RaceOf | FaultOf | None = None
-        for order in self._orders[:]:
+        for order in self._orders[:most]:
+            limit = _SOON if self._took is None else max(_SOON / len(ORDERS), 2 * self._took)
             began = time.monotonic()
-            with limited(_SOON / len(ORDERS)):
+            with limited(limit):
                 found = race_of(self._runs, (order,))
-            if time.monotonic() - began < _SOON / len(ORDERS):
+            took = time.monotonic() - began
+            if took < limit:
                 self._orders.remove(order)
+            self._took = took if self._took is None else self._took
             faulty = faulty or found
             if isinstance(found, RaceOf):
                 faulty = found
@@ -130,4 +142,4 @@ class BugSearch:
         return True
 
 
-__all__ = ["AT_ONCE", "BugSearch"]
+__all__ = ["AT_ONCE", "MANY", "BugSearch"]

@@ -31,7 +31,7 @@ from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.modules import has_dynamic
 from ptxmm.kernels.question import SAFE, KernelQuestion
 from ptxmm.kernels.replayed import redone
-from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.runs import Runs, threads_of
 from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.watched_run import by_runs_alone
@@ -43,7 +43,6 @@ from ptxmm.kernels.whole import (
     must_be_run,
     shows_bugs,
     tells_races,
-    threads_of,
 )
 from ptxmm.races import entry
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.whole import threads_of
+from ptxmm.kernels.runs import threads_of
 from ptxmm.words import notes
 
 if TYPE_CHECKING:

@@ -51,6 +51,11 @@ def side_by_side(test: KernelTest) -> bool:
     return apart and one and not any(launch.after or launch.cluster for launch in launches)
 
 
+def threads_of(test: KernelTest) -> int:
+    """How many threads all launches have, as far as the test says it itself."""
+    return sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
+
+
 class Runs:
     """A kernel test ready to run; `watched`: by watchers; `readings`: those of the manual that they follow."""
 

@@ -322,11 +322,13 @@ def run_several(
     places: ChangingCtas | None = None,
     known: StrongBytes | None = None,
     contents: UnrecordedRuns | None = None,
+    *,
+    brief: bool = False,
 ) -> FinalStates | FailedExecution | OpenIn:
     """Runs a test as often as its open operations need it, so many times at most. `broken`: whether final values are against a
     check; `places`: the CTAs change places, and of runs that are alike but for that there is one; `known`: what such runs have
-    shown before; `contents`: what is noted of runs, for what they say of other contents. Raises NotAlike where CTAs cannot
-    change places."""
+    shown before; `contents`: what is noted of runs, for what they say of other contents; `brief`: as of `explore`. Raises
+    NotAlike where CTAs cannot change places."""
     found: list[tuple[FinalValues, int, bool]] = []
     at = [0]
     circles: list[OpenIn] = []
@@ -397,7 +399,7 @@ def run_several(
         return [w.events for w in watchers]
 
     try:
-        count = explore(run, most, None if places is None else places.symmetry, known)
+        count = explore(run, most, None if places is None else places.symmetry, known, brief=brief)
         if circles:
             return circles[0]
     except _Broken as failed:

@@ -10,7 +10,6 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from math import prod
 from typing import TYPE_CHECKING
 
 from axioms.dynamic.core.findings import ByteRace, Misuse, Open, Party
@@ -24,7 +23,7 @@ from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES, OF_RUNS
 from ptxcore.clock import left, limited
 from ptxmm.kernels.any_contents import decide_for_any_contents
-from ptxmm.kernels.bugs import BugSearch
+from ptxmm.kernels.bugs import MANY, BugSearch
 from ptxmm.kernels.cancelled import cancels, decide_by_choices
 from ptxmm.kernels.changing import ChangingCtas as ChangingPlaces
 from ptxmm.kernels.changing import NotAlike
@@ -33,7 +32,7 @@ from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.persistent import decide_by_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
-from ptxmm.kernels.runs import FinalValues, Runs, all_beside, side_by_side
+from ptxmm.kernels.runs import FinalValues, Runs, all_beside, side_by_side, threads_of
 from ptxmm.kernels.searched import decide_by_searches
 from ptxmm.kernels.sectioned import decide_by_sections
 from ptxmm.kernels.several import (
@@ -89,22 +88,15 @@ _Left = tuple[int, Open] | None
 _MOST_AGAIN = 1 << 16
 #: The part of a time limit that a run may take; and of a launch of which no formula is made, by its threads.
 _SHARE, _SHARE_OF_LARGE, _LARGE = 0.5, 0.8, 1024
-#: Of launches of so many threads proofs may take long, and bugs are looked for before them. (With 128 or 256 a search takes
-#: as long as that, 0.2 to 0.4 seconds.)
-_MANY = 512
 #: Where more runs than these are needed for all executions, something wrong is looked for before they are made.
 _FEW = 32
-#: Seconds in which a run may show that the order of operations decides nothing.
-_BRIEFLY = 10.0
+#: Seconds in which a run may show that the order of operations decides nothing, or runs be made that stand for all executions
+#: where so many are enough: before any other argument, which takes as long as some of them.
+_BRIEFLY, _SOME = 20.0, 16
 #: Seconds for who wrote a value that is against a check, where a run shows it that does not stand for all.
 _PROVENANCE = 5.0
 #: Readings of the manual that runs know; under others the formula decides.
 READINGS = frozenset(("war-ok", *OF_LAUNCHES, *OF_RUNS))
-
-
-def threads_of(test: KernelTest) -> int:
-    """How many threads all launches have, as far as the test says it itself."""
-    return sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
 
 
 def may_be_whole(test: KernelTest, model: Model) -> bool:
@@ -347,7 +339,7 @@ def _by_searches(
 ) -> _Left:
     """Answers all checks by a run up to the ways of its searches; what hangs on these `further` runs may decide. With many
     threads what follows may take long, so bugs are looked for first."""
-    if threads_of(runs.test) >= _MANY and bugs.first():
+    if threads_of(runs.test) >= MANY and bugs.first():
         return None
     told_so = copy.deepcopy(result)
     if not decide_by_searches(runs, told_so, places, begins):
@@ -392,10 +384,10 @@ def _differ(one: WatchedRun, other: WatchedRun) -> bool:
 
 
 def _decided_in_any_order(runs: Runs, result: Result, places: Places, known: StrongBytes) -> bool:
-    """Answers all checks by a run of which the order of operations decides nothing; whether there is one. What runs show of
-    strong operations is added to what is known."""
+    """Answers all checks by a run of which the order of operations decides nothing, or by a few; whether there are such. What
+    runs show of strong operations is added to what is known."""
     with limited(_BRIEFLY):
-        found = run_several(runs, breaking(runs.test), 1, known=known)
+        found = run_several(runs, breaking(runs.test), _SOME, known=known, brief=True)
     if isinstance(found, FailedExecution):
         return tell_wrong(runs, result, places, found)
     if isinstance(found, OpenIn) or found.beyond:

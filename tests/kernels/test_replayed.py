@@ -13,11 +13,10 @@ from ptxmm.kernels import check as checking
 from ptxmm.kernels import replayed as replaying
 from ptxmm.kernels import whole
 from ptxmm.kernels.replayed import Replayed, replayed
-from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.runs import Runs, threads_of
 from ptxmm.kernels.several import RaceOf
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.whole import threads_of
 
 #: In each round one CTA is the first. One that was first in just every second round stores: two CTAs do in very few orders.
 _LOCK = """.version 8.0

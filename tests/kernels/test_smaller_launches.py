@@ -12,9 +12,9 @@ from ptxcore.clock import OutOfTime
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels import explored
+from ptxmm.kernels.runs import threads_of
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.whole import threads_of
 
 _TEXT = """.version 8.0
 .target sm_90

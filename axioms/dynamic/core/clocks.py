@@ -56,6 +56,11 @@ def several(tables: Iterable[Table]) -> Several:
     return Several(apart, each, some)
 
 
+def _later(one: list[int], other: list[int]) -> list[int]:
+    """Of each thread the later time. (`map(max, one, other)` takes four times as long.)"""
+    return [a if a > b else b for a, b in zip(one, other, strict=True)]
+
+
 class Instance(NamedTuple):
     """The last instance of a barrier that was complete: who arrived, and who of them waited. `unknown`: whose arrivals are not
     in a table, by the identity of the table, which lasts as long as it stands here."""
@@ -164,7 +169,7 @@ class Clocks:
                 elif mine is not times:
                     both = greater.get((id(mine), id(times)))
                     if both is None:
-                        both = greater[id(mine), id(times)] = mine, times, list(map(max, mine, times))
+                        both = greater[id(mine), id(times)] = mine, times, _later(mine, times)
                     found[cta] = both[2]
         fresh: set[int] = set()
         for thread, time in own:

@@ -8,12 +8,14 @@ was a run that begins so. docs/whole-launches.md shows that these are all.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence, Set
 
 from axioms.dynamic.core.findings import step
 from axioms.dynamic.several.noted import Again, OpenBytes, OpenOperation, place_of
 from axioms.dynamic.several.plan import Bytes, Name, Round, Script, StrongBytes
 from axioms.dynamic.several.symmetry import CtaNames, Symmetry
+from ptxcore.clock import left
 from ptxcore.records import NamedTuple
 
 #: Runs at most.
@@ -45,14 +47,17 @@ def explore(
     most: int = MOST,
     same: Symmetry | None = None,
     known: StrongBytes | None = None,
+    *,
+    brief: bool = False,
 ) -> int:
     """Runs until no run shows anything new; gives the number of runs that stand for all executions, at most so many. `run`
     begins as a script says, and raises Again where more is known. `same`: the CTAs that can change places; `known`: what runs
-    have shown before, to which more is added. Raises TooMany."""
+    have shown before, to which more is added. `brief`: it ends as soon as the runs that wait are too many, or would not end in
+    the time that is left. Raises TooMany."""
     known = StrongBytes() if known is None else known
     for _ in range(_MOST_AGAIN):
         try:
-            return _explored(run, known, most, same or CtaNames())
+            return _explored(run, known, most, same or CtaNames(), brief=brief)
         except Again:
             continue
     raise TooMany
@@ -63,9 +68,12 @@ def _explored(
     known: StrongBytes,
     most: int,
     same: Symmetry,
+    *,
+    brief: bool,
 ) -> int:
     waiting, met = [Script()], set()
     begun: list[Script] = []
+    began = time.monotonic()
     while waiting:
         script = waiting.pop()
         if any(same.begins(done, script) for done in begun):
@@ -79,7 +87,15 @@ def _explored(
             if key not in met:
                 met.add(key)
                 waiting.append(other)
+        if brief and (len(begun) + len(waiting) > most or _are_too_long(len(waiting), len(begun), began)):
+            raise TooMany
     return len(begun)
+
+
+def _are_too_long(waiting: int, begun: int, began: float) -> bool:
+    """Whether runs that wait would not end in the time that is left, after so many since a time."""
+    rest = left()
+    return rest is not None and waiting * (time.monotonic() - began) > rest * begun
 
 
 def wander(run: Callable[[Script], Sequence[Sequence[OpenOperation]]], most: int = MOST) -> None:

@@ -21,6 +21,7 @@ from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import Compiled
+from ptxcore.machine.run.snapshot import Snapshot
 from ptxcore.machine.run.watched import WatchedThread, Write, number_at
 from ptxcore.records import NamedTuple
 
@@ -431,14 +432,14 @@ class Copying(WatchedThread):
     stop = commit = wait = after_copies = allocate = refuse = jump = _ended
 
 
-class Poll:
-    """A thread at the beginning of a block in which it polls: its registers then."""
+class Poll(Snapshot[WatchedThread]):
+    """A thread at the beginning of a block in which it polls."""
 
-    __slots__ = ("block", "registers", "thread")
+    __slots__ = ("block",)
 
     def __init__(self, thread: WatchedThread, block: int) -> None:
-        self.thread, self.block, self.registers = copy.copy(thread), block, list(thread.R)
-        self.thread.frames = list(thread.frames)
+        super().__init__(thread)
+        self.block = block
 
     def leads(self, live: Live, op: int, value: int, kind: type[Copying] | None = None) -> object:
         """Where the thread goes on if its instruction `op` finds a value: None where it polls again just so; else something

@@ -231,6 +231,13 @@ class Shadow:
     def update(self, access: Access) -> Access | None:
         """An atomic operation; gives a conflicting access that is not ordered before it, and that matters where it comes: two
         operations that commute may come in any order, where each is in the other's scope."""
+        found = self.before_update(access)
+        for cell in self._of(access):
+            self._add(cell, access, f"{access.commutes} ")
+        return found
+
+    def before_update(self, access: Access) -> Access | None:
+        """The same of one that is yet to come."""
         thread, ordered, found = access.thread, self.clocks.ordered, None
         for cell in self._of(access):
             found = cell.constant or found
@@ -243,7 +250,6 @@ class Shadow:
             for a in self._against(cell, access):
                 if not (ordered(thread, a.thread, a.time) or self._commute(a, access) or self._apart(a, access)):
                     found = a
-            self._add(cell, access, f"{access.commutes} ")
         return found
 
     def _against(self, cell: ShadowCell, access: Access) -> Iterable[Access]:

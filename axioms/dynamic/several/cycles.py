@@ -5,7 +5,8 @@ interleaved. A circle leads from bytes to bytes by threads that come behind a wr
 where threads meet, that leads from the ones to the meeting, and from there to the others. It is broken where threads find what
 they come behind, and either each of these writes depends on that (section 8.10.4), or each thread acquires it, and releases it
 with what it writes (section 8.10.6). Who writes behind what nothing orders before finds nothing. A read that is ordered behind
-some writes to its bytes, and before all others, need not acquire what it finds: that is ordered before it anyway.
+some writes to its bytes, and before all others, need not acquire what it finds: that is ordered before it anyway. And at one of
+the bytes nothing need synchronize: the others order what comes behind the write there before that write (8.10.1, 8.10.6).
 """
 
 from __future__ import annotations
@@ -13,20 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from axioms.dynamic.several.plan import Bytes
-from ptxcore.records import dataclass
+from ptxcore.records import NamedTuple, dataclass
 
 _NEVER = 1 << 60
 #: What operations come behind: bytes, or a meeting of threads by its number.
 Node = Bytes | int
-#: By two nodes: the operations that come behind the one, and when their threads release the write of the other.
-Edges = dict[tuple[Node, Node], "list[tuple[FollowingOperation, int]]"]
+#: By two nodes: the operations that come behind the one, and whose threads then write the other.
+Edges = dict[tuple[Node, Node], "list[_Link]"]
 
 
 @dataclass(eq=False, slots=True)
 class FollowingOperation:
     """An operation of a thread that comes behind a write to some bytes, and when its thread acquired that; None: not by any
     fence. `active`: it may; others are such that the order of the run is certain. `ordered`: since when it is behind what it
-    finds in base causality order, whatever it finds; `_NEVER` where it is not. `time`: its thread's own, of clocks."""
+    finds in base causality order, whatever it finds; `_NEVER` where it is not. `time`: its thread's own, of clocks. `came`: its
+    place among all that is noted here."""
 
     where: Node
     thread: int
@@ -35,10 +37,34 @@ class FollowingOperation:
     active: bool = True
     ordered: int = _NEVER
     time: int = 0
+    came: int = 0
 
-    def acquires_before(self, released: int) -> bool:
-        """Whether its thread comes behind what this finds before a release."""
-        return min(self.ordered, _NEVER if self.acquired is None else self.acquired) <= released
+    def acquires_before(self, time: int) -> bool:
+        """Whether its thread comes behind what this finds before a time."""
+        return min(self.ordered, _NEVER if self.acquired is None else self.acquired) <= time
+
+
+class _Link(NamedTuple):
+    """A thread comes behind some bytes, and then writes others: when first, and the earliest release by such a write."""
+
+    step: FollowingOperation
+    released: int
+    written: int
+
+    @property
+    def synchronizes(self) -> bool:
+        """Whether it hands on what comes before what it found."""
+        return self.step.acquires_before(self.released)
+
+    @property
+    def hands_on_itself(self) -> bool:
+        """Whether it hands on what it did, at least."""
+        return self.step.came <= self.released
+
+    @property
+    def takes_in(self) -> bool:
+        """Whether what it writes comes behind what comes before what it found, at least."""
+        return self.step.acquires_before(self.written)
 
 
 def _nothing() -> bool:
@@ -51,13 +77,14 @@ class Cycles:
     def __init__(self) -> None:
         self._steps: dict[int, list[FollowingOperation]] = {}
         self._fenced: dict[int, int] = {}
+        #: When a thread released at some bytes: its strong writes there behind that do so as well (section 8.8).
+        self._released: dict[tuple[int, Node], int] = {}
         self._ordered: dict[Node, list[FollowingOperation]] = {}
         self._now = self._meetings = 0
         #: Bytes that are written behind a write that is not found: who reads there need not have found what it comes behind.
         self._loose: set[Node] = set()
-        #: By two nodes: the operations that come behind the one, before their threads write the other, and the earliest time
-        #: at which such a write releases.
-        self._edges: dict[tuple[Node, Node], dict[FollowingOperation, int]] = {}
+        #: By two nodes: the operations that come behind the one, before their threads write the other.
+        self._edges: dict[tuple[Node, Node], dict[FollowingOperation, _Link]] = {}
 
     def reads(
         self, thread: int, where: Bytes, *, acquires: bool, depends: Callable[[], bool], ordered: int | None = None
@@ -65,7 +92,7 @@ class Cycles:
         """A thread reads. `depends`: whether all that it does afterwards does so only for some values; `ordered`: its own time,
         where all writes to these bytes so far are ordered before it."""
         self._now += 1
-        step = FollowingOperation(where, thread, self._now if acquires else _NEVER, depends)
+        step = FollowingOperation(where, thread, self._now if acquires else _NEVER, depends, came=self._now)
         if ordered is not None:
             step.ordered, step.time = self._now, ordered
             self._ordered.setdefault(where, []).append(step)
@@ -81,7 +108,7 @@ class Cycles:
         """A thread writes, and uses nothing that it finds; what it does afterwards may come behind another write to these
         bytes where this becomes active."""
         self._now += 1
-        step = FollowingOperation(where, thread, None, _nothing, active=False)
+        step = FollowingOperation(where, thread, None, _nothing, active=False, came=self._now)
         self._steps.setdefault(thread, []).append(step)
         return step
 
@@ -89,14 +116,25 @@ class Cycles:
         """Some write there comes behind another one by coherence order alone, or could do so."""
         self._loose.add(where)
 
-    def writes(self, thread: int, where: Node, releases: bool) -> None:
+    def writes(self, thread: int, where: Node, releases: bool, *, strong: bool = False) -> None:
         """A thread writes."""
         self._now += 1
-        released = self._now if releases else self._fenced.get(thread, 0)
+        now = self._now
+        if releases:
+            released = now
+            if not isinstance(where, int):
+                self._released[thread, where] = now
+        else:
+            released = max(self._fenced.get(thread, 0), self._released.get((thread, where), 0) if strong else 0)
         for step in self._steps.get(thread, ()):
             if step.where != where:
                 of = self._edges.setdefault((step.where, where), {})
-                of[step] = min(of.get(step, released), released)
+                before = of.get(step)
+                of[step] = (
+                    _Link(step, released, now)
+                    if before is None
+                    else before._replace(released=min(before.released, released))
+                )
 
     def fences(self, thread: int, acquires: bool, releases: bool) -> None:
         """A fence that all others are in the scope of; it may be of one side."""
@@ -130,36 +168,56 @@ class Cycles:
         """A thread comes behind a meeting."""
         before = [] if synchronizes else self._steps.get(thread, [])
         acquired = self._now if synchronizes else None
-        self._steps[thread] = [*before, FollowingOperation(meeting, thread, acquired, _nothing)]
+        self._steps[thread] = [*before, FollowingOperation(meeting, thread, acquired, _nothing, came=self._now)]
 
     def found(self) -> bool:
         """Whether a circle may not be broken."""
         edges = {
-            edge: steps for edge, of in self._edges.items()
-            if (steps := [(s, at) for s, at in of.items() if s.active or s.where in self._loose])
+            edge: links for edge, of in self._edges.items()
+            if (links := [link for link in of.values() if link.step.active or link.step.where in self._loose])
         }  # fmt: skip
-        return any(not self._broken(steps) for steps in _circles(edges))
+        return any(not self._broken(circle) for circle in _circles(edges))
 
-    def _broken(self, steps: list[tuple[FollowingOperation, int]]) -> bool:
-        if len({step.thread for step, _ in steps}) < 2:
+    def _broken(self, circle: Edges) -> bool:
+        links = [link for of in circle.values() for link in of]
+        steps = [link.step for link in links]
+        if len({step.thread for step in steps}) < 2:
             return True
-        meetings = [step for step, _ in steps if isinstance(step.where, int)]
+        meetings = [step for step in steps if isinstance(step.where, int)]
         if all(step.acquired is not None for step in meetings) and self._of_one(steps):
             return True
-        if any(step.where in self._loose for step, _ in steps):
-            return False
-        if all(step.acquires_before(released) for step, released in steps):
+        if self._synchronizes(circle):
             return True
-        return all(step.depends() for step, _ in steps)
+        return all(step.depends() for step in steps) and self._loose.isdisjoint(step.where for step in steps)
+
+    def _synchronizes(self, circle: Edges) -> bool:
+        """Whether all synchronize, but at some bytes."""
+        left = {edge: weak for edge, links in circle.items() if (weak := [o for o in links if not o.synchronizes])}
+        nodes = {node for edge in circle for node in edge}
+        loose = nodes & self._loose
+        if not left and not loose:
+            return True
+        return any(
+            loose <= {node} and not isinstance(node, int) and all(_is_about(node, *of) for of in left.items())
+            for node in nodes
+        )
 
     @staticmethod
-    def _of_one(steps: list[tuple[FollowingOperation, int]]) -> bool:
+    def _of_one(steps: list[FollowingOperation]) -> bool:
         """Whether a circle is about the same bytes: that contradicts coherence."""
-        return len({step.where for step, _ in steps if not isinstance(step.where, int)}) < 2
+        return len({step.where for step in steps if not isinstance(step.where, int)}) < 2
 
 
-def _circles(edges: Edges) -> Iterable[list[tuple[FollowingOperation, int]]]:
-    """The operations of each circle, or of several that have something in common. Where a thread writes some bytes, some other
+def _is_about(node: Node, edge: tuple[Node, Node], links: list[_Link]) -> bool:
+    """Whether nothing is between two nodes that does not synchronize, but for what one of them, the given one, hands on."""
+    one, other = edge
+    return (other == node and all(link.takes_in for link in links)) or (
+        one == node and all(link.hands_on_itself for link in links)
+    )
+
+
+def _circles(edges: Edges) -> Iterable[Edges]:
+    """The links of each circle, or of several that have something in common. Where a thread writes some bytes, some other
     thread must come behind that: it comes behind its own writes by program order, or else contradicts coherence."""
     while True:
         component = _components(edges)
@@ -167,24 +225,24 @@ def _circles(edges: Edges) -> Iterable[list[tuple[FollowingOperation, int]]]:
         writers: dict[Node, set[int]] = {}
         followers: dict[Node, set[int]] = {}
         for (one, other), steps in inside.items():
-            threads = {step.thread for step, _ in steps}
+            threads = {link.step.thread for link in steps}
             followers.setdefault(one, set()).update(threads)
             writers.setdefault(other, set()).update(threads)
         left: Edges = {}
         for (one, other), steps in inside.items():
             of = [
-                (step, at) for step, at in steps
-                if (isinstance(one, int) or writers[one] - {step.thread})
-                and (isinstance(other, int) or followers[other] - {step.thread})
+                link for link in steps
+                if (isinstance(one, int) or writers[one] - {link.step.thread})
+                and (isinstance(other, int) or followers[other] - {link.step.thread})
             ]  # fmt: skip
             if of:
                 left[one, other] = of
         if left == edges:
             break
         edges = left
-    circles: dict[int, list[tuple[FollowingOperation, int]]] = {}
-    for (one, _), steps in edges.items():
-        circles.setdefault(component[one], []).extend(steps)
+    circles: dict[int, Edges] = {}
+    for (one, other), steps in edges.items():
+        circles.setdefault(component[one], {})[one, other] = steps
     return circles.values()
 
 

@@ -16,10 +16,11 @@ from typing import Any, NoReturn
 
 from axioms.dynamic.code.live import Live
 from axioms.dynamic.core.accesses import LEVELS, scope_of
+from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.core.findings import step
 from axioms.dynamic.several.noted import OpenBytes, OpenOperation
 from axioms.dynamic.tickets.errand_threads import ErrandThread, UnknownErrand
-from axioms.dynamic.waits.waiting import Ended, plain, stopped_at
+from axioms.dynamic.waits.waiting import Ended, Written, knows, plain, stopped_at
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
@@ -39,12 +40,14 @@ _Address = tuple[int, int]
 
 
 class DutyStep(NamedTuple):
-    """What a thread does on a way that others see: a fence, a read, a write of a value (None: by what stands there)."""
+    """What a thread does on a way that others see: a fence, a read, a write: of a value, or with operands (`does`) on what
+    stands there (the value is None then)."""
 
     kind: str
     op: Op
     at: _Address = (0, 0)
     value: int | None = None
+    does: tuple[object, ...] = ()
 
     @property
     def acquires(self) -> bool:
@@ -108,7 +111,8 @@ class _Watching:
             raise Ended
         same = {write(0)[0], write(1)[0]}  # of an exchange
         value = same.pop() if how.op == "exch" and len(same) == 1 else None
-        self.steps.append(DutyStep("W", thread.instruction, (address, size), value))
+        does = tuple(plain(thread.value(s)) for s in thread.instruction.sources[1:] if s is not None)
+        self.steps.append(DutyStep("W", thread.instruction, (address, size), value, does))
         return 0
 
     def fences(self, thread: Any, how: Use) -> None:
@@ -148,20 +152,26 @@ def _way(event: OpenOperation, live: Live, value: int, finds: Mapping[_Address, 
     raise UnknownErrand
 
 
-def exchangeable(takers: Sequence[OpenOperation], lives: Sequence[Live], opened: Iterable[OpenBytes]) -> bool:
+def exchangeable(
+    takers: Sequence[OpenOperation], lives: Sequence[Live], opened: Iterable[OpenBytes], clocks: Clocks
+) -> bool:
     """Whether it does not matter which of the threads of a round takes its last position, which alone tells. `opened`: the
     bytes that strong operations access."""
     try:
-        return _exchangeable(takers, lives, list(opened))
+        return _exchangeable(takers, lives, list(opened), clocks)
     except UnknownErrand:
         return False
 
 
-def _exchangeable(takers: Sequence[OpenOperation], lives: Sequence[Live], opened: list[OpenBytes]) -> bool:
+def _exchangeable(
+    takers: Sequence[OpenOperation], lives: Sequence[Live], opened: list[OpenBytes], clocks: Clocks
+) -> bool:
     *others, last = takers
     if not others or any(e.poll is None or e.op is not last.op or e.poll.thread.frames for e in takers):
         return False
-    if not all(e.released and e.strong in _WIDE for e in takers) or len({e.name[1] for e in takers}) != len(takers):
+    if not all(e.released and e.alone and e.strong in _WIDE for e in takers) or len({e.name[1] for e in takers}) != len(
+        takers
+    ):
         return False
     duty = _way(last, lives[-1], last.found, {})
     written = [one for one in duty.steps if one.kind == "W"]
@@ -171,8 +181,10 @@ def _exchangeable(takers: Sequence[OpenOperation], lives: Sequence[Live], opened
     if any(one.at[0] < _WINDOWS for one in written):
         return False  # of a CTA's own memory
     final = written[-1]
+    if final.value is None and sum(one.at == final.at for one in written) > 1:
+        return False
     spot = next((s for s in opened if s.name.cta < 0 and (s.name.address, s.name.size) == final.at), None)
-    found = None if spot is None else _found_at(spot, last, final)
+    found = None if spot is None else _found_at(spot, last, final, clocks)
     if found is None or any(
         s.mode == "ordered" and (s.name.address, s.name.size) in {w.at for w in written} for s in opened
     ):
@@ -214,15 +226,29 @@ def _takes_in(steps: Sequence[DutyStep]) -> bool:
     return bool(reads) and any(one.acquires for one in steps[reads[-1] :])
 
 
-def _found_at(spot: OpenBytes, last: OpenOperation, final: DutyStep) -> tuple[int, int] | None:
+def _found_at(spot: OpenBytes, last: OpenOperation, final: DutyStep, clocks: Clocks) -> tuple[int, int] | None:
     """What stands in the bytes of the last write before it, and behind it; None where the run does not say."""
     value: int | None = spot.place.first
+    mask = (1 << 8 * spot.name.size) - 1
     for w in spot.place.writes:
-        before, value = value, w.value if w.kind == "store" else None
+        before, value = value, None
+        if w.kind == "store":
+            value = w.value
+        elif w.kind == "add" and before is not None and not w.modulus:
+            value = before + w.value & mask
         if w.thread == last.name[1] and w.time >= last.time:
-            same = before is not None and w.kind == "store" and value == final.value and before != value
-            return (before, w.value) if same and before is not None else None
+            same = value is not None and before is not None and before != value
+            if w.kind == "store":
+                same = same and value == final.value
+            elif same:
+                same = final.value is None and all(_ordered(w, other, clocks) for other in spot.place.writes)
+            return (before, value) if same and before is not None and value is not None else None
     return None
+
+
+def _ordered(one: Written, other: Written, clocks: Clocks) -> bool:
+    """Whether a write is the other one, or ordered with it: additions of which that is not so would not be in conflict."""
+    return one is other or knows(one, other.thread, other.time, clocks) or knows(other, one.thread, one.time, clocks)
 
 
 __all__ = ["exchangeable"]

@@ -51,10 +51,12 @@ class OpenOperation:
     does: Op | None = None
     scope: str = ""
     known: Table = field(default_factory=dict)
-    #: Of a taker: where its thread began to poll, by which instruction, and whether it hands on all that came before.
+    #: Of a taker: where its thread began to poll, by which instruction, whether it hands on all that came before, and whether
+    #: all that it conflicts with is ordered before it, whatever it finds.
     poll: Poll | None = None
     op: Op | None = None
     released: bool = False
+    alone: bool = False
 
     def __post_init__(self) -> None:
         self.past = self.before

@@ -89,7 +89,8 @@ class OneOfSeveral(NotingAgents):
         spot = self.spots[id(segment), access.first]
         for n in fresh:
             self.behind[thread.number] = self.behind.get(thread.number, 0) | spot.marks[n]
-        self._reads(thread, spot, lambda: True)
+        behind_all = all(self.clocks.ordered(thread.number, w.thread, w.time) for w in spot.place.writes)
+        self._reads(thread, spot, lambda: True, ordered=access.time if behind_all else None)
 
     # Accesses.
 
@@ -170,9 +171,10 @@ class OneOfSeveral(NotingAgents):
     def _note_write(self, thread: WatchedThread, access: Access, spot: OpenBytes, value: Any) -> None:
         """A write, for the waits that look at these bytes."""
         releases = self._releases(thread) and self._scope_of(thread) in WIDE
-        self.cycles.writes(thread.number, spot.name, releases)
+        self.cycles.writes(thread.number, spot.name, releases, strong=access.strong in WIDE)
         if spot.mode == ORDERED:
             return
+        self.cycles.written(spot.name, lambda other, time: self.clocks.ordered(thread.number, other, time))
         written = self._written(thread, access, value)
         spot.marks.append(self.behind.get(thread.number, 0))
         if not spot.place.write(written, self.clocks):
@@ -266,6 +268,7 @@ class OneOfSeveral(NotingAgents):
             self.cycles.overwrites(thread.number, spot.name).active = True
         elif takers is None or position in takers.telling:  # at others nothing hangs on what it comes behind
             self._reads(thread, spot, lambda: False)
+        event.alone = self.shadow_of(spot.segment).before_update(access._replace(commutes=COUNTED)) is None
         seen = [e for e in certain if self._chained(spot, e.position, access)]
         for e in certain:
             self.behind[thread.number] = self.behind.get(thread.number, 0) | e.past
@@ -461,7 +464,7 @@ class OneOfSeveral(NotingAgents):
 
     def _exchangeable(self, takers: list[OpenOperation]) -> bool:
         lives = [self.live_of(taker.poll.thread) for taker in takers if taker.poll is not None]
-        return len(lives) == len(takers) and exchangeable(takers, lives, self.spots.values())
+        return len(lives) == len(takers) and exchangeable(takers, lives, self.spots.values(), self.clocks)
 
 
 def _operand(thread: WatchedThread, how: Use, write: Write) -> Any:

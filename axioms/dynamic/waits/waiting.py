@@ -126,10 +126,10 @@ class WrittenBytes:
         """One more write; whether all reads that led on stay determinate, and certain of what they were."""
         self.writes.append(written)
         for read in self.reads:
-            if not _knows(written, read.thread, read.time, clocks) and not self._stays(read, clocks):
+            if not knows(written, read.thread, read.time, clocks) and not self._stays(read, clocks):
                 self.open = read
                 return False
-        looks = [look for look in self.looks if not _knows(written, look.thread, look.time, clocks)]
+        looks = [look for look in self.looks if not knows(written, look.thread, look.time, clocks)]
         return all(self._looks_in_vain(look, clocks) or self._stays(look, clocks) for look in looks)
 
     def _stays(self, read: StrongRead, clocks: Clocks) -> bool:
@@ -227,7 +227,7 @@ class WrittenBytes:
         return [
             n for n, w in enumerate(self.writes)
             if n not in read.behind
-            and not _knows(w, read.thread, read.time, clocks)
+            and not knows(w, read.thread, read.time, clocks)
             and not (own >= 0 and self._waited(w, own))
         ]  # fmt: skip
 
@@ -342,7 +342,7 @@ class WrittenBytes:
         one, other = self.writes[n], self.writes[m]
         if one.thread == other.thread:
             return n > m
-        if _knows(one, other.thread, other.time, clocks) or self._waited(one, m):
+        if knows(one, other.thread, other.time, clocks) or self._waited(one, m):
             return True
         # Coherence order is transitive: so is this, of writes that threads had waited for.
         return any(k < n and self._follows(k, m, clocks) for k in self._awaited(one))
@@ -364,7 +364,7 @@ class WrittenBytes:
         return value & ((1 << 8 * self.size) - 1)
 
 
-def _knows(w: Written, thread: int, time: int, clocks: Clocks) -> bool:
+def knows(w: Written, thread: int, time: int, clocks: Clocks) -> bool:
     """Whether what a thread did at a time is ordered before a write."""
     if w.thread == thread:
         return w.time >= time

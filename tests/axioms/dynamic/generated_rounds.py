@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -69,10 +70,15 @@ def kernel(seed: int) -> KernelTest:
     choose = random.Random(seed)
     way = _Way(choose)
     grid, block, rounds = choose.choice(((2, 1, 1), (2, 1, 2), (2, 1, 2), (3, 1, 1), (1, 2, 2)))
-    threads, lines = grid * block, []
+    return _meeting(way, grid, block, rounds, _round)
+
+
+def _meeting(way: _Way, grid: int, block: int, rounds: int, meet: Callable[[_Way, int, int], list[str]]) -> KernelTest:
+    """Threads that meet in such a way."""
+    choose, threads, lines = way.choose, grid * block, list[str]()
     for number in range(rounds):
         lines += [f"add.u32 %r3, %r3, 1; st.global.u32 [%rd2+{_DATA}], %r3;"] * (number == 0 or choose.random() < 0.4)
-        lines += _round(way, number, threads)
+        lines += meet(way, number, threads)
         lines += [f"ld.global.u32 %r4, [%rd3+{_DATA}]; mad.lo.u32 %r3, %r3, 5, %r4;"] * (choose.random() < 0.8)
     text = "\n ".join(
         [
@@ -86,6 +92,46 @@ def kernel(seed: int) -> KernelTest:
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
         "params": {"x": {"type": "u32", "elements": 32, "init": [0]}},
-        "check": {"forall": " && ".join([*wanted, "x[0] < 9", "x[1] < 9"]), "race_free": True, "terminates": True},
+        "check": {"forall": " && ".join([*wanted, "x[0] < 9", "x[1] < 9", "x[2] < 9"]), "race_free": True, "terminates": True},
     }  # fmt: skip
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+def _generation(way: _Way, number: int, threads: int) -> list[str]:
+    """The threads meet once: who waits, waits for another generation than that which it saw, and the last one bumps it."""
+    choose = way.choose
+    seen = f"ld.{choose.choice(('relaxed', 'relaxed', 'acquire'))}.gpu.global.u32 %r7, [%rd1+{_FLAG}]; add.u32 %r8, %r7, 1;"
+    early = way.mistaken()
+    arrives = choose.choice(("relaxed", "acquire", "release")) if way.mistaken() else "acq_rel"
+    last = threads - 1 - way.mistaken()
+    back = choose.choice(("st.relaxed.gpu", "st.relaxed.gpu", "st.weak", "st.release.gpu"))
+    back = f"{back}.global.u32 [%rd1+{_COUNT}], 0;"
+    if choose.random() < 0.2:
+        back = f"atom.relaxed.gpu.global.exch.b32 %r9, [%rd1+{_COUNT}], 0;"
+    releases = "relaxed" if way.mistaken() else "release"
+    bump = choose.choice(
+        (
+            f"st.{releases}.gpu.global.u32 [%rd1+{_FLAG}], %r8;",
+            f"red.{releases}.gpu.global.add.u32 [%rd1+{_FLAG}], 1;",
+            f"atom.{releases}.gpu.global.add.u32 %r9, [%rd1+{_FLAG}], 1;",
+        )
+    )
+    duty = choose.choice(("", "", "1", "%r10")) if choose.random() < 0.4 else ""
+    duty = f"red.relaxed.gpu.global.add.u32 [%rd1+8], {duty};" if duty else ""
+    behind = [bump, duty, back] if way.mistaken() else [duty, back, bump]
+    spin = choose.choice(("relaxed.gpu", "acquire.cta")) if way.mistaken() else "acquire.gpu"
+    arrival = f"atom.{arrives}.gpu.global.add.u32 %r5, [%rd1+{_COUNT}], 1;"
+    return [
+        *([arrival, seen] if early else [seen, arrival]),
+        f"setp.ne.u32 %p1, %r5, {last}; @%p1 bra WAIT{number};", *(b for b in behind if b), f"bra MET{number};",
+        f"WAIT{number}: ld.{spin}.global.u32 %r6, [%rd1+{_FLAG}]; setp.eq.u32 %p2, %r6, %r7; @%p2 bra WAIT{number};",
+        f"MET{number}:",
+    ]  # fmt: skip
+
+
+def generations(seed: int) -> KernelTest:
+    """Threads that meet without fences: they acquire and release by what they arrive with, and wait for a generation."""
+    choose = random.Random(seed)
+    way = _Way(choose)
+    grid, block, rounds = choose.choice(((2, 1, 1), (2, 1, 2), (2, 1, 2), (2, 1, 3), (3, 1, 1), (1, 2, 2)))
+    return _meeting(way, grid, block, rounds, _generation)

@@ -24,7 +24,7 @@ _HEAD = """.version 8.0
  .reg .pred %p<3>; .reg .b32 %r<8>; .reg .b64 %rd<2>;
  ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r5, 0;
 """
-_X, _Y = "[%rd1]", "[%rd1+4]"
+_X, _Y, _Z = "[%rd1]", "[%rd1+4]", "[%rd1+8]"
 
 
 def _kernel(*ctas: tuple[str, ...], wanted: str = "") -> KernelTest:
@@ -82,6 +82,15 @@ _ALLOWED = {
     "2+2W": [(_st(_X, 1) + _st(_Y, 2),), (_st(_Y, 1) + _st(_X, 2),)],
     "2+2W, released": [(_st(_X, 1, "release") + _st(_Y, 2, "release"),), (_st(_Y, 1, "release") + _st(_X, 2, "release"),)],
     "LB": [(_ld(_X, 0) + _st(_Y, 1),), (_ld(_Y, 1) + _st(_X, 1),)],
+    "LB, released alone": [(_ld(_X, 0) + _st(_Y, 1, "release"),), (_ld(_Y, 1) + _st(_X, 1),)],
+    "LB, acquired alone": [(_ld(_X, 0) + _st(_Y, 1),), (_ld(_Y, 1, "acquire") + _st(_X, 1),)],
+    "LB of three, in order at one place": [
+        (_ld(_X, 0) + _st(_Y, 1, "release"),), (_ld(_Y, 1, "acquire") + _st(_Z, 1),), (_ld(_Z, 2) + _st(_X, 1),)
+    ],
+    "LB of three, released too early": [
+        (_ld(_X, 0) + _st(_Y, 1, "release"),), ("fence.release.gpu;" + _ld(_Y, 1, "acquire") + _st(_Z, 1),),
+        (_ld(_Z, 2, "acquire") + _st(_X, 1),)
+    ],
     "LB, red": [(_ld(_X, 0) + _red(_Y),), (_ld(_Y, 1) + _red(_X),)],
     "LB over warps": [
         (_ld(_X, 0) + "bar.warp.sync 3;", "bar.warp.sync 3;" + _st(_Y, 1)),
@@ -97,6 +106,14 @@ _SHFL = "shfl.sync.idx.b32 %r7, %r5, 0, 31, 3;"
 _OTHERS = {
     "S, in order": [(_st(_X, 1) + _st(_Y, 1, "release"),), (_wait(_Y, "acquire") + _st(_X, 2),)],
     "S, by fences": [(_st(_X, 1) + "fence.release.gpu;" + _st(_Y, 1),), (_wait(_Y) + "fence.acquire.gpu;" + _st(_X, 2),)],
+    "LB, in order at one place": [(_ld(_X, 0) + _st(_Y, 1, "release"),), (_ld(_Y, 1, "acquire") + _st(_X, 1),)],
+    "LB of three, in order at two places": [
+        (_ld(_X, 0) + _st(_Y, 1, "release"),), (_ld(_Y, 1, "acquire") + _st(_Z, 1, "release"),),
+        (_ld(_Z, 2, "acquire") + _st(_X, 1),)
+    ],
+    "LB, released by what was written there before": [
+        (_ld(_X, 0) + _st(_Y, 0, "release") + _st(_Y, 1),), (_ld(_Y, 1, "acquire") + _st(_X, 1),)
+    ],
     "2+2W by exch": [
         (_atom(_X, "exch.b32 1", 0, "acq_rel") + _atom(_Y, "exch.b32 2", 1, "acq_rel"),),
         (_atom(_Y, "exch.b32 1", 2, "acq_rel") + _atom(_X, "exch.b32 2", 3, "acq_rel"),),

@@ -19,6 +19,20 @@ def test_several_runs_say_of_rounds_what_the_formula_says(seeds: range, monkeypa
     assert min(verdicts["ok"], verdicts["no"]) > 1
 
 
+@pytest.mark.long
+@pytest.mark.compares(0.5)
+@pytest.mark.parametrize("seeds", lengths(range(5), range(24)))
+def test_several_runs_say_of_generations_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = compare(generated_rounds.generations, seeds, monkeypatch)
+    assert min(verdicts["ok"], verdicts["no"]) > 0
+
+
+@pytest.mark.campaign
+@pytest.mark.compares(0.5)
+def test_several_runs_say_of_many_generations_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(generated_rounds.generations, range(1000, 1000 + share(1000)), monkeypatch)
+
+
 @pytest.mark.campaign
 @pytest.mark.compares(0.5)
 def test_several_runs_say_of_many_rounds_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,12 +78,12 @@ _RIGHT = {
 }
 
 
-def _grid(grid: int, block: int, **changed: str) -> KernelTest:
+def _grid(grid: int, block: int, *, forall: str = "", **changed: str) -> KernelTest:
     """CTAs meet, and read what those on the other side wrote."""
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
-        "params": {"x": {"type": "u32", "elements": grid * block}, "count": {"type": "u32", "elements": 2}},
-        "check": {"race_free": True, "terminates": True},
+        "params": {"x": {"type": "u32", "elements": grid * block}, "count": {"type": "u32", "elements": 3}},
+        "check": {"race_free": True, "terminates": True, **({"forall": forall} if forall else {})},
     }  # fmt: skip
     return KernelFile.of(tree, "k.toml", {"k.ptx": _GRID.format(**{**_RIGHT, **changed})}).test()
 
@@ -167,3 +181,35 @@ def test_what_is_wrong_only_where_another_one_is_last_is_not_taken_for_right(
     open_, found = by_runs(test)
     assert open_ or found.verdict == expected.verdict
     assert not any("whoever is the last one" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("operand", "verdict"), [("3", "ok"), ("%r1", "no")])
+def test_what_the_last_one_adds_is_what_each_of_them_would_add(
+    operand: str, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By operations whose results nobody uses, too: with the number of its CTA, the sum says which one it was."""
+    back = f"{_BACK} {_FENCE} red.relaxed.gpu.global.add.u32 [%rd2+8], {operand}; {_FENCE} {_TURN}"
+    wanted = f"count[2] == {3 if operand == '3' else 1}"
+    test = _grid(2, 1, back=back, forall=wanted)
+    assert by_formula(test, monkeypatch).verdict.replace("bounded", "ok") == verdict
+    open_, found = by_runs(test)
+    assert not open_ and found.verdict == verdict
+
+
+def test_a_generation_may_be_bumped_by_an_addition() -> None:
+    """Each round has another one, which nobody but the last one adds to."""
+    bump = "red.relaxed.gpu.global.add.u32 [%rd2+4], 1;"
+    seen = "ld.relaxed.gpu.global.u32 %r5, [%rd2+4]; add.u32 %r5, %r5, 1;"
+    open_, found = by_runs(_grid(6, 64, before=f"{seen} {_FENCE}", back=f"{_BACK} {_FENCE} {bump}"))
+    assert not open_ and found.verdict == "ok" and "whoever is the last one does the same" in found.notes[0]
+
+
+def test_who_comes_to_a_round_behind_its_store_only_by_what_it_finds_there_is_not_always_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last one of the first round turns the flag without a release: the other one may come to the second round before the
+    counter is set back, but for an order of the second round in which it finds what the first one has done there."""
+    found = generated_rounds.generations(17)
+    assert by_formula(found, monkeypatch).verdict == "no"
+    open_, said = by_runs(found)
+    assert open_ or said.verdict == "no"

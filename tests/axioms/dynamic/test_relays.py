@@ -39,7 +39,7 @@ def _by_time(self: waiting.WrittenBytes, read: waiting.StrongRead, clocks: Clock
         n
         for n, w in enumerate(self.writes)
         if n not in read.behind
-        and not waiting._knows(w, read.thread, read.time, clocks)
+        and not waiting.knows(w, read.thread, read.time, clocks)
         and not (own >= 0 and self._waited(w, own))
     ]
 

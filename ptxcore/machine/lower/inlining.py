@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import TypeVar
 
-from ptxcore.syntax.tree import Directive, Function, Immediate, Instruction, Label, Module, Name
+from ptxcore.syntax.tree import Address, Bracket, Directive, Function, Immediate, Instruction, Label, Module, Name
 
 #: File number, line, column.
 InlinedAt = tuple[int, ...]
@@ -17,15 +18,22 @@ _BRANCHES = ("bra", "brx")
 #: What does not lead on to the next statement, unless it has a guard.
 _LEAVE = (*_BRANCHES, "ret", "exit", "trap")
 
+#: What findings may be about beside accesses to memory.
+_SYNCHRONIZES = frozenset(("bar", "barrier", "cp", "fence", "membar", "shfl", "tcgen05", "trap", "vote", "wgmma"))
+
 #: File, line and column of a source.
 SourceLine = tuple[str, int, int]
+Place = TypeVar("Place", InlinedAt, SourceLine)
 
 
 def source_of(module: Module, lines: Collection[int]) -> dict[int, tuple[str, int]]:
     """File and line of the source for lines of a module, as far as a `.loc` before them in their function says. For modules
     that are wrong: those that are lowered know their lines."""
+    around = _wrappers(module)
     return {
-        line: (name, number) for line, calls in calls_of(module, lines).items() for name, number, _ in [_told(calls)]
+        line: (name, number)
+        for line, calls in calls_of(module, lines).items()
+        for name, number, _ in [told(calls, around[bisect_right(around, line, key=_first) - 1][1])]
     }
 
 
@@ -58,9 +66,72 @@ def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[SourceLin
     return found
 
 
-def _told(calls: list[SourceLine]) -> SourceLine:
-    """Of the places the one that is told, as `Callers.origin` says."""
-    return next(spot for spot in calls if spot[0] == calls[-1][0])
+def _first(function: tuple[int, int]) -> int:
+    return function[0]
+
+
+def _wrappers(module: Module) -> list[tuple[int, int]]:
+    """Where each function begins, by its line, and how many calls all its code stands under."""
+    callers, here = Callers(), Wrappers()
+    found: list[tuple[int, Wrappers]] = [(0, here)]
+    for statement in module.statements:
+        if isinstance(statement, Instruction | Label):
+            callers.passes(statement)
+            here.passes(statement)
+        elif isinstance(statement, Function):
+            here = Wrappers()
+            found.append((statement.span.line, here))
+        elif isinstance(statement, Directive) and statement.name == "loc":
+            here.at(callers.chain(statement))
+    return [(line, each.depth) for line, each in found]
+
+
+def told(calls: Sequence[Place], wrappers: int) -> Place:
+    """Of the places of some code, outwards, the one that is told: of the calls that led to it, the innermost in the file of the
+    function that it belongs to. That is the kernel itself, or what a kernel calls that does nothing else (`Wrappers`)."""
+    own = calls[: max(len(calls) - wrappers, 1)]
+    return next(place for place in own if place[0] == own[-1][0])
+
+
+class Wrappers:
+    """The calls that all code of a function was inlined by that accesses memory or synchronizes. As places they say nothing: a
+    kernel of a library is often one call, of an object that is the kernel."""
+
+    def __init__(self) -> None:
+        self._here: Sequence[InlinedAt] = ()
+        self._shared: list[InlinedAt] | None = None  # from outside inwards
+        self._several = False
+
+    def at(self, calls: Sequence[InlinedAt]) -> None:
+        """The code that follows is of a place, given with its calls."""
+        if calls[0][1:2] != (0,):
+            self._here = calls
+
+    def passes(self, statement: Instruction | Label) -> None:
+        """The code goes on."""
+        if not (self._here and isinstance(statement, Instruction) and _does_something(statement)):
+            return
+        calls = self._here[::-1]
+        if self._shared is None:
+            self._shared = [*calls]
+            return
+        same = next((i for i, (a, b) in enumerate(zip(self._shared, calls, strict=False)) if a != b), None)
+        same = min(len(self._shared), len(calls)) if same is None else same
+        self._several = self._several or same < max(len(self._shared), len(calls))
+        del self._shared[same:]
+
+    @property
+    def depth(self) -> int:
+        """How many calls that is: none where all that the function does stands in one place."""
+        return len(self._shared) if self._shared is not None and self._several else 0
+
+
+def _does_something(statement: Instruction) -> bool:
+    """Whether findings may be about it: it accesses memory that others access, or synchronizes."""
+    if statement.opcode in _SYNCHRONIZES:
+        return True
+    brackets = (isinstance(o, Bracket) or (isinstance(o, Address) and o.bracketed) for o in statement.operands)
+    return any(brackets) and not any(m.startswith("param") for m in statement.modifiers)
 
 
 class Callers:
@@ -85,13 +156,6 @@ class Callers:
                 if isinstance(target, Name) and target.name not in self._at:
                     self._at[target.name] = dict(self._caller)
         self._falls = statement.guard is not None or statement.opcode not in _LEAVE
-
-    def origin(self, loc: Directive) -> tuple[int, int]:
-        """File number and line to tell for a `.loc`: of the calls that led to it, the innermost in the file of the kernel
-        itself."""
-        chain = self.chain(loc)
-        own = next(p for p in chain if p[0] == chain[-1][0])
-        return own[0], own[1]
 
     def chain(self, loc: Directive) -> list[InlinedAt]:
         """The place of a `.loc`, and of the calls that led to it, outwards. Compilers write the `.loc` of each call before

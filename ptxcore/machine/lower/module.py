@@ -23,7 +23,7 @@ from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.operands import arrange, choices
 from ptxcore.machine.ir.windows import PARAM
-from ptxcore.machine.lower.inlining import Callers
+from ptxcore.machine.lower.inlining import Callers, InlinedAt, Wrappers, told
 from ptxcore.machine.lower.layout import ModuleLayout
 from ptxcore.machine.lower.operands import NamedRegister, NotExecuted, Operands
 from ptxcore.machine.lower.ops import CallTarget, Code, ExecutableModule, FormalParameter, Op, Passed, Source
@@ -65,8 +65,9 @@ class _Lowering(Operands):
         self.kinds = Kinds(self.context)
         self.layout = ModuleLayout(number)
         self.functions: dict[str, Code] = {}
-        self.locations: list[tuple[int, int]] = []
-        self.callers = Callers()
+        self.locations: list[InlinedAt] = []
+        self.callers, self.wrappers = Callers(), Wrappers()
+        self.chains: list[list[InlinedAt]] = []  # of the function that is read: those whose locations are to come
         self.files: dict[int, str] = {}
         self.location = -1
         self.code: Code | None = None
@@ -89,6 +90,7 @@ class _Lowering(Operands):
         for statement in statements[header:]:
             if isinstance(statement, Instruction | Label):
                 self.callers.passes(statement)
+                self.wrappers.passes(statement)
             if isinstance(statement, Instruction):
                 self.instruction(statement)
             elif isinstance(statement, Label):
@@ -110,7 +112,7 @@ class _Lowering(Operands):
         self.layout.settle()
         target = self.context.target.number if self.context.target else 0
         locations = [
-            (self.files.get(file, f"file {file}"), line) for file, line in self.locations
+            (self.files.get(file, f"file {file}"), line) for file, line, *_ in self.locations
         ]  # .file may come last
         return ExecutableModule(self.layout, self.functions, locations, target, self.special)
 
@@ -130,6 +132,8 @@ class _Lowering(Operands):
         self.settle_labels(self.scoped_labels.pop())
         if self.depth == 0:
             self.code = None
+            self.locations += [told(chain, self.wrappers.depth) for chain in self.chains]
+            self.chains = []
 
     def settle_labels(self, own: dict[str, str]) -> None:
         """Branches of the block that closes go to its own labels; the others wait for the blocks around it."""
@@ -179,6 +183,7 @@ class _Lowering(Operands):
         enter(self.context, head)
         code = Code(head.name, head.kind == "entry", defined=head.defined)
         self.location = -1
+        self.wrappers = Wrappers()
         self.code = code
         self.opened = []
         self.depth = 0
@@ -226,8 +231,10 @@ class _Lowering(Operands):
             number, name = d.arguments[0], d.arguments[1]
             self.files[getattr(number, "value", 0)] = getattr(name, "text", "")
         elif d.name == "loc":
-            self.location = len(self.locations)
-            self.locations.append(self.callers.origin(d))
+            self.location = len(self.locations) + len(self.chains)
+            chain = self.callers.chain(d)
+            self.chains.append(chain)
+            self.wrappers.at(chain)
         elif d.name in ("branchtargets", "calltargets") and label is not None:
             names = tuple(n for a in d.arguments for n in expanded(a))
             sort = "targets" if d.name == "branchtargets" else "callees"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ptxcore.machine.lower.inlining import Callers, calls_of
+from ptxcore.machine.lower.inlining import Callers, calls_of, source_of, told
+from ptxcore.machine.lower.module import lower
 from ptxcore.syntax.reader import read_module
 from ptxcore.syntax.tree import Directive
 
@@ -27,13 +28,13 @@ TEXT = """.version 9.0
 
 
 def test_the_innermost_call_in_the_kernels_own_file_is_told() -> None:
-    module, found = read_module(TEXT)
-    assert found == []
+    module, wrong = read_module(TEXT)
+    assert wrong == []
     callers = Callers()
-    told = [callers.origin(d) for d in module.statements if isinstance(d, Directive) and d.name == "loc"]
+    found = [told(callers.chain(d), 0)[:2] for d in module.statements if isinstance(d, Directive) and d.name == "loc"]
     own = [(1, 2), (1, 9), (1, 9), (1, 9), (1, 4), (1, 4), (1, 4)]
-    assert told[:8] == [*own, (2, 81)]
-    assert told[8] == (6, 1) and len(told) == 10  # and calls that lead in a circle come to an end
+    assert found[:8] == [*own, (2, 81)]
+    assert found[8] == (6, 1) and len(found) == 10  # and calls that lead in a circle come to an end
 
 
 #: A function that is inlined at lines 26 and 42; its waiting loops stand behind both.
@@ -75,5 +76,51 @@ def test_a_block_far_behind_is_of_the_call_whose_branch_leads_there() -> None:
     module, found = read_module(_COLD)
     assert found == []
     lines = {n for n, line in enumerate(_COLD.splitlines(), 1) if "%r2, 2" in line or "%r2, 3" in line}
-    told = [calls[-1][:2] for _, calls in sorted(calls_of(module, lines).items())]
-    assert told == [("k.cu", 26), ("k.cu", 42)]
+    places = [calls[-1][:2] for _, calls in sorted(calls_of(module, lines).items())]
+    assert places == [("k.cu", 26), ("k.cu", 42)]
+
+
+#: A kernel of a library: one call, of an object that is the kernel. What it reads of its parameters is of its own file.
+_WRAPPED = """.version 9.0
+.target sm_90
+.address_size 64
+.file 1 "kernel.h"
+.file 2 "gemm.hpp"
+.file 3 "pipeline.hpp"
+.visible .entry k(.param .u64 p)
+{
+    .reg .b64 %rd; .reg .b32 %r;
+    .loc 1 7 0
+    ld.param.u64 %rd, [p];
+    .loc 1 9 3
+    .loc 2 40 5, function_name $F, inlined_at 1 9 3
+    ld.global.u32 %r, [%rd];
+    .loc 2 44 5, function_name $F, inlined_at 1 9 3
+    .loc 3 12 5, function_name $G, inlined_at 2 44 5
+    bar.sync 0;
+    .loc 1 10 1
+    ret;
+}
+"""
+
+
+def test_a_call_that_all_code_stands_under_is_not_told() -> None:
+    found = _of_instructions(_WRAPPED)
+    assert found["ld.global.u32 %r, [%rd]"] == ("gemm.hpp", 40) and found["bar.sync 0"] == ("gemm.hpp", 44)
+    assert found["ld.param.u64 %rd, [p]"] == ("kernel.h", 7) and found["ret"] == ("kernel.h", 10)
+    lines = {n: line.strip(" ;") for n, line in enumerate(_WRAPPED.splitlines(), 1)}
+    said = source_of(read_module(_WRAPPED)[0], lines)
+    assert found == {lines[n]: place for n, place in said.items() if lines[n] in found}
+    other = _WRAPPED.replace(
+        "    ret;", "    st.global.u32 [%rd], %r;\n    ret;"
+    )  # now the kernel does something itself
+    assert _of_instructions(other)["bar.sync 0"] == ("kernel.h", 9)
+    alone = _WRAPPED.replace("    bar.sync 0;\n", "")  # all that it does stands in one place
+    assert _of_instructions(alone)["ld.global.u32 %r, [%rd]"] == ("kernel.h", 9)
+
+
+def _of_instructions(text: str) -> dict[str, tuple[str, int]]:
+    """What the program made of a module says, by the instruction."""
+    program = lower(read_module(text)[0], 0)
+    ops = program.functions["k"].ops
+    return {op.instruction.text.strip(): program.locations[op.location] for op in ops if op.location >= 0}

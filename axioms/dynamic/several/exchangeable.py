@@ -11,7 +11,7 @@ write, then executions differ in nothing but who has the duty (docs/whole-launch
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, NoReturn
 
 from axioms.dynamic.code.live import Live
@@ -189,6 +189,10 @@ def _exchangeable(
         s.mode == "ordered" and (s.name.address, s.name.size) in {w.at for w in written} for s in opened
     ):
         return False
+    names = {e.name[1] for e in takers}
+    ends = [i + 1 for i, one in enumerate(duty.steps) if one.kind == "W"]
+    if not all(_is_anybodys(duty.steps[:end], last.op, counter, opened, names) for end in ends):
+        return False
     before, after = found
     waits: _Way | None = None
     for event, live in zip(takers, lives, strict=True):
@@ -203,16 +207,42 @@ def _exchangeable(
     return True
 
 
+def _is_anybodys(
+    steps: Sequence[DutyStep], arrives: Op, counter: _Address, opened: Iterable[OpenBytes], takers: Set[int]
+) -> bool:
+    """Whether what the last write of these hands on to others than those of the round, and whether it races with what they do,
+    is the same whoever has the duty: where there are such, all are in each other's scope, and who comes behind the write is
+    behind the acquire on arrival, as behind the last write of the duty. A weak one before that acquire is behind the operations
+    of the round, and not behind what else its threads do."""
+    first, scope = steps[-1].at[0], scope_of(steps[-1].op.use)
+    near = [s for s in opened if s.name.cta < 0 and first < s.name.address + s.name.size]
+    touched = [s.place for s in near if s.name.address < sum(steps[-1].at)]
+    others = {w.scope for place in touched for w in place.writes if w.thread not in takers}
+    others |= {r.scope for place in touched for r in (*place.reads, *place.looks) if r.thread not in takers}
+    if not scope and _acquired(arrives, steps) >= len(steps):
+        return not others and not any(place.reads or place.looks for place in touched)
+    if not any(others) or not scope:
+        return others <= {"", *_WIDE}
+    return {scope, *others} <= {"", *_WIDE} and _hands_on(arrives, steps, counter)
+
+
+def _acquired(arrives: Op, steps: Sequence[DutyStep]) -> int:
+    """The first of some steps by which a thread has acquired what it found on arrival: -1 where the arrival does, their number
+    where none does."""
+    if DutyStep("A", arrives).acquires:
+        return -1
+    return next((i for i, s in enumerate(steps) if s.kind == "F" and s.acquires), len(steps))
+
+
 def _hands_on(arrives: Op, steps: Sequence[DutyStep], counter: _Address) -> bool:
-    """Whether who does this acquires what was found on arrival, before it writes anything but the counter by a strong
-    write, and then releases all by its last write."""
-    arrival = DutyStep("A", arrives)
+    """Whether who does this acquires what was found on arrival, before it writes anything but the counter, by a write that all
+    are in the scope of or a weak one, and then releases all by its last write."""
     last = max(i for i, one in enumerate(steps) if one.kind == "W")
     if scope_of(steps[last].op.use) not in _WIDE:
         return False
-    acquired = -1 if arrival.acquires else next((i for i, s in enumerate(steps) if s.kind == "F" and s.acquires), last)
+    acquired = _acquired(arrives, steps)
     before = [one for one in steps[: max(0, acquired)] if one.kind == "W"]
-    if acquired >= last or any(one.at != counter or scope_of(one.op.use) not in _WIDE for one in before):
+    if acquired >= last or any(one.at != counter or scope_of(one.op.use) not in ("", *_WIDE) for one in before):
         return False
     if steps[last].releases:
         return True

@@ -43,7 +43,8 @@ ORDERS = {
         walking turns handovers handing persistent carried_rounds
     """,
     "axioms.dynamic.searches": """
-        search_cells search_handed search_nodes search_handovers search_threads search_blocks searches search_ends searching
+        search_cells search_handed search_nodes search_handovers search_threads search_symbols search_blocks searches
+        search_ends search_appends searching
     """,
     "axioms.dynamic.several": """
         choices plan cycles symmetry noted excluded noting noting_agents exchangeable open_operations exploring

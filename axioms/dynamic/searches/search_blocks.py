@@ -6,10 +6,9 @@ What a look at memory finds is a symbol with a set of values (`SymbolRange`): a 
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Hashable
+from typing import Any
 
-from axioms.dynamic.code.live import Live
 from axioms.dynamic.core.accesses import scope_of
 from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
@@ -17,11 +16,12 @@ from axioms.dynamic.searches.search_handed import WIDE
 from axioms.dynamic.searches.search_nodes import (
     OpenSearch,
     ReachedBytes,
+    SearchAppend,
     SearchNode,
-    SearchStart,
     SearchStep,
     SearchStore,
 )
+from axioms.dynamic.searches.search_symbols import SearchSymbols, WaysOfSearches
 from axioms.dynamic.searches.search_threads import Divides, FoundThere, Searcher, Stops, TellsApart, asked_of
 from axioms.dynamic.tickets.errand_threads import UnknownErrand, is_in
 from axioms.dynamic.tickets.publications import fence_scope
@@ -33,44 +33,30 @@ from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
 from ptxcore.machine.run.emulation import emulate
 from ptxcore.machine.run.faults import Fault, UnwrittenValue
-from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Varying
 from ptxcore.machine.run.watched import Write
-from ptxcore.values.terms import Term, evaluate, mask, substitute, symbols_of
+from ptxcore.values.terms import Term, evaluate, mask, substitute, symbol, symbols_of
 
 _WINDOWS = 1 << GLOBAL_BITS
-#: Values that one symbol is told apart by, at most.
-_MOST_EACH = 512
 
 
-class WaysOfSearches(Protocol):
-    """All ways of the searches of a launch. `counts`: no search claims more than one cell on any way, as far as is known."""
-
-    live: Live
-    counts: bool
-
-    def node(self, made: SearchNode) -> SearchNode: ...
-    def again(self, asking: Iterable[set[int]]) -> None: ...
-    def cell(self, start: SearchStart, segment: Segment, first: int, size: int) -> SearchedBytes: ...
-    def claims_several(self) -> None: ...
-
-
-class SearchBlock:
+class SearchBlock(SearchSymbols):
     """Executes one block, and watches the copy of the thread that does."""
 
     def __init__(self, of: WaysOfSearches, node: SearchNode, number: int) -> None:
-        self.of, self.node, self.number = of, node, number
+        super().__init__(of, node, number)
         self.edges: list[SearchStep] = []
+        self.appends: set[SearchAppend] = set()
         self.reaches: set[ReachedBytes] = set()
         self.puts: set[tuple[SearchedBytes, int | None]] = set()
-        self.ranges: dict[Term, SymbolRange] = {}
-        self.won: frozenset[SearchedBytes] = frozenset()
         self._finds: tuple[tuple[SearchedBytes, SymbolRange], ...] = ()
         self._wrote = False
         self._told: list[FoundThere] = []
         self.stores: set[SearchStore] = set()
         self.handed = node.handed
-        self.passed: frozenset[SearchedBytes] = frozenset()
+        self._added: tuple[tuple[SearchedBytes, int], ...] = ()
+        #: The address of the instruction that a thread executes, where it hangs on a ticket.
+        self._at: Varying | None = None
 
     def run(
         self,
@@ -118,7 +104,7 @@ class SearchBlock:
             self._goes(after, thread)
 
     def _end(self, key: Hashable) -> None:
-        self.edges.append(SearchStep(None, self._finds, self._wrote, self.passed, key, self.handed.put))
+        self.edges.append(SearchStep(None, self._finds, self._wrote, self.passed, key, self.handed.put, self._added))
 
     def _goes(self, block: int, thread: Any, ranges: dict[Term, SymbolRange] | None = None, more: Any = ()) -> None:
         """The thread goes on at a block, if it can, with what is so of some cells besides."""
@@ -139,7 +125,8 @@ class SearchBlock:
             passed,
             handed,
         )
-        self.edges.append(SearchStep(self.of.node(made), (*self._finds, *more), self._wrote, passed))
+        finds = (*self._finds, *more)
+        self.edges.append(SearchStep(self.of.node(made), finds, self._wrote, passed, added=self._added))
 
     def _divide(self, thread: Any, compiled: Any, op: Op | None, ways: list[FoundThere]) -> None:
         """The thread goes on with each thing that an operation may find."""
@@ -147,9 +134,9 @@ class SearchBlock:
             raise OpenSearch
         block = compiled.compiler.again(compiled, op)
         finds, wrote, registers, carry = self._finds, self._wrote, list(thread.R), thread.carry
-        handed = self.handed
+        handed, added = self.handed, self._added
         for found in ways:
-            self.handed = handed
+            self.handed, self._added = handed, added
             if len(found.won) > 1:
                 self.of.claims_several()
             self._told = [found]
@@ -169,7 +156,7 @@ class SearchBlock:
             self._branch(thread, compiler.again(compiled, op), guard)
             return
         asked = self._addresses(thread, op)
-        if asked:
+        if asked and not self._appends(thread, op):
             self._each(thread, compiler.again(compiled, op), asked[0])
             return
         try:
@@ -203,8 +190,12 @@ class SearchBlock:
             return
         (one,) = symbols
         asked = asked_of(term, one)
+        if asked is None and self.ranges.get(one, SymbolRange()).ticket:
+            for truth in (1, 0):
+                self._keep(thread, block, one, self.ranges[one], guard, truth)
+            return
         if asked is None:
-            values = self._values(one)
+            values = self.values_of(one)
             for truth in (1, 0):
                 among = frozenset(v for v in values if bool(evaluate(term, {one: v})) is bool(truth))
                 if among:
@@ -214,9 +205,9 @@ class SearchBlock:
             return
         numbers, otherwise = asked
         for number in sorted(numbers):
-            if self._may_be(one, number):
+            if self.may_be(one, number):
                 self._put(thread, block, one, number)
-        rest = self._without(one, numbers)
+        rest = self.without(one, numbers)
         if rest is not None:
             self._keep(thread, block, one, rest, guard, otherwise)
 
@@ -249,91 +240,8 @@ class SearchBlock:
     def _each(self, thread: Any, block: int, value: Varying) -> None:
         """A symbol is each of the values that it may be."""
         one = min(symbols_of(value.term), key=lambda one: one.serial)
-        for number in sorted(self._values(one)):
+        for number in sorted(self.values_of(one)):
             self._put(thread, block, one, number)
-
-    # What others have claimed.
-
-    def passes(self, finds: Iterable[tuple[SearchedBytes, SymbolRange]]) -> frozenset[SearchedBytes] | None:
-        """The cells that others have claimed by now, if some are found so; None where there are more of them than others that
-        may claim them, each one."""
-        more = {
-            cell
-            for cell, of in finds
-            if cell.counts and cell not in self.won and not of.holds(cell.claimed) and cell not in self.passed
-        }
-        if not more or not self.of.counts:
-            return self.passed
-        passed = self.passed | more
-        by = 0
-        for cell in passed:
-            if cell.counts:
-                by |= cell.by
-        own = self.node.by
-        others = by & ~own if not own & (own - 1) else by
-        if others.bit_count() >= sum(cell.counts for cell in passed):
-            return passed
-        for cell in passed:
-            cell.counted.add(self.number)
-        return None
-
-    # What symbols may be.
-
-    def _possible(self, cell: SearchedBytes) -> Iterator[int]:
-        """What the searches of the node may find in a cell: of one that is claimed none finds what only it has put there, if it
-        has not."""
-        by = self.node.by
-        alone = cell.once and not by & (by - 1) and cell not in self.won
-        for value, of in cell.values.items():
-            if not alone or of & ~by:
-                yield value
-
-    def _values(self, one: Term) -> set[int]:
-        """All that a symbol may be. Raises OpenSearch where there is too much."""
-        of = self.ranges.get(one, SymbolRange())
-        if of.among is not None:
-            return set(of.among)
-        cell = of.cell
-        if cell is None or cell.top:
-            raise OpenSearch
-        cell.any.add(self.number)
-        found = set(self._possible(cell)) - of.without
-        if len(found) > _MOST_EACH:
-            raise OpenSearch
-        return found
-
-    def _may_be(self, one: Term, value: int) -> bool:
-        of = self.ranges.get(one, SymbolRange())
-        if of.among is not None:
-            return value in of.among
-        cell = of.cell
-        if cell is None:
-            raise OpenSearch
-        if value in of.without:
-            return False
-        if cell.top:
-            return True
-        by = self.node.by
-        alone = cell.once and not by & (by - 1) and cell not in self.won
-        if cell.values.get(value, 0) & (~by if alone else -1):
-            return True
-        cell.one.setdefault(value, set()).add(self.number)
-        return False
-
-    def _without(self, one: Term, values: frozenset[int]) -> SymbolRange | None:
-        """What a symbol is that is none of some values; None where it is nothing else."""
-        of = self.ranges.get(one, SymbolRange())
-        if of.among is not None:
-            among = of.among - values
-            return of._replace(among=among) if among else None
-        without = of.without | values
-        cell = of.cell
-        if cell is None:
-            raise OpenSearch
-        if not cell.top and all(v in without for v in self._possible(cell)):
-            cell.other.setdefault(without, set()).add(self.number)
-            return None
-        return of._replace(without=without)
 
     # Accesses.
 
@@ -357,10 +265,13 @@ class SearchBlock:
         return made
 
     def writes(self, thread: Any, address: int, size: int, value: Any) -> None:
+        if self._at is not None:
+            self._append(thread, address, size)
+            return
         cell = self._reach(thread, "W", address, size)
         self._wrote = True
         self.of.again(cell.is_claimed(None, None))
-        stored, use = self._stored(value, size), thread.instruction.use
+        stored, use = self.stored(value, size), thread.instruction.use
         for one in stored:
             self.puts.add((cell, one))
         strong, known = scope_of(use) in WIDE, stored.isdisjoint(cell.starts | {None})
@@ -370,21 +281,6 @@ class SearchBlock:
         if strong and self.won:
             self.of.again(cell.may_tell())
             self.handed = self.handed.puts(cell)
-
-    def _stored(self, value: Any, size: int) -> set[int | None]:
-        """What a thread may store; None for anything."""
-        if type(value) is int:
-            return {value & mask(8 * size)}
-        if not isinstance(value, Varying):
-            raise UnknownErrand
-        symbols = symbols_of(value.term)
-        if len(symbols) != 1:
-            return {None}
-        (one,) = symbols
-        try:
-            return {evaluate(value.term, {one: v}) & mask(8 * size) for v in self._values(one)}
-        except OpenSearch:
-            return {None}
 
     def updates(self, thread: Any, how: Use, address: int, size: int, write: Write) -> Any:
         told = self._told
@@ -408,12 +304,15 @@ class SearchBlock:
         if (how.op == "add" and write(0)[0] != 0) or how.type[:1] not in "bus" or cell.top:
             self._wrote = True
             self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
-            self.of.again(cell.is_claimed(None, None))
+            adds = how.op == "add" and how.type[:1] in "bus"
+            addend = write(0)[0] & mask(8 * size) if adds else 0
+            self._added = (*self._added, (cell, addend)) if adds else self._added
+            self.of.again(cell.is_claimed(None, None, adds=adds))
             self.puts.add((cell, None))
-            return self._symbol(8 * size, SymbolRange(cell))
+            return self._symbol(8 * size, SymbolRange(cell, ticket=addend if scope_of(how) in WIDE else 0))
         cell.any.add(self.number)
         changes = False
-        for value in list(self._possible(cell)):
+        for value in list(self.possible_of(cell)):
             written, writes = write(value)
             if type(written) is not int:
                 raise UnknownErrand
@@ -432,7 +331,7 @@ class SearchBlock:
             raise UnknownErrand
         ways: list[FoundThere] = []
         without = frozenset((compared,))
-        possible = set(self._possible(cell))
+        possible = set(self.possible_of(cell))
         if compared not in possible:
             cell.one.setdefault(compared, set()).add(self.number)
         else:
@@ -472,6 +371,40 @@ class SearchBlock:
         self.reaches.add(ReachedBytes(kind, strong, cell, self.won, thread.op, handed.behind, handed.put, late))
         return cell
 
+    # What is stored at the places of tickets (`searches.search_appends`).
+
+    def _appends(self, thread: Any, op: Op) -> bool:
+        """Whether an instruction is a weak store at an address that hangs on one ticket."""
+        value = thread.R[op.sources[0].value] if op.use.form.mnemonic == "st" and op.sources[0] is not None else None
+        if not isinstance(value, Varying) or scope_of(op.use) != "":
+            return False
+        ranges = [self.ranges.get(one, SymbolRange()) for one in symbols_of(value.term)]
+        return (
+            len(ranges) == 1
+            and bool(ranges[0].ticket)
+            and ranges[0].cell is not None
+            and len(ranges[0].cell.starts) == 1
+        )
+
+    def _append(self, thread: Any, address: int, size: int) -> None:
+        assert self._at is not None
+        if not is_in("" if address >= _WINDOWS else "shared", thread, address):
+            raise UnknownErrand
+        (one,) = symbols_of(self._at.term)
+        of, use = self.ranges[one], thread.instruction.use
+        segment, first = thread.segment(address)
+        if of.cell is None or address < _WINDOWS or not segment.writable:
+            raise UnknownErrand
+        name = symbol(("ticket", one.width), one.width)
+        term = substitute(self._at.term, {one: name})
+        if not (isinstance(term, Term) and isinstance(name, Term)):
+            raise UnknownErrand
+        whole = use.width // 8 * int((use.words["vec"] or "v1")[1:])
+        beyond = address - self._at.number
+        self.handed, self._wrote = self.handed.accesses(), True
+        base = address - first
+        self.appends.add(SearchAppend(of.cell, of.ticket, term, name, beyond, size, whole, base, thread.op))
+
     # What else a copy does.
 
     def fences(self, thread: Any, how: Use) -> None:
@@ -485,9 +418,17 @@ class SearchBlock:
     def other(self, thread: Any, what: str, how: Use | None = None, address: int = 0) -> None:
         if what != "unknown":
             raise UnknownErrand
+        self._at = None
 
     def locates(self, thread: Any, value: Varying) -> int:
-        raise UnknownErrand
+        """An address by a ticket: that of the first one."""
+        symbols = symbols_of(value.term)
+        (one,) = symbols
+        start = self.ranges[one].cell
+        assert start is not None
+        number = evaluate(value.term, {one: min(start.starts)})
+        self._at = Varying(value.term, VARIES, 1, number, self)
+        return number
 
     def decides(self, thread: Any, value: Varying, op: Op) -> int:
         raise UnknownErrand

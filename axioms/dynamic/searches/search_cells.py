@@ -8,7 +8,7 @@ put there on any of its ways; each has a bit for each search that may put it. Th
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import field
 
 from ptxcore.machine.run.memory import WRITTEN, Segment
@@ -37,6 +37,11 @@ class SearchedBytes:
     once: bool = True
     #: Whether a strong store may write it: who finds something else than stood there first then learns of that.
     tells: bool = False
+    #: Whether nothing is done to it but that numbers are added; and whether all ways together add one sum.
+    summed: bool = True
+    settled: bool = False
+    #: Of places of tickets: each is one thread's, in each execution.
+    places: Hashable = None
     claimed: int = -1
     carried: bool = False
     #: The searches that may write, as bits; and whoever asked who they are, for any value, for one, for one beside some.
@@ -80,8 +85,10 @@ class SearchedBytes:
             self.tells = True
             yield from self.asking()
 
-    def is_claimed(self, compared: int | None, put: int | None) -> Iterator[set[int]]:
-        """Something is put there, where `compared` is found (None: whatever is). Gives those who must look again."""
+    def is_claimed(self, compared: int | None, put: int | None, *, adds: bool = False) -> Iterator[set[int]]:
+        """Something is put there, where `compared` is found (None: whatever is); `adds`: a number is added. Gives those who
+        must look again."""
+        self.summed = self.summed and adds
         if self.once and self.claimed == -1 and compared is not None and compared != put:
             self.claimed = compared
         if self.once and (compared is None or compared != self.claimed or compared == put):
@@ -96,17 +103,19 @@ class SearchedBytes:
     @property
     def differs(self) -> bool:
         """Whether it may hold one thing or another in the end."""
-        return self.top or len(self.values) > 1
+        return not self.settled and (self.top or len(self.values) > 1)
 
 
 class SymbolRange(NamedTuple):
     """What a symbol may be: a value of a cell but those `without`; `among`: one of these; without a cell, anything. `looks`: it
-    was found by a strong read (1) in the scope of all threads, or by one that acquires (2)."""
+    was found by a strong read (1) in the scope of all threads, or by one that acquires (2). `ticket`: it is the result of an
+    addition of so much to the cell."""
 
     cell: SearchedBytes | None = None
     without: frozenset[int] = frozenset()
     among: frozenset[int] | None = None
     looks: int = 0
+    ticket: int = 0
 
     @property
     def is_told(self) -> bool:

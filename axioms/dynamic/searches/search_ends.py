@@ -31,14 +31,6 @@ def check_ends(nodes: Iterable[SearchNode], promised: _Promised) -> None:
     _check(nodes, {}, promised)
 
 
-def bits(mask: int) -> Iterable[int]:
-    """The numbers of the bits that are set."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
-
-
 def _check(nodes: Iterable[SearchNode], held: _Held, promised: _Promised) -> None:
     """Raises OpenSearch where a thread may go round some of the nodes, by steps that agree with what is held."""
     inside = set(nodes)
@@ -86,4 +78,4 @@ def _apart(one: SymbolRange, other: SymbolRange) -> bool:
     return one.among is not None and not any(other.holds(value) for value in one.among)
 
 
-__all__ = ["bits", "check_ends"]
+__all__ = ["check_ends"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from axioms.dynamic.core.clocks import Table
@@ -12,6 +12,14 @@ from axioms.dynamic.searches.search_handed import NOTHING_HANDED, HandedCells
 from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values.terms import Term
+
+
+def bits(mask: int) -> Iterable[int]:
+    """The numbers of the bits that are set."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
 
 
 class OpenSearch(Exception):
@@ -60,10 +68,26 @@ class SearchStore(NamedTuple):
     hands_over: bool
 
 
+class SearchAppend(NamedTuple):
+    """A weak store by a ticket, the result of an addition of `addend` to a cell: at `beyond` an address of which the term
+    tells, over the symbol that stands for any such ticket; of `size` bytes, of the `whole` that the instruction
+    of a number stores; `base`: where its segment begins."""
+
+    cell: SearchedBytes
+    addend: int
+    term: Term
+    symbol: Term
+    beyond: int
+    size: int
+    whole: int
+    base: int
+    op: int
+
+
 class SearchStep(NamedTuple):
     """A step from a node to another one, None where the search ends (`end`: what it goes on with): what is so of some cells
     then, whether the thread has written something, and the cells that it has `passed` by then, on its whole way: others had
-    claimed them. `put`: the cells that it has written by then."""
+    claimed them. `put`: the cells that it has written by then; `added`: what it has added to cells in this step."""
 
     to: SearchNode | None
     finds: tuple[tuple[SearchedBytes, SymbolRange], ...]
@@ -71,6 +95,7 @@ class SearchStep(NamedTuple):
     passed: frozenset[SearchedBytes] = frozenset()
     end: Hashable = None
     put: frozenset[SearchedBytes] = frozenset()
+    added: tuple[tuple[SearchedBytes, int], ...] = ()
 
 
 @dataclass(eq=False)
@@ -92,6 +117,16 @@ class SearchNode:
     reaches: frozenset[ReachedBytes] = frozenset()
     puts: frozenset[tuple[SearchedBytes, int | None]] = frozenset()
     stores: frozenset[SearchStore] = frozenset()
+    appends: frozenset[SearchAppend] = frozenset()
 
 
-__all__ = ["OpenSearch", "ReachedBytes", "SearchNode", "SearchStart", "SearchStep", "SearchStore"]
+__all__ = [
+    "OpenSearch",
+    "ReachedBytes",
+    "SearchAppend",
+    "SearchNode",
+    "SearchStart",
+    "SearchStep",
+    "SearchStore",
+    "bits",
+]

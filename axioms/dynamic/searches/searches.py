@@ -23,7 +23,7 @@ from axioms.dynamic.code.live import Live
 from axioms.dynamic.core.findings import step
 from axioms.dynamic.searches.search_blocks import SearchBlock
 from axioms.dynamic.searches.search_cells import EVERYBODY, EarlierBytes, PastBytes, SearchedBytes, SymbolRange
-from axioms.dynamic.searches.search_nodes import OpenSearch, SearchNode, SearchStart
+from axioms.dynamic.searches.search_nodes import OpenSearch, SearchNode, SearchStart, bits
 from axioms.dynamic.waits.waiting import plain
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op
@@ -43,6 +43,8 @@ class Searches:
         self.starts, self.live, self.past, self.earlier = starts, live, past, earlier
         self.cells: dict[tuple[int, int, int, int], SearchedBytes] = {}
         self.nodes: list[SearchNode] = []
+        #: Where each search begins.
+        self.begins: list[SearchNode] = []
         #: Whether no search claims more than one cell on any way, as far as is known.
         self.counts = True
         self._known: dict[Hashable, SearchNode] = {}
@@ -60,9 +62,9 @@ class Searches:
             share = number if self._asks_who(compiled, start.op) else (id(start.known), self._cta(start))
             block = compiled.compiler.again(compiled, start.op)
             none = frozenset[SearchedBytes]()
-            self._come(
-                self.node(SearchNode(start, block, start.registers, thread.carry, {}, none, share, none)), 1 << number
-            )
+            first = self.node(SearchNode(start, block, start.registers, thread.carry, {}, none, share, none))
+            self.begins.append(first)
+            self._come(first, 1 << number)
         while self._waiting:
             node = next(iter(self._waiting))  # who waits long is told of much at once
             again = self._waiting.pop(node)
@@ -146,7 +148,7 @@ class Searches:
         going = SearchBlock(self, node, self._numbers[node])
         going.run(node.block, node.registers, node.carry, node.ranges, node.won, node.passed)
         node.edges, node.reaches, node.puts = tuple(going.edges), frozenset(going.reaches), frozenset(going.puts)
-        node.stores = frozenset(going.stores)
+        node.stores, node.appends = frozenset(going.stores), frozenset(going.appends)
 
     # Cells.
 
@@ -167,6 +169,21 @@ class Searches:
             )
             found.claimed, found.carried = claimed, claimed != -1
             found.by = 0 if earlier is None else earlier.by << len(self.starts)
+        return found
+
+    def cell_of_places(self, who: int, segment: Segment, first: int, size: int, places: Hashable) -> SearchedBytes:
+        """Bytes that some searches, as bits, write at places of their tickets, and nobody else accesses. Raises OpenSearch."""
+        starts = [self.starts[number] for number in bits(who)]
+        begins, ends = min(starts, key=lambda start: start.at), max(starts, key=lambda start: start.at)
+        epoch, _ = self.past.at(segment, first, size, begins.at)
+        key = id(segment), first, size, epoch
+        found = self.cells.get(key)
+        if found is None:
+            self._earlier(begins, segment, first, size)
+            found = self.cells[key] = SearchedBytes(segment, first, size, epoch, frozenset(), top=True, places=places)
+        found.by |= who
+        if found.places != places or self.past.at(segment, first, size, ends.at)[0] != epoch:
+            raise OpenSearch(begins.op)
         return found
 
     def _earlier(self, start: SearchStart, segment: Segment, first: int, size: int) -> EarlierBytes | None:

@@ -16,10 +16,11 @@ from axioms.dynamic.core.clocks import Table
 from axioms.dynamic.core.findings import Open, Party, Stopped, step
 from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.one_run.determinate import Determinate
+from axioms.dynamic.searches.search_appends import places_of_tickets, settle_counters
 from axioms.dynamic.searches.search_cells import EarlierBytes, PastBytes, SearchedBytes
-from axioms.dynamic.searches.search_ends import bits, check_ends
+from axioms.dynamic.searches.search_ends import check_ends
 from axioms.dynamic.searches.search_handovers import comes_behind, promised, telling
-from axioms.dynamic.searches.search_nodes import OpenSearch, ReachedBytes, SearchStart
+from axioms.dynamic.searches.search_nodes import OpenSearch, ReachedBytes, SearchStart, bits
 from axioms.dynamic.searches.searches import Searches
 from axioms.dynamic.waits.waiting import plain
 from ptxcore.clock import OutOfTime
@@ -70,6 +71,8 @@ class Searching(Determinate):
         #: What may be another value in the end.
         self.spread: list[tuple[Segment, int, int]] = []
         self.nodes = 0
+        #: How many accesses by tickets there may be in searches.
+        self.appended = 0
         self._active: dict[int, SearchStart] = {}
         self._past = PastBytes()
         self._outside: list[_Outside] = []
@@ -200,10 +203,12 @@ class Searching(Determinate):
             searches.go()
             self.nodes = len(searches.nodes)
             _check_where_they_end(searches)
-            cells = list(searches.cells.values())
-            told = telling(searches.nodes, cells)
+            told = telling(searches.nodes, searches.cells.values())
             check_ends(searches.nodes, promised(searches.nodes, told))
-            _HeldAgainst(self, searches, told).check(self._outside)
+            appended = dict(places_of_tickets(searches, settle_counters(searches)))
+            self.appended = len(appended)
+            cells = list(searches.cells.values())
+            _HeldAgainst(self, searches, told, appended).check(self._outside)
         self._check_earlier(cells)
         return LeftByLaunches(self._leaves(cells, counts=live is None or searches.counts))
 
@@ -278,7 +283,11 @@ class _HeldAgainst:
     """What may be done in searches, held against each other and against the rest of a run."""
 
     def __init__(
-        self, watcher: Searching, searches: Searches, told: dict[SearchedBytes, frozenset[SearchedBytes]]
+        self,
+        watcher: Searching,
+        searches: Searches,
+        told: dict[SearchedBytes, frozenset[SearchedBytes]],
+        appended: dict[ReachedBytes, int],
     ) -> None:
         self.told = told
         self.clocks, self.starts = watcher.clocks, searches.starts
@@ -286,6 +295,7 @@ class _HeldAgainst:
         for node in searches.nodes:
             for reach in node.reaches:
                 self.by[reach] |= node.by
+        self.by.update(appended)
         self._past = watcher._past
         self._before: dict[int, int] = {}
         self._by_table: dict[int, int] = defaultdict(int)
@@ -326,6 +336,8 @@ class _HeldAgainst:
         a, b = one.cell, other.cell
         if one.kind == other.kind == "R" or not (a.first < b.first + b.size and b.first < a.first + a.size):
             return
+        if a is b and a.places is not None:
+            return  # whoever is there is alone
         if (a.first, a.size) != (b.first, b.size):
             raise self._open(one)
         if CONSTANT in (one.strong, other.strong):
@@ -399,13 +411,19 @@ class _HeldAgainst:
         if noted.kind == "R" or noted.kind == "A":
             epoch, _ = self._past.at(noted.segment, noted.first, noted.size, noted.number)
             before = all(self._precedes(noted, self.starts[number]) for number in bits(by))
-            if epoch <= cell.epoch and not before and not self._written_between(noted, cell):
+            settled = cell.settled and all(self._follows(noted, self.starts[number]) for number in bits(by))
+            if epoch <= cell.epoch and not (before or settled) and not self._written_between(noted, cell):
                 raise OpenSearch(noted.party.op)
 
     def _precedes(self, noted: _Outside, start: SearchStart) -> bool:
         if noted.thread == start.party.thread:
             return noted.number < start.at
         return self._knows(start.known, noted.thread, noted.time)
+
+    def _follows(self, noted: _Outside, start: SearchStart) -> bool:
+        if noted.thread == start.party.thread:
+            return noted.number > start.at
+        return self._knows(noted.known, start.party.thread, start.time)
 
     def _written_between(self, noted: _Outside, cell: SearchedBytes) -> bool:
         """Whether all that an access finds was written anew since a cell was."""

@@ -20,7 +20,7 @@ from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.tickets.claims import ClaimOperation
 from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, OpenBranch, Ticket, Way
 from ptxcore.machine.run.memory import Segment
-from ptxcore.values.terms import Term, Value, mask
+from ptxcore.values.terms import Term, Value, evaluate, mask, symbols_of
 
 
 class _Class:
@@ -151,7 +151,7 @@ class Slots:
         for noted in self.noted:
             by_segment.setdefault(id(noted.segment), []).append(noted)
         for counter in dict.fromkeys(ticket.counter for ticket in self.tickets.values()):
-            accesses = by_segment[id(counter.segment)]
+            accesses = by_segment.get(id(counter.segment), [])
             if counter.start + counter.total > mask(8 * counter.size) or not _is_only_added_to(counter, accesses):
                 yield self.taker_of(counter)
         for accesses in by_segment.values():
@@ -180,6 +180,25 @@ class Slots:
                 if one.low < other.high and other.low < one.high:
                     yield from self._apart(one, [noted for noted, _, _ in other.members])
             yield from self._apart(one, [p for p in plain if one.low < p.first + p.size and p.first < one.high])
+
+    def first_address(self, term: Value) -> int:
+        """An address with the least numbers that tickets may be."""
+        return evaluate(term, {one: self.tickets[one].counter.start for one in symbols_of(term)})
+
+    def places(self, noted: Noted) -> Iterator[int]:
+        """Where an access by one ticket may be, in its segment, with each number that this may begin with."""
+        found = self._member(noted)
+        assert found is not None
+        factor, beside, (ticket, *_) = found
+        counter = ticket.counter
+        for number in range(counter.start, counter.last(ticket) + 1, counter.unit or 1):
+            yield beside + factor * number
+
+    def factor_of(self, noted: Noted) -> int:
+        """How far apart accesses by one ticket are for tickets that follow each other."""
+        found = self._member(noted)
+        assert found is not None
+        return found[0]
 
     def _member(self, noted: Noted) -> tuple[int, int, tuple[Ticket, ...]] | None:
         """Of an access by tickets the factor of these, how many bytes it is beside their multiple, and the tickets, the outer

@@ -1,0 +1,157 @@
+"""Appending in searches (`searches.searches`): who has found something takes a ticket, and stores at its place.
+
+    if (keys[s] == k) { at = atomicAdd(&n, 1); out[at] = i; }
+
+Whatever ways threads go, additions to one counter take intervals of numbers that have none in common, and all of them
+together no more than the ways add that add most. So what is stored by different tickets lies in places apart, if each lies in
+that of its own (`tickets.slots`). Where all ways of each search add the same, the counter holds one number in the end.
+docs/whole-launches.md (Searches) has the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from math import gcd
+
+from axioms.dynamic.core.clocks import Clocks
+from axioms.dynamic.core.findings import Party, step
+from axioms.dynamic.searches.search_cells import SearchedBytes
+from axioms.dynamic.searches.search_nodes import OpenSearch, ReachedBytes, SearchAppend, SearchNode
+from axioms.dynamic.searches.searches import Searches
+from axioms.dynamic.tickets.slots import Slots
+from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, Ticket, TicketAccess
+from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.run.memory import Segment
+from ptxcore.parts import strongly_connected
+from ptxcore.records import NamedTuple
+from ptxcore.values.terms import Term, substitute, symbol
+
+#: Places of tickets that are looked after, at most.
+_MOST_PLACES = 1 << 16
+
+
+class AddedSums(NamedTuple):
+    """The least and the most that a search adds to a cell, on any way from a node on."""
+
+    least: int
+    most: int
+
+
+_Sums = dict[SearchedBytes, AddedSums]
+_NOTHING = AddedSums(0, 0)
+
+
+def settle_counters(searches: Searches) -> dict[SearchedBytes, int]:
+    """The most that all searches together add to cells; those to which they add one sum, whatever ways they go, are settled.
+    Each round is known to write nothing (`searches.search_ends`)."""
+    sums = _sums_from(searches.nodes)
+    least: dict[SearchedBytes, int] = {}
+    most: dict[SearchedBytes, int] = {}
+    for node in searches.begins:
+        of = sums[node]
+        if of is None:
+            raise OpenSearch(node.start.op)
+        for cell, (low, high) in of.items():
+            least[cell], most[cell] = least.get(cell, 0) + low, most.get(cell, 0) + high
+    for cell, total in most.items():
+        if cell.summed and len(cell.starts) == 1 and _same(least[cell], total):
+            cell.settled = True
+    return most
+
+
+def _same(least: int, most: int) -> bool:
+    """Whether all ways add as much."""
+    return least == most
+
+
+def _marked(cell: SearchedBytes, factor: int) -> Hashable:
+    """What places of tickets have in common of which each is one thread's."""
+    return cell, factor
+
+
+def _sums_from(nodes: Iterable[SearchNode]) -> dict[SearchNode, _Sums | None]:
+    """What is added on the ways from each node on; None where none leads to an end."""
+    found: dict[SearchNode, _Sums | None] = {}
+    for part in strongly_connected(nodes, lambda node: [edge.to for edge in node.edges if edge.to is not None]):
+        step()
+        within = set(part)
+        ways: list[_Sums] = []
+        for edge in (edge for node in part for edge in node.edges if edge.to not in within):
+            behind = {} if edge.to is None else found[edge.to]
+            if behind is None:
+                continue
+            way = dict(behind)
+            for cell, addend in edge.added:
+                low, high = way.get(cell, _NOTHING)
+                way[cell] = AddedSums(low + addend, high + addend)
+            ways.append(way)
+        joined = _joined(ways)
+        found.update(dict.fromkeys(part, joined))
+    return found
+
+
+def _joined(ways: list[_Sums]) -> _Sums | None:
+    if not ways:
+        return None
+    if len(ways) == 1:
+        return ways[0]
+    return {
+        cell: AddedSums(min(w.get(cell, _NOTHING).least for w in ways), max(w.get(cell, _NOTHING).most for w in ways))
+        for cell in {cell for way in ways for cell in way}
+    }
+
+
+def places_of_tickets(searches: Searches, totals: dict[SearchedBytes, int]) -> Iterator[tuple[ReachedBytes, int]]:
+    """What may be stored at the places of tickets, as accesses of searches, with who may be there, as bits: each of these bytes
+    is one thread's, in each execution. Raises OpenSearch where that is not so."""
+    by: dict[SearchAppend, int] = {}
+    for node in searches.nodes:
+        for append in node.appends:
+            by[append] = by.get(append, 0) | node.by
+    if not by:
+        return
+    thread, slots = searches.starts[0].thread, Slots(Clocks(1))
+    counters: dict[SearchedBytes, Counter] = {}
+    for append in by:
+        party, segment = Party(0, thread.launch.compiled.ops[append.op]), thread.globals[append.base >> GLOBAL_BITS]
+        slots.noted.append(_noted(append, party, segment, slots, counters, totals))
+    problem = slots.problem()
+    if problem is not None:
+        raise OpenSearch(problem.op)
+    for (append, who), noted in zip(by.items(), slots.noted, strict=True):
+        for first in slots.places(noted):
+            places = _marked(append.cell, slots.factor_of(noted))
+            cell = searches.cell_of_places(who, noted.segment, first, append.size, places)
+            yield ReachedBytes("W", "", cell, frozenset(), append.op), who
+
+
+def _noted(
+    append: SearchAppend,
+    party: Party,
+    segment: Segment,
+    slots: Slots,
+    counters: dict[SearchedBytes, Counter],
+    totals: dict[SearchedBytes, int],
+) -> Noted:
+    cell = append.cell
+    if not cell.summed or len(cell.starts) != 1 or cell.carried:
+        raise OpenSearch(party.op)
+    counter = counters.get(cell)
+    if counter is None:
+        counter = counters[cell] = Counter(cell.segment, cell.first, cell.size, min(cell.starts), totals[cell])
+        counter.taken.append(party)
+    counter.unit = gcd(counter.unit, append.addend)
+    own = symbol(("ticket of", id(cell), append.addend, append.symbol.width), append.symbol.width)
+    term = substitute(append.term, {append.symbol: own})
+    if not (isinstance(own, Term) and isinstance(term, Term)):
+        raise OpenSearch(party.op)
+    if own not in slots.tickets:
+        slots.tickets[own] = Ticket(own, counter, append.addend, counter.start)
+    number = slots.first_address(term) + append.beyond
+    noted = Noted("W", "", segment, number - append.base, append.size, 0, 0, {})
+    noted.op = party.op
+    noted.placed = TicketAccess(term, append.beyond, number, append.base, append.whole, party)
+    return noted
+
+
+__all__ = ["places_of_tickets", "settle_counters"]

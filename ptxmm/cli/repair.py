@@ -12,7 +12,7 @@ from ptxmm import __version__
 
 if TYPE_CHECKING:
     from ptxmm.kernels.files import NamedTest
-    from ptxmm.repair.finding import Answer, Found
+    from ptxmm.repair.found import Answer, Found
     from ptxmm.repair.subjects import Subject
 
 _FOUND, _NONE, _BAD_INPUT, _UNDECIDED = range(4)

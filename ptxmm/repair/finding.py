@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from axioms.errors import EngineDefect
 from axioms.program import UnsupportedProgram
 from ptxcore.clock import OutOfTime
-from ptxcore.records import dataclass
 from ptxmm.repair.arrivals import not_put_in
 from ptxmm.repair.building import REPAIR
+from ptxmm.repair.found import Answer, Change, Found, Need
 from ptxmm.repair.guided import led_to
 from ptxmm.repair.judgement import Judgement, Solution, Weakening
 from ptxmm.repair.meeting import met
 from ptxmm.repair.moves import is_move
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.search import Search
-from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector, Wanted, edited, edits_of
+from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector, edited, edits_of
 from ptxmm.repair.small_first import led_by_smaller
+from ptxmm.repair.stages import Stage
 from ptxmm.repair.subjects import Larger, Subject, judging
 
-if TYPE_CHECKING:
-    from ptxmm.repair.cuda.proof import Rewritten
-
+#: Why a search stopped.
+_LATE = "out of time"
 #: How long a text is looked at that is only tried to rule out more: seconds of computing, or so many times what the first
 #: check took.
 _SOON, _TIMES = 0.3, 3
@@ -41,102 +41,22 @@ _MOVES = "what hands over that comes later, but where the lines of the fault led
 _AMPLE = 1 / 16
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One statement changed: in `who`, at `line` of the text, in words. `place` is the line of what the text was compiled from
-    (`lock.cu:9`), `source` the change there in words; both empty where nothing says so."""
-
-    who: str
-    line: int
-    words: str
-    source: str = ""
-    place: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """What a solution rests on: a change or a statement that is one step weaker, and what fails then; `undecided` are checks of
-    which nobody knows whether they fail, too. `launch` is the larger one in which it fails, where everything holds in the
-    one given."""
-
-    who: str
-    line: int
-    words: str
-    failed: tuple[str, ...]
-    undecided: tuple[str, ...] = ()
-    launch: str = ""
-
-
-@dataclass(kw_only=True)
-class Found:
-    """A repair or a weakening. `text` is the file with it, `cost` what it adds, or what is left; `bounded` that its checks
-    hold within bounds of loops only; `minimal` that each step weaker was shown to fail, `cheapest` that
-    nothing cheaper holds but what stands before it; `larger` says what became of a larger launch, where one was tried,
-    `enlarged` that there was time for it; `wide` that its barriers are of CTAs where what is cheaper has some of warps, and
-    does not hold in the larger launch, or nobody knows; `both` that all this is of both launches, as what is cheaper is not;
-    `edits` make the text, and `source` is what it was compiled from, with edits that compile to the changes."""
-
-    changes: tuple[Change, ...]
-    needs: tuple[Need, ...]
-    text: str
-    cost: int
-    bounded: bool
-    minimal: bool
-    cheapest: bool = True
-    larger: Larger = field(default_factory=Larger)
-    enlarged: bool = False
-    wide: bool = False
-    both: bool = False
-    wanted: tuple[Wanted, ...] = ()
-    edits: tuple[TextEdit, ...] = ()
-    source: Rewritten | None = None
-
-
-@dataclass(kw_only=True)
-class Answer:
-    """`found`, cheapest first. `base` is the judgement of the text as it is. `complete`: there are no others of up to `most`
-    edits and, where it is not None, of up to `arrivals` put in; `stopped` says why the search ended early. `asked` texts were
-    checked, of `sites` places with `options` changes.
-    `needs`: where nothing can be weaker, what the text as it is rests on."""
-
-    mode: str
-    subject: Subject
-    base: Judgement
-    most: int | None
-    found: list[Found] = field(default_factory=list)
-    needs: tuple[Need, ...] = ()
-    complete: bool = False
-    stopped: str = ""
-    arrivals: int | None = None
-    asked: int = 0
-    sites: int = 0
-    options: int = 0
-    undecided: int = 0
-    reasons: list[str] = field(default_factory=list)
-    upside_down: bool = False
-
-    @property
-    def status(self) -> int:
-        """The exit status: 0 found (or nothing to do), 1 there is none, 3 nobody knows."""
-        if self.found or (self.mode == REPAIR and self.base.holds):
-            return 0
-        if self.mode != REPAIR and self.base.holds is False:
-            return 1
-        return 1 if self.complete else 3
-
-
 def answered(
     subject: Subject, mode: str, *, every: bool, most: int | None, told: Callable[[str], None] = lambda _: None
 ) -> Answer:
     """Searches repairs (`mode`), or weakenings, of a subject: the first, or `every` one, of up to `most` changed statements.
     What was found when the time ran out, or somebody interrupted, is in the answer. The search has a share of the time; the
-    rest is for proving its solutions in the source, and for larger launches."""
-    how = subject.how
+    rest is for proving its solutions in the source, and for larger launches; where it found none, that is time for it, too."""
+    how, stages, began = subject.how, subject.judged.stages, time.perf_counter()
     subject.how = how.hurried(subject.search_share)
     try:
         answer = _searched(subject, mode, every=every, most=most, told=told)
     finally:
         subject.how = how
+    if mode == REPAIR and answer.stopped == _LATE and not answer.found and subject.search_share < 1:
+        # what was judged is known: it goes on where it ended
+        answer = _searched(subject, mode, every=every, most=most, told=told)
+    answer.tried, answer.seconds = stages.tried(), time.perf_counter() - began
     if answer.stopped != "interrupted":  # who interrupts waits for nothing more
         for found in answer.found:
             _look_further(subject, found, mode)
@@ -158,7 +78,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
             with pace.measured():
                 subject.judge_weaker(subject.text)
     except OutOfTime:
-        return Answer(mode=mode, subject=subject, base=Judgement(None), most=most, stopped="out of time")
+        return Answer(mode=mode, subject=subject, base=Judgement(None), most=most, stopped=_LATE)
     answer = Answer(mode=mode, subject=subject, base=base, most=most, asked=1)
     if base.holds is None or base.holds == (mode == REPAIR):
         return answer
@@ -194,7 +114,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
         try:
             _among_sites(again, with_arrivals, pace, once, every=every, told=told)
         except OutOfTime:
-            again.stopped = "out of time"
+            again.stopped = _LATE
         return _both(answer, again)
     return answer
 
@@ -214,13 +134,16 @@ def _by_clues(answer: Answer, pace: Pace, once: float, *, every: bool, told: Cal
         answer.asked += also.asked
         return [found.edits for found in also.found]
 
+    stages = answer.subject.judged.stages
     try:
-        known = led_by_smaller(answer.subject, answer.base, smaller)
+        with stages.at(Stage.SMALLER):
+            known = led_by_smaller(answer.subject, answer.base, smaller)
     except OutOfTime:
-        answer.stopped = "out of time"
+        answer.stopped = _LATE
         return True
     if known is None:
-        known = led_to(answer.subject, answer.base, pace, max(_SOON, _TIMES * once), asked)
+        with stages.at(Stage.LINES):
+            known = led_to(answer.subject, answer.base, pace, max(_SOON, _TIMES * once), asked)
     if known is not None:
         _among_sites(answer, known.sites, pace, once, every=every, told=told, known=known.vector)
     return known is not None
@@ -258,6 +181,7 @@ def _among_sites(
     """Searches solutions among the changes of these sites, into the answer; `known` is a vector that holds. Gives whether in
     some text threads do not terminate, or no execution ends."""
     subject, mode, base, most = answer.subject, answer.mode, answer.base, answer.most
+    stages = subject.judged.stages
     limit = most if mode == REPAIR else None
     patience = max(_SOON if mode == REPAIR else _SOON_WEAKER, _TIMES * once)
     start = base if mode == REPAIR else None  # what a weakening begins with changes everything
@@ -287,16 +211,18 @@ def _among_sites(
 
     alone = searching(sites if known else [s for s in sites if not any(o.meets for o in s.options)])
     try:
-        if known is not None:
-            alone.keep_least_of(known)
-        elif mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
-            alone.look_from_above()
+        with stages.at(Stage.ABOVE):
+            if known is not None:
+                alone.keep_least_of(known)
+            elif mode == REPAIR:  # each barrier is tried by itself below, which takes long where there are many
+                alone.look_from_above()
         best = _among(alone.best, alone.sites, sites) if alone.best else None
         if not base.nonterminating:  # else what is stronger does not end either, and takes long to try
             wait = pace.wait(patience)
-            sites = met(subject, sites, best, every=every, patience=wait, clues=base.clues, held=held)
+            with stages.at(Stage.BARRIERS):
+                sites = met(subject, sites, best, every=every, patience=wait, clues=base.clues, held=held)
     except OutOfTime:
-        answer.stopped = "out of time"
+        answer.stopped = _LATE
         answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
         if best is None and alone.best is not None:
             best = _among(alone.best, alone.sites, every_site)
@@ -308,27 +234,29 @@ def _among_sites(
     if best is not None:
         search.best = _among(best, every_site, sites)
     weakest: list[tuple[Answer | Found, Solution]] = []
+    stage = Stage.ARRIVALS if any(s.options[-1].arrives for s in sites) else Stage.CHEAPEST
     try:
-        for solution in search.solutions():
-            if mode == REPAIR or any(o.words for o in _chosen(sites, solution)):
-                known_least = not (search.undecided or search.upside_down)
-                answer.found.append(_found(subject, sites, solution, mode, cheapest=known_least))
-                weakest.append((answer.found[-1], solution))
-                if len(answer.found) == 1:
-                    if mode == REPAIR and not every:
-                        spread = _among(solution, sites, every_site)
-                        answer.found[:0] = _wider(subject, every_site, answer.found[0], spread.vector)
-                    _look_further(subject, answer.found[0], mode)
-            else:
-                answer.needs = _needs(sites, solution)
-                weakest.append((answer, solution))
-            if not every and mode == REPAIR:
-                break
-        if mode != REPAIR:
-            _tell_needs(sites, search, weakest)
+        with stages.at(stage):
+            for solution in search.solutions():
+                if mode == REPAIR or any(o.words for o in _chosen(sites, solution)):
+                    known_least = not (search.undecided or search.upside_down)
+                    answer.found.append(_found(subject, sites, solution, mode, cheapest=known_least))
+                    weakest.append((answer.found[-1], solution))
+                    if len(answer.found) == 1:
+                        if mode == REPAIR and not every:
+                            spread = _among(solution, sites, every_site)
+                            answer.found[:0] = _wider(subject, every_site, answer.found[0], spread.vector)
+                        _look_further(subject, answer.found[0], mode)
+                else:
+                    answer.needs = _needs(sites, solution)
+                    weakest.append((answer, solution))
+                if not every and mode == REPAIR:
+                    break
+            if mode != REPAIR:
+                _tell_needs(sites, search, weakest)
     except OutOfTime:
         search.exhausted = search.exhausted or (search.none_with > 0 and search.best is None and not answer.found)
-        answer.stopped = "" if search.exhausted else "out of time"
+        answer.stopped = "" if search.exhausted else _LATE
     except KeyboardInterrupt:
         answer.stopped = "interrupted"
     if search.best is not None and (every or not answer.found):

@@ -14,7 +14,7 @@ from ptxmm import __version__
 from ptxmm.diffs import filed, lines_of
 from ptxmm.findings import Finding
 from ptxmm.repair.building import REPAIR
-from ptxmm.repair.finding import Answer, Found
+from ptxmm.repair.found import Answer, Found
 from ptxmm.repair.words import title
 from ptxmm.report.github import annotation
 from ptxmm.report.sarif import uri

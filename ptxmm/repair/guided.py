@@ -163,7 +163,8 @@ def guided(
         mended = judged.wrong and judged.reason == before.reason and not before.lines <= became.lines
         if (spread := repeated.everywhere(vector, s)) is not None:
             later = (_cost(sites, spread) - _cost(sites, vector)) // _DEAR
-            put((rank[0] + later + _COPIES * (not mended), -edits, *rank[2:]), before, s, spread)
+            each_round = option.far and option.meets  # where it is lacking in each round, one ends no fault by itself
+            put((rank[0] + later + _COPIES * (not (mended or each_round)), -edits, *rank[2:]), before, s, spread)
         if mended:
             became = became._replace(mended=shape(option.words), behind=_behind(sites[s], before))
         progress = judged.reason != before.reason and (_named(option, before.reason) or not judged.reason)
@@ -392,7 +393,7 @@ def _number(option: Option) -> bool:
 def _rank(site: EditSite, option: Option, seen: _Seen) -> tuple[int, ...]:
     later = _RARELY * (option.about.startswith("barrier") and not (option.arrives or option.meets))
     if seen.waits:
-        return option.cost + later, option.apart, site.line
+        return option.cost + later + _LACKING * ((option.evident < 0) - (option.evident > 2)), option.apart, site.line
     if _number(option):  # accesses race: orders, barriers and what comes too early are tried first
         later += _GUESS * seen.copies if seen.about else _RARELY
     apart = min((abs(line - site.line) for line in seen.lines), default=0)

@@ -6,6 +6,7 @@ import math
 
 from ptxcore.records import NamedTuple, dataclass
 from ptxmm.repair.sites import Vector
+from ptxmm.repair.stages import TriedStages
 
 
 class Judgement(NamedTuple):
@@ -37,7 +38,9 @@ class JudgedTexts:
     """Judgements of texts, each by whether it is one that is weaker. What is decided is so for good; what is not, for as long
     as it was looked at."""
 
-    def __init__(self) -> None:
+    def __init__(self, stages: TriedStages | None = None) -> None:
+        """`stages` counts what is judged."""
+        self.stages = TriedStages() if stages is None else stages
         self._known: dict[tuple[str, bool], tuple[Judgement, float]] = {}
 
     def known(self, text: str, weaker: bool, seconds: float | None) -> Judgement | None:
@@ -49,6 +52,7 @@ class JudgedTexts:
 
     def keep(self, text: str, weaker: bool, judged: Judgement, seconds: float | None) -> None:
         """Remembers what came out in so many seconds."""
+        self.stages.judged += 1
         if not judged.unsure:  # of some larger launch nobody knows
             self._known[text, weaker] = judged, math.inf if seconds is None else seconds
 

@@ -28,6 +28,7 @@ from ptxmm.repair.layout import Layout
 from ptxmm.repair.moves import moved_sites
 from ptxmm.repair.objects import object_of, place_of
 from ptxmm.repair.order import BARRIERS, ENDS, alters, begun_at, ends, gaps, is_init, loops_around, matters, start_of
+from ptxmm.repair.party_sites import BarriersOfSome, party_sites
 from ptxmm.repair.recomputed import KnownRegisters
 from ptxmm.repair.roles import Roles
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited, separate
@@ -58,12 +59,12 @@ _BULK_WAITS: _Ranked = (
 
 def sites(
     launches: Sequence[Launch], mode: str, with_arrivals: bool = False, left_out: list[str] | None = None,
-    apart: bool = False,
+    apart: bool = False, parties: BarriersOfSome | None = None,
 ) -> list[EditSite]:  # fmt: skip
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
     the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are, as far as `left_out` does not name
-    them, waits for an mbarrier, and what may come later. Copies of a place of the source are one site; `apart`: those of one
-    call of a function."""
+    them, waits for an mbarrier, barriers of the `parties` who come by, and what may come later. Copies of a place of the source
+    are one site; `apart`: those of one call of a function."""
     text = launches[0].text
     lines = Lines(text)
     source = SourceWords(text)
@@ -78,6 +79,7 @@ def sites(
         if with_arrivals:
             missing += _arrivals(body, lines, plain(name), source)
             found += moved_sites(body, plain(name), Layout(lines, table=False), source)
+            found += party_sites(body, plain(name), Layout(lines, table=False), source, parties or {})
     found += arrival_sites(missing, [] if left_out is None else left_out)
     if ".loc" in text:
         found = together(read_module(text)[0], found, apart)

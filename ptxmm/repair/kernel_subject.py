@@ -26,6 +26,7 @@ from ptxmm.words.notes import NOT_ASKED
 
 if TYPE_CHECKING:
     from ptxmm.repair.cuda.proof import CudaSource, Rewritten
+    from ptxmm.repair.party_sites import BarriersOfSome
     from ptxmm.result import Result
 
 
@@ -85,7 +86,7 @@ class KernelSubject:
         from ptxmm.repair.kernel_sites import sites
 
         self.left_out = []
-        return sites(self.test.launches, mode, arrivals, self.left_out, apart)
+        return sites(self.test.launches, mode, arrivals, self.left_out, apart, self._parties if arrivals else None)
 
     def objects(self, lines: frozenset[int]) -> frozenset[str]:
         """The names of the barriers and mbarriers that the statements at these lines of the module are about."""
@@ -221,6 +222,13 @@ class KernelSubject:
     def place(self, line: int) -> str:
         """The line of the source, as the module says it: `lock.cu:9`; empty where it says nothing."""
         return self._origins.place(line)
+
+    @cached_property
+    def _parties(self) -> BarriersOfSome:
+        """The barriers of those alone who come by the places of its kernels."""
+        from ptxmm.repair.parties import parties
+
+        return parties(self.test)
 
     @cached_property
     def _origins(self) -> SourceWords:

@@ -50,7 +50,8 @@ class Option:
     becomes of the statement; `spot` who and which line, where that is not the site's; `about` names what threads wait or
     arrive at there; `far`: it is only tried where that is known to be waited for, `apart`: so many statements from one that
     is about the same; `evident`: the text itself shows that it is lacking (1), as where nothing waits for what others
-    arrive at (2: and who comes by here never arrives there; 3: nor for the state that their arrival gives), or other bytes
+    arrive at (2: and who comes by here never arrives there; 3: nor for the state that their arrival gives; or where some hand
+    over alone what others with them may still use), or other bytes
     are told of than are copied; or that what is there is right (-1). The first option of a site is no change, or where
     things are weakened the weakest."""
 

@@ -28,7 +28,7 @@ def led_by_smaller(
     left_out = subject.left_out
     limits = subject.how.hurried(_SHARE)
     for small in subject.smaller():
-        small.how = limits
+        small.how, small.judged.stages = limits, subject.judged.stages
         try:
             limits.left()
             if not _alike(base, small.judge(small.text)):

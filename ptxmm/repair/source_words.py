@@ -64,7 +64,9 @@ class SourceWords:
     def of_new(self, line: int, statement: str) -> str:
         """A statement that is put in before what stands at a line."""
         words = _PUT_IN.get(statement)
-        if words is None and statement.startswith("fence."):
+        if words is None and statement.startswith("bar.warp.sync "):
+            words = f"__syncwarp({statement.split()[1]});"
+        elif words is None and statement.startswith("fence."):
             order, scope = statement.split(".")[1:3]
             words = fence(order, scope)
         return self.of_line(line, f"before this: {words}") if words else ""

@@ -7,8 +7,18 @@ from typing import Any
 
 from ptxmm.diffs import filed, hunks_of, unified
 from ptxmm.repair.building import REPAIR
-from ptxmm.repair.finding import Answer, Change, Found, Need
+from ptxmm.repair.found import Answer, Change, Found, Need
+from ptxmm.repair.stages import Stage, TriedStage
 
+#: What texts were tried by.
+_STAGES = {
+    Stage.SMALLER: "in smaller launches of the kernel",
+    Stage.LINES: "by what the lines of the fault lead to",
+    Stage.ABOVE: "with all there is as strong as can be, then less of it",
+    Stage.BARRIERS: "with one barrier put in",
+    Stage.CHEAPEST: "by sets of changes, the cheapest first",
+    Stage.ARRIVALS: "by sets of changes with more arrivals, the cheapest first",
+}
 #: What stands before the lines of a diff that is only to be looked at.
 _QUOTE = "    |"
 
@@ -168,7 +178,10 @@ def _end(answer: Answer) -> Iterator[str]:
     if answer.upside_down:
         yield f"a weaker text held where a stronger one failed: {more} {looked}"
     elif answer.stopped:
-        yield f"{answer.stopped}: {more} {looked}"
+        after = f" after {answer.seconds:.3g} s" if answer.seconds >= 1 else ""
+        yield f"{answer.stopped}{after}: {more} {looked}"
+        if not answer.found:
+            yield from (f"tried: {_tried(stage)}" for stage in answer.tried)
     elif answer.undecided:
         yield f"{_counted(answer.undecided, 'text')} undecided: {more} {looked}"
     elif answer.found and answer.found[0].wide:
@@ -189,6 +202,10 @@ def _end(answer: Answer) -> Iterator[str]:
         yield f"undecided: {reason}"
     for left in _not_considered(answer):
         yield f"not considered: {left}"
+
+
+def _tried(tried: TriedStage) -> str:
+    return f"{_counted(tried.texts, 'text')} {_STAGES[tried.stage]}, {tried.seconds:.3g} s"
 
 
 def _not_considered(answer: Answer) -> list[str]:
@@ -216,6 +233,7 @@ def document(answer: Answer) -> dict[str, Any]:
         "undecided": answer.undecided,
         "max_edits": answer.most,
         "checked": answer.asked,
+        "tried": [{"how": _STAGES[t.stage], "texts": t.texts, "seconds": round(t.seconds, 3)} for t in answer.tried],
         "places": answer.sites,
         "changes_considered": answer.options,
         "notes": subject.notes,

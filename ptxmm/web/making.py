@@ -13,7 +13,7 @@ from ptxmm.web.asked import YOURS, PageRequest
 from ptxmm.web.reading import named_model, test_of, your_model
 
 if TYPE_CHECKING:
-    from ptxmm.repair.finding import Answer
+    from ptxmm.repair.found import Answer
     from ptxmm.repair.subjects import How, Subject
 
 #: So many repairs are offered.

@@ -27,7 +27,8 @@ from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import read
 from ptxmm.repair.accesses import family, strength
 from ptxmm.repair.counts import _operand, value_of
-from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.finding import answered
+from ptxmm.repair.found import Answer
 from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.order import ends, gaps, orders, start_of

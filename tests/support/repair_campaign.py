@@ -25,7 +25,8 @@ from litmus.formats.printer import write
 from litmus.relaxations import relaxations
 from litmus.test import Test
 from ptxcore.diagnostics import InputError
-from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.finding import answered
+from ptxmm.repair.found import Answer
 from ptxmm.repair.sites import edited, edits_of
 from ptxmm.repair.subjects import How, LitmusSubject, Subject, judging
 

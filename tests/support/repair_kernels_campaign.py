@@ -27,8 +27,10 @@ import ptxmm
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.kernels.test import KernelTest
-from ptxmm.repair.finding import Found, answered, met
+from ptxmm.repair.finding import answered
+from ptxmm.repair.found import Found
 from ptxmm.repair.kernel_subject import KernelSubject
+from ptxmm.repair.meeting import met
 from ptxmm.repair.sites import edited, edits_of
 from ptxmm.repair.subjects import How, judging
 

@@ -80,11 +80,15 @@ _PUT = {
     ),
     "cp.async.bulk.wait_group 0": Spelling("cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<0>());", "cuda/ptx"),
 }
+#: What a barrier of some lanes of a warp has before their mask.
+_OF_LANES = "bar.warp.sync "
 
 
 def statements(ptx: str, order: str, scope: str, modern: bool) -> list[Spelling]:
     """A statement of PTX in CUDA C++, the best form first. `order` and `scope`: of a fence. `modern`: the text uses libcu++."""
     found = [_PUT[ptx]] if ptx in _PUT else []
+    if not found and ptx.startswith(_OF_LANES):
+        found = [Spelling(f"__syncwarp({ptx.removeprefix(_OF_LANES)});")]
     if scope in FENCES:
         plain = Spelling(f"{FENCES[scope]}();")
         exact = Spelling(

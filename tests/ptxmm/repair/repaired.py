@@ -6,7 +6,8 @@ from pathlib import Path
 
 import ptxmm
 from litmus.test import Test
-from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.finding import answered
+from ptxmm.repair.found import Answer
 from ptxmm.repair.subjects import How, LitmusSubject
 
 LIBRARY = Path(__file__).resolve().parents[3] / "litmus" / "library"

@@ -10,7 +10,8 @@ from repaired import answer, of_library
 import ptxmm
 from litmus.test import Test
 from ptxmm.repair import finding, words
-from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.finding import answered
+from ptxmm.repair.found import Answer
 from ptxmm.repair.subjects import How, LitmusSubject
 
 #: Texts in which an arrival is missing, with the edit that puts it in: nobody arrives at the mbarrier, nor tells it of bytes; a

@@ -10,7 +10,8 @@ import ptxmm
 from ptxcore.syntax.tree import Directive, Instruction
 from ptxmm.kernels.test import KernelTest
 from ptxmm.repair.costs import EDIT, access_cost
-from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.finding import answered
+from ptxmm.repair.found import Answer
 from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.order import begun_at

@@ -7,16 +7,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from repaired import MP, of_library
+from repaired import MP, answer, of_library
 
 from litmus.test import Test
 from ptxcore.clock import OutOfTime
 from ptxmm.cli.main import main
-from ptxmm.repair import pace
-from ptxmm.repair.finding import Answer, _among_sites, answered
+from ptxmm.repair import pace, words
+from ptxmm.repair.finding import _among_sites, answered
+from ptxmm.repair.found import Answer
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.search import Search
 from ptxmm.repair.sites import Vector
+from ptxmm.repair.stages import Stage, TriedStage
 from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging, met, only_now
 
 
@@ -91,6 +93,38 @@ def test_a_share_of_the_time_is_kept_for_what_follows_from_a_solution() -> None:
     found = answered(subject, "repair", every=False, most=None).found
     assert [f.larger.words for f in found] == ["tried"] and subject.asked == [False, True]
     assert subject.how.deadline == subject.whole
+
+
+class Hurried(Clocked):
+    """Judges no changed text in the share of the search."""
+
+    def judge(self, text: str, patience: float | None = None) -> Judgement:
+        assert self.how.deadline is not None
+        if text != self.text and self.how.deadline < self.whole:
+            raise OutOfTime
+        return super().judge(text, patience)
+
+
+def test_a_search_that_found_nothing_in_its_share_has_the_rest_of_the_time() -> None:
+    found = answered(Hurried(of_library("message-passing/MP+rlx"), 1e8), "repair", every=False, most=None)
+    assert [f.cost for f in found.found] == [13] and found.found[0].cheapest and not found.stopped
+    assert sum(stage.texts for stage in found.tried) > 4
+
+
+def test_a_search_that_ends_says_what_was_tried() -> None:
+    found = answer(of_library("message-passing/MP+rlx"))
+    spent = found.tried
+    assert [stage.stage for stage in spent] == [Stage.ABOVE, Stage.CHEAPEST]
+    assert all(stage.texts > 0 for stage in spent) and sum(stage.texts for stage in spent) <= found.asked
+    found.found, found.stopped, found.seconds = [], "out of time", 61.23
+    found.tried = [TriedStage(Stage.LINES, 45, 36.04), TriedStage(Stage.ABOVE, 1, 12.0)]
+    report = words.text(found).splitlines()
+    assert "out of time after 61.2 s: there may be a repair (8 changes at 6 places considered)" in report
+    assert report[-2:] == [
+        "tried: 45 texts by what the lines of the fault lead to, 36 s",
+        "tried: 1 text with all there is as strong as can be, then less of it, 12 s",
+    ]
+    assert [stage["texts"] for stage in words.document(found)["tried"]] == [45, 1]
 
 
 @pytest.mark.parametrize(

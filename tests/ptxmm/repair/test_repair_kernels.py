@@ -22,7 +22,8 @@ from ptxmm.kernels.toml import read
 from ptxmm.repair import kernel_sites, words
 from ptxmm.repair.accesses import Strength, family, spelled, strength
 from ptxmm.repair.building import Lines
-from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.finding import answered
+from ptxmm.repair.found import Answer
 from ptxmm.repair.kernel_sites import sites
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.larger import next_larger, shape_of

@@ -10,7 +10,8 @@ from campaigns import some
 import ptxmm
 from ptxmm.repair.arrivals import arrivals
 from ptxmm.repair.counts import copied
-from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.finding import answered
+from ptxmm.repair.found import Answer
 from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.subject_of import subject_of
 from ptxmm.repair.subjects import How, Subject

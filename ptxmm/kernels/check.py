@@ -36,6 +36,7 @@ from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.watched_run import by_runs_alone
 from ptxmm.kernels.whole import (
+    decide_on_devices,
     decide_whole,
     may_be_hunted,
     may_be_run,
@@ -131,7 +132,7 @@ def check(
                 return result
         elif by_runs and may_be_hunted(test, model):
             shown = deepcopy(result)
-            if shows_bugs(test, shown, deadline, of_runs):
+            if decide_on_devices(test, shown, deadline, of_runs) or shows_bugs(test, shown, deadline, of_runs):
                 result = shown
                 return result
         until = _earlier(deadline, _SHARE if later is not None else SHARE * smaller)

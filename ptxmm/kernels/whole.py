@@ -144,9 +144,8 @@ def tells_races(model: Model) -> bool:
 def shows_bugs(test: KernelTest, result: Result, deadline: float | None, model: Model) -> bool:
     """Whether some run shows that something is wrong; then it is told. Raises InputError for a module that is wrong."""
     runs, places = Runs(test, watched=True, readings=model.readings), Places(test)
-    programs = [device.program for device in runs.devices.values()]
-    if len(programs) > 1 and any(program.layout.variables for program in programs):
-        return False  # each device has its own
+    if _have_variables(runs):
+        return False
     bugs = BugSearch(runs, result, places)
     with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
         if bugs.in_orders() or bugs.everywhere():
@@ -154,6 +153,31 @@ def shows_bugs(test: KernelTest, result: Result, deadline: float | None, model: 
             result.notes += _held(test, FILLS[0])
             return True
     return False
+
+
+def decide_on_devices(test: KernelTest, result: Result, deadline: float | None, model: Model) -> bool:
+    """Answers all checks of launches at the same time, on several devices and with CTAs of one size, by one run; whether that
+    stands for all executions. Raises InputError for a module that is wrong."""
+    runs, places = Runs(test, watched=True, readings=model.readings), Places(test)
+    if len({launch.block for launch in test.launches}) > 1 or _have_variables(runs):
+        return False
+    run = partial(watched_run, runs, readings=model.readings, alone=True)
+    with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
+        ran = gathering(run, run(None))
+        filled = partial(run, polling=ran.polling)
+        made = [ran, *([filled(None, FILLS[1])] if open_buffers(test) else [])]
+    for one in made:
+        open_ = one.why is not None or one.state is None or any(w.unknown is not None for w in one.watchers)
+        if open_ or any(isinstance(w, Determinate) and w.agents.issued for w in one.watchers):
+            return False
+    result.warnings = places.warnings(runs.warnings)
+    return not _by_one_run(test, result, places, ran, made[1] if len(made) > 1 else None)
+
+
+def _have_variables(runs: Runs) -> bool:
+    """Whether there are variables of a module on several devices, each of which has its own."""
+    programs = [device.program for device in runs.devices.values()]
+    return len(programs) > 1 and any(program.layout.variables for program in programs)
 
 
 def decide_whole(test: KernelTest, result: Result, deadline: float | None, model: Model) -> str:

@@ -333,7 +333,7 @@ class WrittenBytes:
         if one.thread == other.thread:
             return True
         cta, place = divmod(other.thread, clocks.size)
-        wide = (hand.table.get(cta) for hand in one.hands if WIDTHS.get(hand.scope, 0) >= WIDTHS["gpu"])
+        wide = (hand.table.get(cta) for hand in one.hands if clocks.wide(hand.scope))
         return any(times is not None and times[place] >= other.time for times in wide)
 
     def _follows(self, n: int, m: int, clocks: Clocks) -> bool:

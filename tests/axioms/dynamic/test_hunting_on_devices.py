@@ -1,4 +1,5 @@
-"""What runs show of launches at the same time, on several devices and with CTAs of several sizes: so says the formula."""
+"""What runs show of launches at the same time, on several devices and with CTAs of several sizes, and what one proves of those
+on several devices: so says the formula."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections import Counter
 
 import pytest
 from agreement import note
-from by_runs import by_formula
+from by_runs import by_formula, compare_right
 from campaigns import lengths, share
 
 from ptxmm.api import model_named
@@ -16,6 +17,8 @@ from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.several import hunt, race_of
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
+from ptxmm.kernels.whole import decide_on_devices
+from ptxmm.result import Checked, Result
 
 _ENTRY = """.visible .entry {name}(.param .u64 x)
 {{
@@ -36,7 +39,7 @@ def _test(bodies: list[str], devices: list[int], blocks: list[int]) -> KernelTes
         for n, (device, block) in enumerate(zip(devices, blocks, strict=True))
     ]
     tree = {
-        "ptx": "k.ptx", "kernel": kernels, "params": {"x": {"type": "u32", "elements": 4}},
+        "ptx": "k.ptx", "kernel": kernels, "params": {"x": {"type": "u32", "elements": 8}},
         "check": {"race_free": True, "terminates": True},
     }  # fmt: skip
     head = ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -98,6 +101,60 @@ def test_what_runs_show_of_several_devices_is_wrong_by_the_formula(
 @pytest.mark.campaign
 def test_what_runs_show_of_many_devices_is_wrong_by_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     _compare(range(1000, 1000 + share(10_000)), monkeypatch)
+
+
+def _decided(test: KernelTest) -> Result | None:
+    """What one run says of launches on several devices, where it stands for all executions."""
+    checks = [Checked(kind=c.kind, text=str(c)) for c in test.checks]
+    result = Result(path=test.identity, name=test.name, model="ptx-9.0", verdict="undecided", checks=checks)
+    return result if decide_on_devices(test, result, None, model_named("ptx-9.0")) else None
+
+
+def _chain(seed: int) -> KernelTest:
+    """Each launch waits for the one before, accesses data, and lets the next one go on: often in scopes that reach."""
+    choose = random.Random(seed)
+    count = choose.choice((2, 3))
+    devices = [0, *(choose.randint(0, 1) for _ in range(count - 1))]
+
+    def scope(one: int, other: int) -> str:
+        return choose.choice(
+            ("sys", "sys", "gpu" if devices[one] == devices[other] else "sys", choose.choice(("gpu", "cta")))
+        )
+
+    def body(n: int) -> str:
+        flag, label = f"[%rd1+{4 * n - 4}]", 10 * n
+        waits = f"W{label}: ld.acquire.{scope(n, n - 1)}.global.u32 %r5, {flag}; setp.eq.u32 %p2, %r5, 0; @%p2 bra W{label};"
+        data = choose.choice(
+            ("st.global.u32 [%rd1+12], 7;", "ld.global.u32 %r6, [%rd1+12]; st.global.u32 [%rd1+12], %r6;")
+        )
+        counts = choose.choice(
+            ("", "", f"red.relaxed.{choose.choice(('sys', 'sys', 'gpu'))}.global.add.u32 [%rd1+16], 1;")
+        )
+        tells = f"st.release.{scope(n, min(n + 1, count - 1))}.global.u32 [%rd1+{4 * n}], 1;" if n + 1 < count else ""
+        return f"{waits if n else ''} {data} {counts} {tells}"
+
+    return _test([body(n) for n in range(count)], devices, [1] * count)
+
+
+def _prove(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    def kernel(seed: int) -> KernelTest:
+        return _chain(seed) if seed % 2 else _kernel(seed)
+
+    return compare_right(kernel, seeds, monkeypatch, _decided, lambda found, _: found.verdict)
+
+
+@pytest.mark.compares(0.1)
+@pytest.mark.parametrize("seeds", lengths(range(60), range(600)))
+def test_what_one_run_proves_of_several_devices_is_right_by_the_formula(
+    seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _prove(seeds, monkeypatch)["ok"] > len(seeds) / 20
+
+
+@pytest.mark.campaign
+@pytest.mark.compares(0.1)
+def test_what_one_run_proves_of_many_devices_is_right_by_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    _prove(range(5000, 5000 + share(10_000)), monkeypatch)
 
 
 _GIVES = (

@@ -168,6 +168,9 @@ def wrapped(line: str, width: int) -> list[str]:
 
 # Causes.
 
+#: What is said of an instruction that races.
+_RACES = "races with"
+
 
 def causes(result: Result) -> list[Cause]:
     """What to look at first, each once: what caused checks to fail, what has no meaning, or what caused the first race. Where
@@ -197,7 +200,7 @@ def _parties(race: RaceEntry) -> Iterator[Cause]:
     if one.at is None or other.at is None:
         return
     if one.at == other.at and (one.at.line or one.line == other.line):
-        yield Cause(one.at, "races with itself", one.instruction if one.instruction == other.instruction else "")
+        yield Cause(one.at, f"{_RACES} itself", one.instruction if one.instruction == other.instruction else "")
         return
     for event, at, by in ((one, one.at, other), (other, other.at, one)):
         there = by.at or at
@@ -205,7 +208,7 @@ def _parties(race: RaceEntry) -> Iterator[Cause]:
             told = f"line {by.line} of the PTX"
         else:
             told = f"line {there.line}" if there.path == at.path else str(there)
-        yield Cause(at, f"races with {told}", event.instruction)
+        yield Cause(at, f"{_RACES} {told}", event.instruction)
 
 
 def failing(result: Result) -> list[Checked]:
@@ -238,7 +241,9 @@ def _cause(cause: Cause) -> list[str]:
         return [plain(head), *([f"  {shortened(plain(text))}"] if text else [])]
     if not text or _squeezed(text).startswith(_squeezed(cause.text)):  # the PTX itself
         return [plain(head), f"  {plain(cause.text)}"]
-    named = f"{head} ({cause.text.split()[0]})"
+    name = cause.text.split()[0]
+    races = cause.what.startswith(_RACES)
+    named = f"{cause.spot}: {name} {cause.what}" if races else f"{head} ({name})"
     return [plain(named if len(named) <= _LONGEST_HEAD else head), f"  {shortened(plain(text))}"]
 
 

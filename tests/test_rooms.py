@@ -47,7 +47,7 @@ ORDERS = {
         search_ends search_appends searching
     """,
     "axioms.dynamic.several": """
-        choices plan cycles symmetry noted excluded noting noting_agents exchangeable open_operations exploring
+        choices plan cycles symmetry noted excluded noting noting_agents exchangeable open_operations separate exploring
     """,
     "axioms.dynamic.wrong": "fence_orders exact replay suspected slow torn unsynchronized",
     "axioms.dynamic.ctas": "alike numbered",

@@ -11,19 +11,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ptxcore.clock import limited
+from ptxmm.kernels.hunting import ORDERS, FaultOf, RaceOf, hunt, on_suspicion, race_of, with_a_slow_cta, with_torn_reads
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs, threads_of
-from ptxmm.kernels.several import (
-    ORDERS,
-    FaultOf,
-    RaceOf,
-    hunt,
-    on_suspicion,
-    race_of,
-    with_a_slow_cta,
-    with_torn_reads,
-)  # fmt: skip
 from ptxmm.kernels.wrong import breaking, tell_wrong
 from ptxmm.result import Result
 from ptxmm.words import whole as told

@@ -19,9 +19,9 @@ from ptxcore.clock import limited
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
+from ptxmm.kernels.hunting import RaceOf, TestFails, Wrong, hunt, one_run
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues, Runs
-from ptxmm.kernels.several import RaceOf, TestFails, Wrong, hunt, one_run
 from ptxmm.kernels.smaller import smaller_of
 from ptxmm.kernels.test import Check
 from ptxmm.kernels.wrong import breaking, tell_wrong

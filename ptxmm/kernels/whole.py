@@ -23,6 +23,7 @@ from axioms.liveness.progress import progress_named
 from axioms.models.options import OF_LAUNCHES, OF_RUNS
 from ptxcore.clock import left, limited
 from ptxmm.kernels.any_contents import decide_for_any_contents
+from ptxmm.kernels.apart import SeparateGroups
 from ptxmm.kernels.bugs import MANY, BugSearch
 from ptxmm.kernels.cancelled import cancels, decide_by_choices
 from ptxmm.kernels.changing import ChangingCtas as ChangingPlaces
@@ -35,13 +36,7 @@ from ptxmm.kernels.provenance import tell_provenance
 from ptxmm.kernels.runs import FinalValues, Runs, all_beside, side_by_side, threads_of
 from ptxmm.kernels.searched import decide_by_searches
 from ptxmm.kernels.sectioned import decide_by_sections
-from ptxmm.kernels.several import (
-    UNWRITTEN,
-    FailedExecution,
-    FinalStates,
-    OpenIn,
-    run_several,
-)
+from ptxmm.kernels.several import UNWRITTEN, FailedExecution, FinalStates, OpenIn, run_several
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.ticketed import decide_by_tickets
 from ptxmm.kernels.unwritten import fails_with_contents
@@ -233,18 +228,18 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     spoken_of = again and not (open_buffers(test) or by_runs_alone(runs))
     if what in _EXPLORED | _HIDDEN and spoken_of:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-            telling, known = partial(tell_all, test, result), StrongBytes()
+            telling, known, apart = partial(tell_all, test, result), StrongBytes(), SeparateGroups(runs)
             if bugs.suspected(ran.suspects):
                 return ""
             if what in _HIDDEN:
                 several = None if bugs.in_orders() else left[0]
             elif (
-                _decided_in_any_order(runs, result, places, known)
+                _decided_in_any_order(runs, result, places, known, apart)
                 or decide_by_sections(
                     runs,
                     result,
                     places,
-                    by_orders := partial(_decide_by_several, runs, result, places, bugs, known),
+                    by_orders := partial(_decide_by_several, runs, result, places, bugs, known, apart),
                     telling,
                 )
                 or bugs.soon()
@@ -407,11 +402,19 @@ def _differ(one: WatchedRun, other: WatchedRun) -> bool:
     return other.why is not None or counts[0] != counts[1]
 
 
-def _decided_in_any_order(runs: Runs, result: Result, places: Places, known: StrongBytes) -> bool:
+def _decided_in_any_order(
+    runs: Runs, result: Result, places: Places, known: StrongBytes, apart: SeparateGroups
+) -> bool:
     """Answers all checks by a run of which the order of operations decides nothing, or by a few; whether there are such. What
     runs show of strong operations is added to what is known."""
+    broken = breaking(runs.test)
     with limited(_BRIEFLY):
-        found = run_several(runs, breaking(runs.test), _SOME, known=known, brief=True)
+        found = run_several(runs, broken, 1, known=known, apart=apart)
+        if isinstance(found, OpenIn) and found.open.what == "runs":
+            if apart.find():
+                found = run_several(runs, broken, known=known, apart=apart)
+            else:
+                found = run_several(runs, broken, _SOME, known=known, brief=True)
     if isinstance(found, FailedExecution):
         return tell_wrong(runs, result, places, found)
     if isinstance(found, OpenIn) or found.beyond:
@@ -423,22 +426,32 @@ def _decided_in_any_order(runs: Runs, result: Result, places: Places, known: Str
 def _tell_several(test: KernelTest, result: Result, several: FinalStates) -> None:
     tell_all(test, result, several)
     how = {"changing": several.changing, "exchanged": several.exchanged}
-    note = told.several(several.runs, threads_of(test), several.accesses, **how)
+    note = told.several(several.runs, threads_of(test), several.accesses, groups=several.groups, **how)
     result.notes.append(note)
 
 
 def _decide_by_several(
-    runs: Runs, result: Result, places: Places, bugs: BugSearch, known: StrongBytes, *, raceless: bool = False
+    runs: Runs,
+    result: Result,
+    places: Places,
+    bugs: BugSearch,
+    known: StrongBytes,
+    apart: SeparateGroups,
+    *,
+    raceless: bool = False,
 ) -> _Left:
-    """Answers all checks by several runs, or by a race or a failed check of one; gives what is open, and in
-    which launch. `known`: what runs have shown of strong operations; `raceless`: it is known that there is no race."""
+    """Answers all checks by several runs, or by a race or a failed check of one; gives what is open, and in which launch.
+    `known`: what runs have shown of strong operations; `apart`: which CTAs are apart by these; `raceless`: there is no race."""
     test = runs.test
     if (not raceless and bugs.in_orders()) or bugs.at_once():
         return None
     broken = breaking(test)
     most = left()
     with limited(None if most is None else _SHARE * most):  # the rest is for bugs
-        several = run_several(runs, broken, _FEW, known=known)
+        if apart.are_several:
+            several = run_several(runs, broken, known=known, apart=apart)
+        else:
+            several = run_several(runs, broken, _FEW, known=known)
     if isinstance(several, OpenIn):
         too_many = several.open.what in ("runs", "time")
         alike = _by_alike_runs(runs, broken) if too_many else None

@@ -11,10 +11,11 @@ from axioms.dynamic.core.findings import Misuse
 from axioms.dynamic.wrong.torn import Tearing
 from axioms.dynamic.wrong.unsynchronized import unsynchronized
 from ptxcore.clock import limited
+from ptxmm.kernels.hunting import FaultOf, Wrong
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
 from ptxmm.kernels.runs import FinalValues, Runs, truth
-from ptxmm.kernels.several import FailedExecution, FaultOf, Wrong
+from ptxmm.kernels.several import FailedExecution
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.whole_answers import tell_failed
 from ptxmm.kernels.whole_findings import Findings

@@ -13,9 +13,9 @@ from ptxcore.clock import OutOfTime, limited
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.kernels.bugs import BugSearch
+from ptxmm.kernels.hunting import hunt
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.several import hunt
 from ptxmm.kernels.watched_run import open_buffers
 from ptxmm.kernels.whole import may_be_run, may_be_whole, tells_races
 from ptxmm.kernels.wrong import breaking, tell_wrong

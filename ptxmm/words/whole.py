@@ -158,11 +158,15 @@ def read_torn(mnemonic: str) -> str:
     return f"{BRIEFLY_TORN} ({mnemonic})"
 
 
-def several(runs: int, threads: int, accesses: int, *, changing: bool = False, exchanged: bool = False) -> str:
+def several(
+    runs: int, threads: int, accesses: int, *, changing: bool = False, exchanged: bool = False, groups: int = 0
+) -> str:
     """The note of a test that several runs decide; `changing`: other runs are the same with CTAs in other places; `exchanged`:
-    so they are with another thread that comes last to a barrier."""
+    so they are with another thread that comes last to a barrier; `groups`: of CTAs that have nothing to do with each other."""
     are = "one run" if runs == 1 else f"{runs:,} runs"
     differ = ", one for each order that matters"
+    if groups:
+        differ += f" in one of {groups} groups of CTAs, which share nothing that any of them writes"
     if changing:
         differ += " but for which CTA is which: all do the same"
     elif runs == 1:

@@ -12,9 +12,9 @@ from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels import replayed as replaying
 from ptxmm.kernels import whole
+from ptxmm.kernels.hunting import RaceOf
 from ptxmm.kernels.replayed import Replayed, replayed
 from ptxmm.kernels.runs import Runs, threads_of
-from ptxmm.kernels.several import RaceOf
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 

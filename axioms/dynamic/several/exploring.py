@@ -63,6 +63,29 @@ def explore(
     raise TooMany
 
 
+def explore_apart(
+    run: Callable[[StrongBytes, Script], Sequence[Sequence[OpenOperation]]],
+    groups: Sequence[Callable[[OpenOperation], bool]],
+    begins: Callable[[int], None],
+    known: StrongBytes,
+    most: int = MOST,
+) -> int:
+    """The same, one group of operations after the other: the orders of one are run while all others come as in the first run.
+    `begins` is told the number of each group. Raises TooMany, also where they would not end in the time that is left."""
+    for _ in range(_MOST_AGAIN):
+        count, began = 0, time.monotonic()
+        try:
+            for number, group in enumerate(groups):
+                begins(number)
+                count += _explored(run, known, most - count, CtaNames(), brief=True, among=group)
+                if _are_too_long(len(groups) - number - 1, number + 1, began):
+                    raise TooMany
+            return count
+        except Again:
+            continue
+    raise TooMany
+
+
 def _explored(
     run: Callable[[StrongBytes, Script], Sequence[Sequence[OpenOperation]]],
     known: StrongBytes,
@@ -70,6 +93,7 @@ def _explored(
     same: Symmetry,
     *,
     brief: bool,
+    among: Callable[[OpenOperation], bool] = lambda _: True,
 ) -> int:
     waiting, met = [Script()], set()
     begun: list[Script] = []
@@ -82,7 +106,7 @@ def _explored(
             raise TooMany
         events = Done(tuple(tuple(of) for of in run(known, script)))
         begun.append(_shown(events))
-        for other in _others(events, known):
+        for other in _others(events, known, among):
             key = same.key(other)
             if key not in met:
                 met.add(key)
@@ -93,7 +117,7 @@ def _explored(
 
 
 def _are_too_long(waiting: int, begun: int, began: float) -> bool:
-    """Whether runs that wait would not end in the time that is left, after so many since a time."""
+    """Whether runs that wait, or groups, would not end in the time that is left, after so many since a time."""
     rest = left()
     return rest is not None and waiting * (time.monotonic() - began) > rest * begun
 
@@ -235,10 +259,11 @@ def _drawn(draw: random.Random, ways: list[_Way]) -> list[_Way]:
     return [way for of in spots.values() for way in (of if len(of) <= share else draw.sample(of, share))]
 
 
-def _others(done: Done, known: StrongBytes) -> Iterator[Script]:
-    """How runs begin that a run shows to be different."""
+def _others(done: Done, known: StrongBytes, among: Callable[[OpenOperation], bool]) -> Iterator[Script]:
+    """How runs begin that a run shows to be different, by some operations."""
     for way in _ways(done, known):
-        yield _begun(done, known, way)
+        if among(way.event):
+            yield _begun(done, known, way)
 
 
 def _begun(done: Done, known: StrongBytes, way: _Way) -> Script:

@@ -10,8 +10,8 @@ from by_runs import by_formula, by_runs, compare
 from campaigns import lengths
 
 from axioms.dynamic.lookback import sightings
+from ptxmm.kernels.hunting import on_suspicion
 from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.several import on_suspicion
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.result import Result

@@ -6,8 +6,9 @@ import pytest
 
 import ptxmm
 from ptxmm.kernels.bugs import AT_ONCE
+from ptxmm.kernels.hunting import RaceOf, hunt
 from ptxmm.kernels.runs import FinalValues, Runs
-from ptxmm.kernels.several import FailedExecution, RaceOf, hunt
+from ptxmm.kernels.several import FailedExecution
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 

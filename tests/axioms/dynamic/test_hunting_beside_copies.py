@@ -10,8 +10,8 @@ from agreement import note
 from by_runs import by_formula, by_runs
 from campaigns import lengths, share
 
+from ptxmm.kernels.hunting import Wrong, hunt, race_of
 from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.several import Wrong, hunt, race_of
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 

@@ -13,8 +13,8 @@ from campaigns import lengths, share
 
 from ptxmm.api import model_named
 from ptxmm.kernels.check import check
+from ptxmm.kernels.hunting import hunt, race_of
 from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.several import hunt, race_of
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.kernels.whole import decide_on_devices

@@ -91,14 +91,14 @@ class SeparateGroups:
 
     def keeps(self, state: FinalValues, watchers: Sequence[OneOfGroups]) -> None:
         """What a run has left. Raises Stopped where something goes on beside its threads."""
-        if any(watcher.agents.issued for watcher in watchers):
+        if any(watcher.agents.issued or watcher.clocks.cluster > 1 for watcher in watchers):
             raise Stopped(Open("asynchronous"))
         if self._states:
             self._states[-1].append(state)
 
     def all_states(self) -> Sequence[FinalValues]:
         """The final values of all executions. Raises TooMany where these are, and where the groups are not apart after all."""
-        if list(self._found()) != self.groups:
+        if list(self._found()) != self.groups or not all(self._states):
             raise TooMany
         first = self._states[0][0]
         ways = [list({tuple((k, v) for k, v in s.items() if v != first[k]) for s in of}) for of in self._states]

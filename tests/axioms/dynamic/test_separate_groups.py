@@ -61,11 +61,11 @@ def _kernel(seed: int) -> KernelTest:
     return _test("\n ".join(steps), 4)
 
 
-def _test(steps: str, ctas: int) -> KernelTest:
+def _test(steps: str, ctas: int, wanted: str = "x[7] < 100 && x[15] < 100 && x[5] < 100") -> KernelTest:
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": ctas, "block": 1,
         "params": {"x": {"type": "u32", "elements": 16 * ctas, "init": [0]}},
-        "check": {"race_free": True, "terminates": True, "forall": "x[7] < 100 && x[15] < 100 && x[5] < 100"},
+        "check": {"race_free": True, "terminates": True, "forall": wanted},
     }  # fmt: skip
     return KernelFile.of(tree, "k.toml", {"k.ptx": _PTX.format(steps=steps)}).test()
 
@@ -94,6 +94,16 @@ def test_the_runs_of_groups_are_added_up_and_their_outcomes_multiplied() -> None
     assert found.verdict == "ok" and found.notes[0].startswith("8 runs of all 8 threads stand for all executions")
     assert "4 groups of CTAs" in found.notes[0]
     assert {(state["x[7]"], state["x[15]"]) for state in found.states} == {(a, b) for a in (0, 1) for b in (2, 3)}
+
+
+@pytest.mark.parametrize("one", [0, 1])
+@pytest.mark.parametrize("other", [2, 3])
+def test_a_check_is_asked_of_outcomes_that_no_run_has(one: int, other: int) -> None:
+    """Each fails in one of four outcomes, of which three are those of runs."""
+    _, found = by_runs(
+        _test(_LAST.format(last="st.global.u32 [%rd2+28], %r1;"), 4, f"x[7] == {one} || x[15] == {other}")
+    )
+    assert found.verdict == "no" and any(check.holds is False for check in found.checks)
 
 
 @pytest.mark.parametrize("joins", ["ld.global.u32 %r13, [%rd1+28];", "st.global.u32 [%rd1+28], 9;"])

@@ -35,6 +35,11 @@ class Arrival(NamedTuple):
     price: int
     register: str = ""
 
+    @property
+    def waits(self) -> bool:
+        """Whether who arrives so waits, too, for the others."""
+        return ".sync" in self.statement.split(" ")[0]
+
     def by_name(self, name: str) -> Arrival:
         """The same with the name of the object in the place of a register that holds where it is."""
         return Arrival(_ADDRESS.sub(f"[{name}]", self.statement), self.price) if self.register else self
@@ -137,10 +142,10 @@ def written_before(register: str, body: Sequence[AnyStatement], i: int) -> bool:
     )
 
 
-def last_of_stretch(statement: AnyStatement) -> bool:
+def may_stand(arrival: Arrival, statement: AnyStatement) -> bool:
     """Whether an arrival before a statement is not one behind it as well: an access of memory alone ends nothing that others
-    wait for. Behind it an arrival releases that, too."""
-    return not (isinstance(statement, Instruction) and statement.opcode in _PLAIN)
+    wait for. Behind it an arrival releases that, too. Who waits there orders what comes behind it, and may stand anywhere."""
+    return arrival.waits or not (isinstance(statement, Instruction) and statement.opcode in _PLAIN)
 
 
 def arrival_sites(spots: Sequence[InsertedArrival], left_out: list[str]) -> Iterator[EditSite]:

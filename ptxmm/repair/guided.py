@@ -171,8 +171,8 @@ def guided(
         progress = progress or (before.lacking != became.lacking and _supplies(sites[s], option, before))
         if _goes_on(judged, kinds, progress or mended) and edits < _MOST:
             if judged.wrong:
-                if judged.reason or mended or progress:
-                    follow(became, _cost(sites, vector) // _DEAR)
+                if judged.reason or mended or progress:  # an arrival elsewhere may be right by itself
+                    follow(became, rank[0] if option.arrives else _cost(sites, vector) // _DEAR)
                 continue
             stuck = before.waits and became.lines == before.lines
             follow(became, rank[0] + _ASIDE * stuck)

@@ -16,7 +16,7 @@ from ptxmm.repair.arrivals import (
     InsertedArrival,
     arrival_sites,
     arrivals,
-    last_of_stretch,
+    may_stand,
     to_the_peer,
     written_before,
 )
@@ -263,9 +263,10 @@ def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Sour
     every = [(k, arrival, object_of(s, k, body)) for k, s in enumerate(body) for arrival in _missing(s, k, body)]
     for i, statement in enumerate(body):
         somewhere = matters(statement) or getattr(statement, "opcode", "") in ENDS
-        if not (start_of(statement)[0] and somewhere and last_of_stretch(statement)):
+        if not (start_of(statement)[0] and somewhere):
             continue
-        known = [(abs(k - i), a, about) for k, a, about in every if written_before(a.register, body, i)]
+        standing = ((k, a, about) for k, a, about in every if may_stand(a, statement))
+        known = [(abs(k - i), a, about) for k, a, about in standing if written_before(a.register, body, i)]
         near: dict[Arrival, tuple[str, int]] = {}
         for apart, arrival, about in sorted(known, key=lambda found: found[0]):
             near.setdefault(arrival, (about, apart))

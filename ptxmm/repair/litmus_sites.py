@@ -11,7 +11,7 @@ from ptxcore.diagnostics import InputError
 from ptxcore.places import SCOPES, includes
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction
 from ptxmm.repair import costs
-from ptxmm.repair.arrivals import InsertedArrival, arrival_sites, arrivals, last_of_stretch, written_before
+from ptxmm.repair.arrivals import InsertedArrival, arrival_sites, arrivals, may_stand, written_before
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, fence_site, ranked_site
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import BARRIERS, alters, gaps, is_init, loops_around, matters, start_of
@@ -175,10 +175,10 @@ def _arrivals(test: Test, lines: Lines) -> Iterator[InsertedArrival]:
         layout = layout_of(thread, lines)
         here = arrivals(thread.statements, every)
         there = [a for a in arrivals(every, every) if a not in here and not a.register]
-        ends = [i for i in _meetings(thread) if i == len(thread.statements) or last_of_stretch(thread.statements[i])]
-        for i in ends:
+        for i in _meetings(thread):
             for arrival in (*here, *there):
-                if written_before(arrival.register, thread.statements, i):
+                stands = i == len(thread.statements) or may_stand(arrival, thread.statements[i])
+                if stands and written_before(arrival.register, thread.statements, i):
                     offset, new = _at(layout, thread, i, arrival.statement)
                     words = f"{arrival.statement} is put in {_told(thread, i)}"
                     line = start_of(thread.statements[min(i, len(thread.statements) - 1)])[0]

@@ -40,7 +40,7 @@ ORDERS = {
     """,
     "axioms.dynamic.tickets": """
         errand_threads branching claims ticket_accesses slots publications errands imagined tickets swaps swapping walks
-        walking turns handovers handing persistent carried_rounds
+        walking turns handovers handing persistent climbing carried_rounds
     """,
     "axioms.dynamic.searches": """
         search_cells search_handed search_nodes search_handovers search_threads search_symbols search_blocks searches
@@ -83,7 +83,9 @@ ORDERS = {
         pytest_plugin
         __main__
     """,
-    "ptxmm.words": "vectors checks whole unordered provenance refusals threads brief claims linearisation notes why waits",
+    "ptxmm.words": """
+        vectors checks whole unordered climbs provenance refusals threads brief claims linearisation notes why waits
+    """,
     "ptxmm.report": """
         files text json sarif reasons junit drawings pages pictures linted html herd github comparing comparing_html
     """,

@@ -28,6 +28,7 @@ from ptxmm.kernels.bugs import MANY, BugSearch
 from ptxmm.kernels.cancelled import cancels, decide_by_choices
 from ptxmm.kernels.changing import ChangingCtas as ChangingPlaces
 from ptxmm.kernels.changing import NotAlike
+from ptxmm.kernels.climbed import decide_by_climbs
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.persistent import decide_by_rounds
@@ -234,7 +235,8 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
             if what in _HIDDEN:
                 several = None if bugs.in_orders() else left[0]
             elif (
-                _decided_in_any_order(runs, result, places, known, apart)
+                decide_by_climbs(runs, result, places, telling)
+                or _decided_in_any_order(runs, result, places, known, apart)
                 or decide_by_sections(
                     runs,
                     result,

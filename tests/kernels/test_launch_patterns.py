@@ -18,7 +18,8 @@ FILES = sorted((Path(__file__).parent / "launches").glob("*/test.toml"))
 TESTS = variants(FILES)
 #: Those that take seconds.
 SLOW = {"last_block:right", "splitk:right", "grid_sync_cg:right", "last_block:wrong2", "mbar_ring:right",
-        "append_bounded:wrong1", "append_bounded:right", "grid_generation:wrong3"}  # fmt: skip
+        "append_bounded:wrong1", "append_bounded:right", "grid_generation:wrong3", "refit:wrong4",
+        "tree_last:right", "tree_last:wrong4", "tree_last:wrong5"}  # fmt: skip
 
 
 @pytest.mark.part(20)

@@ -34,9 +34,9 @@ _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: The threads of a warp.
 WARP = 32
 #: Special registers that are the same in all threads; and in those of the same place in all CTAs, or warps.
-_SAME = ("ntid.", "nctaid.")
-_OF_LANES = ("laneid", "lanemask_")
-_OF_THREADS = ("tid.", *_OF_LANES)
+SAME = ("ntid.", "nctaid.")
+LANES = ("laneid", "lanemask_")
+THREADS = ("tid.", *LANES)
 
 
 @dataclass
@@ -170,9 +170,9 @@ class Persistent(Determinate):
             return None
         apart = self._apart.get(id(op))
         if apart is None:
-            names = _SAME + (_OF_THREADS if self.by_barriers else _OF_LANES if self.width > 1 else ())
+            names = SAME + (THREADS if self.by_barriers else LANES if self.width > 1 else ())
             others = [code for code in program.functions.values() if not code.entry]
-            apart = self._apart[id(op)] = _asks_no_more(entry, op, others, names)
+            apart = self._apart[id(op)] = asks_no_more(entry, op, others, names)
         return (*self.live_of(thread).before(op, thread.R), plain(thread.carry)) if apart else None
 
     def _begin(self, thread: WatchedThread, stands: object, worker: RoundWorker) -> None:
@@ -274,7 +274,7 @@ def _without(stands: object, slots: frozenset[int]) -> object:
     return name, place, tuple(one for one in values if one[0] not in slots), *more
 
 
-def _asks_no_more(entry: Code, op: Op, others: Sequence[Code], names: tuple[str, ...]) -> bool:
+def asks_no_more(entry: Code, op: Op, others: Sequence[Code], names: tuple[str, ...]) -> bool:
     """Whether no special register but some is read by what may come behind an instruction, or by other functions."""
     index = next(i for i, one in enumerate(entry.ops) if one is op)
     seen, todo = {index}, [index]

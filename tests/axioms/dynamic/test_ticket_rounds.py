@@ -56,7 +56,7 @@ _READ = "ld.shared.u32 %r5, [s+8]; "
 _CARRIED = f"{_READ} add.u32 %r5, %r5, 1; st.shared.u32 [s+8], %r5; {_OWN.format('%r5')}"
 #: Kernels with several outcomes: what a round does, more of the kernel, and the condition without which they would have one.
 _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
-    "which CTA it is": ("mov.u32 %r6, %ctaid.x; " + _OWN.format("%r6"), {}, (persistent, "_asks_no_more", _true)),
+    "which CTA it is": ("mov.u32 %r6, %ctaid.x; " + _OWN.format("%r6"), {}, (persistent, "asks_no_more", _true)),
     "which CTA it was before": (_OWN.format("%r1"), {"block": 1}, (persistent.Persistent, "_stands", lambda *_: 1)),
     "a register is carried along": (
         "add.u32 %r9, %r9, 1; " + _OWN.format("%r9"), {"block": 1}, (persistent.Persistent, "_stands", lambda *_: 1),

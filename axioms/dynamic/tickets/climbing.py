@@ -14,7 +14,7 @@ from dataclasses import field
 from operator import ge
 from typing import Any
 
-from axioms.dynamic.core.accesses import commutative
+from axioms.dynamic.core.accesses import LEVELS, commutative
 from axioms.dynamic.core.clocks import Clocks, Table
 from axioms.dynamic.core.findings import Open, Party, Stopped
 from axioms.dynamic.core.shadow import CLOSES, CONSTANT, COUNTED
@@ -137,6 +137,8 @@ class Climbing(Determinate):
         scope = self._scope_of(thread)
         if (kind == "A" and not commutes) or (kind != "A" and scope not in ("", CONSTANT)):
             raise self.leaves(thread, "order")
+        if kind == "A" and address >= _WINDOWS and not self.clocks.wide(scope):
+            raise self.leaves(thread, "order")  # another climber may be of another CTA
         super()._access(thread, kind, address, size, commutes, value)
         if number in self._behind:
             does = _operands(thread) if kind == "A" else plain(value)
@@ -182,6 +184,12 @@ class Climbing(Determinate):
             raise self.leaves(thread, "order")
         self._arrives_at(thread, how, address, size, write)
         return None
+
+    def _fence(self, thread: WatchedThread, how: Use) -> None:
+        """A fence of a scope in which another climber may not be says nothing of the legs."""
+        if not self.clocks.wide(LEVELS.get(how.scope or "", how.scope or "")):
+            raise self.leaves(thread, "order")
+        super()._fence(thread, how)
 
     # Counters.
 

@@ -65,6 +65,8 @@ _WRONG: dict[str, tuple[dict[str, Any], tuple[Any, str, Any] | None]] = {
     ),
     "one of them releases nothing": ({"before": f"{_SECOND} @!%p4 {FENCE}"}, None),
     "nobody acquires": ({"behind": ""}, None),
+    "a fence that reaches nobody in another CTA": ({"behind": FENCE.replace("gpu", "cta"), "ctas": 2}, None),
+    "an addition that reaches nobody there": ({"duty": f"red.relaxed.cta.global.add.u32 {_OUT}, 1;", "ctas": 2}, None),
     "an early one goes on, too": ({"lose": f"{_SECOND} @!%p4 bra ENDS; st.global.u32 {_OUT}, 1; ENDS:"}, None),
     "who is not the last one counts elsewhere": ({"lose": f"red.relaxed.gpu.global.add.u32 {_OUT}, %r3;"}, None),
     "the first one goes on": ({"last": "0"}, None),

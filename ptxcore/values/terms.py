@@ -13,7 +13,7 @@ It is one file because constructors fold by each other: comparisons by truth val
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -676,6 +676,16 @@ def evaluate(value: Value, symbols: Mapping[Term, int]) -> int:
             symbols[t] if t.op == "symbol" else apply(t, tuple(known[a] if type(a) is Term else a for a in t.args))
         )
     return known[value]
+
+
+def evaluate_each(value: Term, symbol: Term, numbers: Iterable[int]) -> Iterator[int]:
+    """The numbers that a value is whose only symbol is each of some numbers."""
+    inner = [t for t in subterms([value]) if t is not symbol]
+    for number in numbers:
+        known: dict[Any, int] = {symbol: number}
+        for t in inner:
+            known[t] = apply(t, tuple(known[a] if type(a) is Term else a for a in t.args))
+        yield known[value]
 
 
 def substitute(value: Value, symbols: Mapping[Term, Value]) -> Value:

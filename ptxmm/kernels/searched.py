@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from axioms.dynamic.core.accesses import scope_of
 from axioms.dynamic.core.findings import Open, Party, Stopped, in_time
 from axioms.dynamic.searches.searching import LeftByLaunches, Searching
 from ptxcore.clock import limited
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 #: Seconds that the runs may take, and how often more instructions may be found to begin searches.
 _LONGEST, _MOST_RUNS = 30.0, 12
-#: Instructions that begin searches; what these may leave, others may find, and search from there on.
-_BEGIN = frozenset(("atom",))
+#: Instructions that begin searches where they are strong; what these may leave, others may find, and search from
+#: there on.
+_BEGIN = frozenset(("atom", "red", "ld", "st"))
 
 
 class SearchedLaunches(NamedTuple):
@@ -40,7 +42,7 @@ class SearchedLaunches(NamedTuple):
 def decide_by_searches(runs: Runs, result: Result, places: Places, begins: Party | None) -> bool:
     """Answers all checks by one run up to the ways of its searches, the first of which begins at an instruction; whether it
     stands for all executions so."""
-    if begins is None or begins.op.use.form.mnemonic not in _BEGIN:
+    if begins is None or begins.op.use.form.mnemonic not in _BEGIN or not scope_of(begins.op.use):
         return False
     with limited(_LONGEST):
         found = run_with_searches(runs, begins)

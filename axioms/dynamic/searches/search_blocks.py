@@ -35,7 +35,7 @@ from ptxcore.machine.run.emulation import emulate
 from ptxcore.machine.run.faults import Fault, UnwrittenValue
 from ptxcore.machine.run.uninitialised import VARIES, Varying
 from ptxcore.machine.run.watched import Write
-from ptxcore.values.terms import Term, evaluate, mask, substitute, symbol, symbols_of
+from ptxcore.values.terms import Term, evaluate, evaluate_each, mask, substitute, symbol, symbols_of
 
 _WINDOWS = 1 << GLOBAL_BITS
 
@@ -68,8 +68,11 @@ class SearchBlock(SearchSymbols):
         passed: frozenset[SearchedBytes],
     ) -> None:
         """Adds what comes of it. Raises OpenSearch."""
-        thread: Any = copy.copy(self.node.start.thread)
-        thread.__class__ = Searcher
+        start = self.node.start
+        if start.copy is None:
+            start.copy = copy.copy(start.thread)
+            start.copy.__class__ = Searcher
+        thread = start.copy  # one after the other
         thread.watcher, thread.R, thread.frames, thread.carry = self, list(registers), [], carry
         self.ranges, self.won, self.passed = dict(ranges), won, passed
         self._step(block, thread)
@@ -196,8 +199,10 @@ class SearchBlock(SearchSymbols):
             return
         if asked is None:
             values = self.values_of(one)
-            for truth in (1, 0):
-                among = frozenset(v for v in values if bool(evaluate(term, {one: v})) is bool(truth))
+            holds = frozenset(
+                value for value, truth in zip(values, evaluate_each(term, one, values), strict=True) if truth
+            )
+            for truth, among in ((1, holds), (0, frozenset(values) - holds)):
                 if among:
                     self._keep(
                         thread, block, one, self.ranges.get(one, SymbolRange())._replace(among=among), guard, truth

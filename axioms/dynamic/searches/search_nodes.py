@@ -33,7 +33,7 @@ class OpenSearch(Exception):
 @dataclass(eq=False)
 class SearchStart:
     """A thread where a search begins: about to execute `op`. `at`: the number of its first access; `known` and `time`: what was
-    ordered before it, and the thread's own time. `ends`: where the run leaves it."""
+    ordered before it, and the thread's own time. `ends`: where the run leaves it; `copy`: goes the ways."""
 
     thread: Any
     registers: list[Any]
@@ -43,6 +43,7 @@ class SearchStart:
     time: int
     party: Party
     ends: Hashable = None
+    copy: Any = None
 
 
 class ReachedBytes(NamedTuple):

@@ -32,6 +32,7 @@ from ptxcore.records import NamedTuple, dataclass
 
 _WINDOWS = 1 << GLOBAL_BITS
 _OFFSET = (1 << WINDOW_BITS) - 1
+_NOBODY = frozenset[int]()
 #: Bytes that are looked after together, in bits.
 _GRAIN = 3
 
@@ -75,6 +76,9 @@ class Searching(Determinate):
         self.appended = 0
         self._active: dict[int, SearchStart] = {}
         self._past = PastBytes()
+        #: Bytes that searches have put something into since others have, by segment; those that are open from launches before.
+        self._put: dict[int, set[int]] = {}
+        self._left_bytes = {byte for at, place in left.places.items() for byte in range(at, at + place.size)}
         self._outside: list[_Outside] = []
         self._number = 1
         self._memory: dict[int, Segment] = {}
@@ -90,12 +94,14 @@ class Searching(Determinate):
     def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
         if self._is_seen(address) and not self._searches(thread):
             self._notes(thread, "R", address, size)
+            self._finds_what_is_open(thread, address, size)
             super().reads(thread, address, size)
         return None
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         if self._is_seen(address):
             searching = self._searches(thread)
+            self._puts(thread, address, size, searching=searching)
             self._writes(thread, address, size, searching=searching)
             if not searching:
                 super().writes(thread, address, size, value)
@@ -104,8 +110,32 @@ class Searching(Determinate):
         if not self._is_seen(address):
             raise self.leaves(thread, "order")
         searching = self._searches(thread)
+        if not searching or how.op != "add":  # a sum may be settled
+            self._updates(thread, address, size, write, searching=searching)
         self._writes(thread, address, size, searching=searching, kind="A")
         return None if searching else super().updates(thread, how, address, size, write)
+
+    def _updates(self, thread: WatchedThread, address: int, size: int, write: Write, *, searching: bool) -> None:
+        segment, first = thread.segment(address)
+        old = segment.read(first, size)
+        if not searching or (type(old) is int and write(old)[1]):
+            self._puts(thread, address, size, searching=searching)
+
+    def _puts(self, thread: WatchedThread, address: int, size: int, *, searching: bool) -> None:
+        """Bytes are written, in a search or outside of them."""
+        segment, first = thread.segment(address)
+        of = self._put.setdefault(id(segment), set())
+        (of.update if searching else of.difference_update)(range(first, first + size))
+        if not searching:
+            self._left_bytes.difference_update(range(address, address + size))
+
+    def _finds_what_is_open(self, thread: WatchedThread, address: int, size: int) -> None:
+        """Who reads what a search has put there, or an earlier launch has left open, leaves the launch open, or searches
+        itself: the ways of searches need not be gone to know that."""
+        segment, first = thread.segment(address)
+        put = not self._put.get(id(segment), _NOBODY).isdisjoint(range(first, first + size))
+        if put or not self._left_bytes.isdisjoint(range(address, address + size)):
+            raise self.leaves(thread, "order")
 
     @staticmethod
     def _is_seen(address: int) -> bool:

@@ -32,13 +32,22 @@ def by_searches(test: KernelTest) -> SearchedLaunches | None:
 def compare_up_to_searches(
     made: Callable[[int], KernelTest], seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> Counter[str]:
+    return compare_up_to_searches_from(made, seeds, monkeypatch, by_searches)
+
+
+def compare_up_to_searches_from(
+    made: Callable[[int], KernelTest],
+    seeds: range,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[[KernelTest], SearchedLaunches | None],
+) -> Counter[str]:
     def told(found: SearchedLaunches, states: list[dict[str, int]]) -> str:
         for state in states:
             differ = {label for label, value in state.items() if found.state[label] != value}
             assert differ <= found.differing, differ
         return "differing" if found.differing else "same"
 
-    return compare_right(made, seeds, monkeypatch, by_searches, told)
+    return compare_right(made, seeds, monkeypatch, run, told)
 
 
 @pytest.mark.compares(0.15)

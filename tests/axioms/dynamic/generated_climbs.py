@@ -65,6 +65,26 @@ RIGHT = {
 }
 
 
+_FLAT = {
+    "shr.u32 %r4, %r4, 1;": "setp.lt.u32 %p2, %r4, 3; mov.u32 %r4, 1; @%p2 bra DONE; mov.u32 %r4, 2;",
+    "mul.wide.u32 %rd2, %r4, 16; add.u64 %rd2, %rd2, %rd1;": "mov.u64 %rd2, %rd1;",
+    "ld.global.u32 %r7, [%rd2+{data}]; ld.global.u32 %r8, [%rd2+{data8}];": """ld.global.u32 %r7, [%rd2+{data24}];
+ ld.global.u32 %r8, [%rd2+{data32}]; add.u32 %r7, %r7, %r8; ld.global.u32 %r8, [%rd2+{data40}];""",
+    "LOSE: {lose}": "DONE: ret; LOSE: {lose}",
+}
+
+
+def flat(ctas: int, **changed: str) -> KernelTest:
+    """Three leaves that count at one place, of which the last one goes on."""
+    text = _THREADS
+    for before, after in _FLAT.items():
+        assert before in text
+        text = text.replace(before, after)
+    data = {f"data{n}": 4 * DATA + n for n in (8, 24, 32, 40)}
+    given = {**RIGHT, "last": "2", **changed}
+    return _test(text.format(**given, leaves=3, block=3 // ctas, data=4 * DATA, **data), ctas, 3 // ctas)
+
+
 def climb(leaves: int, ctas: int, *, together: bool = False, **changed: str) -> KernelTest:
     """A tree of so many leaves, a power of two, by single threads or, `together`, by CTAs of two threads."""
     block = 2 if together else leaves // ctas
@@ -72,6 +92,10 @@ def climb(leaves: int, ctas: int, *, together: bool = False, **changed: str) -> 
     text = (_CTAS if together else _THREADS).format(
         **{**RIGHT, **changed}, leaves=leaves, block=block, data=4 * DATA, data8=4 * DATA + 8
     )
+    return _test(text, ctas, block)
+
+
+def _test(text: str, ctas: int, block: int) -> KernelTest:
     words = [*range(8), *range(DATA + 2, OUT + 8)]
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": ctas, "block": block,
@@ -126,6 +150,12 @@ def kernel(seed: int) -> KernelTest:
         "own": choose.choice(("", "", f"st.global.u32 [%rd2+{4 * DATA}], %r5;")) if mistaken() else "",
         "told": choose.choice(("", "", "st.shared.u32 [s+4], %r3;")),
     }
+    if not together and choose.random() < 0.3:
+        which = choose.choice(("0", "1"))
+        if changed["lose"] and choose.random() < 0.5:
+            changed["lose"] = f"setp.eq.u32 %p4, %r6, {which}; @%p4 " + changed["lose"]
+        last = {"last": choose.choice("01") if mistaken() else "2"}
+        return flat(choose.choice((1, 3)), **{**changed, **last})
     leaves, ctas = choose.choice(((2, 2), (2, 1), (4, 4), (4, 2), (4, 1))) if not together else (2, 2)
     if changed["told"] and together and choose.random() < 0.6:
         changed["duty"] += "ld.shared.u32 %r9, [s+4]; add.u32 %r5, %r5, %r9;"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from by_runs import by_formula, compare_right
 from campaigns import lengths, share
-from generated_climbs import FENCE, OUT, climb, kernel
+from generated_climbs import FENCE, OUT, climb, flat, kernel
 
 from axioms.dynamic.tickets import climbing
 from ptxmm.kernels.climbed import Climbed, run_climbs
@@ -92,6 +92,17 @@ def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest
             assert _climbs(test) is not None
     expected = by_formula(test, monkeypatch)
     assert expected.verdict in ("no", "undefined") or len(expected.states) > 1
+
+
+def test_who_does_not_come_last_is_done_whatever_place_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first leaf of three goes on where it is the second one, which it is in none of the runs."""
+    second = f"setp.eq.u32 %p4, %r6, 1; setp.eq.and.u32 %p4, %r3, 0, %p4; @%p4 st.global.u32 {_OUT}, 1;"
+    test = flat(3, lose=second)
+    assert _climbs(flat(3)) is not None and _climbs(test) is None
+    with monkeypatch.context() as without:
+        without.setattr(climbing, "_are_done", _true)
+        assert _climbs(test) is not None
+    assert len(by_formula(test, monkeypatch).states) > 1
 
 
 def test_a_counter_that_the_last_one_sets_back_is_no_race() -> None:

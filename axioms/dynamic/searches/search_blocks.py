@@ -298,6 +298,8 @@ class SearchBlock(SearchSymbols):
         operands = [thread.value(source) for source in thread.instruction.sources[1:] if source is not None]
         for operand in operands:
             if isinstance(operand, Varying):
+                if how.op != "cas" and _is_strong(thread) and self.is_open(operand.term):
+                    return self._put_anything(self._reach(thread, "A", address, size), 0)
                 raise TellsApart(operand)
             if type(operand) is not int:
                 raise UnknownErrand
@@ -307,14 +309,9 @@ class SearchBlock(SearchSymbols):
         if how.op == "cas":
             return self._compare(cell, *(operand & mask(8 * size) for operand in operands[:2]))
         if (how.op == "add" and write(0)[0] != 0) or how.type[:1] not in "bus" or cell.top:
-            self._wrote = True
-            self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
             adds = how.op == "add" and how.type[:1] in "bus"
             addend = write(0)[0] & mask(8 * size) if adds else 0
-            self._added = (*self._added, (cell, addend)) if adds else self._added
-            self.of.again(cell.is_claimed(None, None, adds=adds))
-            self.puts.add((cell, None))
-            return self._symbol(8 * size, SymbolRange(cell, ticket=addend if scope_of(how) in WIDE else 0))
+            return self._put_anything(cell, addend, ticket=addend if scope_of(how) in WIDE else 0)
         cell.any.add(self.number)
         changes = False
         for value in list(self.possible_of(cell)):
@@ -329,6 +326,15 @@ class SearchBlock(SearchSymbols):
             self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
             self.of.again(cell.is_claimed(None, None))
         return self._look(cell, thread)
+
+    def _put_anything(self, cell: SearchedBytes, addend: int, *, ticket: int = 0) -> Varying:
+        """An atomic operation puts something of which nothing is known; it adds a number, if that is not zero."""
+        self._wrote = True
+        self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
+        self._added = (*self._added, (cell, addend)) if addend else self._added
+        self.of.again(cell.is_claimed(None, None, adds=bool(addend)))
+        self.puts.add((cell, None))
+        return self._symbol(8 * cell.size, SymbolRange(cell, ticket=ticket))
 
     def _compare(self, cell: SearchedBytes, compared: int, put: int) -> Any:
         """A compare-and-swap succeeds, or fails."""

@@ -75,6 +75,11 @@ class SearchSymbols:
             if not alone or of & ~by:
                 yield value
 
+    def is_open(self, term: Term) -> bool:
+        """Whether a value has a symbol of which nothing is known."""
+        cells = (self.ranges.get(one, SymbolRange()) for one in symbols_of(term))
+        return any(of.among is None and (of.cell is None or of.cell.top) for of in cells)
+
     def values_of(self, one: Term) -> set[int]:
         """All that a symbol may be. Raises OpenSearch where there is too much."""
         of = self.ranges.get(one, SymbolRange())

@@ -80,7 +80,10 @@ class AppendWriter(Writer):
 
     def _reads(self) -> list[str]:
         word = self.choose.choice((0, 0, 1, _PLACES, _PLACES + 1))
-        return [f"ld.global.u32 %r8, [%rd5+{4 * word}];", "st.global.u32 [%rd4+80], %r8;"]
+        use = self.choose.choice(
+            ("st.global.u32 [%rd4+80], %r8;", f"red.relaxed.gpu.global.add.u32 [%rd1+{4 * OWN}], %r8;")
+        )
+        return [f"ld.global.u32 %r8, [%rd5+{4 * word}];", use]
 
     def lines(self) -> list[str]:
         found = []

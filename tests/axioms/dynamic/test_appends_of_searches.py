@@ -159,3 +159,76 @@ def test_a_join_with_one_mistake_is_told_at_its_line(mistake: dict[str, str], li
     open_, found = by_runs(_join(**mistake))
     assert (open_, found.verdict) == ("", "no")
     assert {event.line for race in found.races for event in race.events} & lines, found.races
+
+
+#: Values are added up by their keys in a table; in the next launch sums are added to one, and keys appended.
+_GROUPS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry group(.param .u64 keys, .param .u64 sums)
+{{
+ .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<9>;
+ ld.param.u64 %rd1, [keys]; ld.param.u64 %rd3, [sums];
+ mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r1, %r3, %r2;
+ and.b32 %r5, %r4, 31; add.u32 %r5, %r5, 1; mul.lo.u32 %r7, %r5, -1640531535; shr.u32 %r7, %r7, 12; and.b32 %r7, %r7, {mask};
+AGAIN: mul.wide.u32 %rd2, %r7, 4; add.u64 %rd4, %rd2, %rd1; add.u64 %rd2, %rd2, %rd3;
+ atom.global.cas.b32 %r8, [%rd4], 0, %r5;
+ setp.eq.u32 %p1, %r8, 0; @%p1 bra FOUND; setp.eq.u32 %p1, %r8, %r5; @%p1 bra FOUND;
+ add.u32 %r7, %r7, 1; and.b32 %r7, %r7, {mask}; bra AGAIN;
+FOUND: {sum}
+ ret;
+}}
+.visible .entry reduce(.param .u64 keys, .param .u64 sums, .param .u64 list, .param .u64 n)
+{{
+ .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<9>;
+ ld.param.u64 %rd1, [keys]; ld.param.u64 %rd3, [sums]; ld.param.u64 %rd5, [list]; ld.param.u64 %rd6, [n];
+ mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r1, %r3, %r2;
+ mul.wide.u32 %rd2, %r4, 4; add.u64 %rd1, %rd1, %rd2; add.u64 %rd3, %rd3, %rd2;
+ ld.global.u32 %r5, [%rd1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra END;
+ ld.global.u32 %r7, [%rd3];
+ {total}
+ atom.global.add.u32 %r8, [%rd6], 1; mul.wide.u32 %rd7, %r8, 4; add.u64 %rd5, %rd5, %rd7; st.global.u32 [%rd5], %r5;
+END: ret;
+}}
+"""
+_ADDED = {
+    "sum": "red.relaxed.gpu.global.add.u32 [%rd2], %r4;",
+    "total": "red.relaxed.gpu.global.add.u32 [%rd6+4], %r7;",
+}
+
+
+def _groups(**mistake: str) -> KernelTest:
+    grid, block = 2, 32
+    text = _GROUPS.format(**(_ADDED | mistake), mask=grid * block - 1)
+    shape = {"grid": grid, "block": block}
+    tree = {
+        "ptx": "k.ptx",
+        "kernel": [
+            {"entry": "group", "args": ["keys", "sums"], **shape},
+            {"entry": "reduce", "args": ["keys", "sums", "list", "n"], **shape},
+        ],
+        "params": {name: {"type": "u32", "elements": grid * block} for name in ("keys", "sums", "list", "n")},
+        "check": {"race_free": True, "terminates": True},
+    }
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+def test_sums_of_groups_are_added_up_whatever_order_they_have() -> None:
+    open_, found = by_runs(_groups())
+    assert (open_, found.verdict) == ("", "ok")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "line"),
+    [
+        pytest.param(
+            {"sum": "ld.global.u32 %r9, [%rd2]; add.u32 %r9, %r9, %r4; st.global.u32 [%rd2], %r9;"}, 14, id="a sum"
+        ),
+        pytest.param({"sum": _ADDED["sum"].replace(".gpu", ".cta")}, 14, id="a scope"),
+        pytest.param({"total": "ld.global.u32 %r9, [%rd6+4]; st.global.u32 [%rd6+4], %r7;"}, 25, id="the total"),
+    ],
+)
+def test_one_mistake_with_groups_is_told_at_its_line(mistake: dict[str, str], line: int) -> None:
+    open_, found = by_runs(_groups(**mistake))
+    assert (open_, found.verdict) == ("", "no")
+    assert line in {event.line for race in found.races for event in race.events}, found.races

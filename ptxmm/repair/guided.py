@@ -46,6 +46,8 @@ _TOGETHER = ".sync.aligned"
 _ASYNC, _OF_ASYNC, _CHEAP = "an asynchronous operation", ("fence.proxy.async", "cp.async."), 3
 #: What operations have in their names that are asynchronous.
 _ASYNCHRONOUS = (".async", "_async", "tcgen05.")
+#: The words of a number of arrivals.
+_COUNT = " of mbarrier.init"
 #: What a text with mbarriers has.
 _MBARRIER = "mbarrier."
 #: And one with what hands over, which may come too early: accesses that release, and commits.
@@ -114,10 +116,11 @@ class _Seen(NamedTuple):
 
 def guided(
     text: str, sites: Sequence[EditSite], judge: Judge, base: Judgement, objects: Objects,
-    guards: Objects = lambda _: frozenset(),
+    guards: Objects = lambda _: frozenset(), glimpsed: frozenset[int] = frozenset(),
 ) -> Vector | None:  # fmt: skip
     """A vector that holds; None where what the lines say leads to none. `judge` is told whether to be patient: what is not
-    decided soon is judged again later. Raises OutOfTime."""
+    decided soon is judged again later. `glimpsed` are the lines of what a few runs of the text as it is show, as of each
+    changed one, where these show anything. Raises OutOfTime."""
     lines = Lines(text)
     first = _Seen(
         (0,) * len(sites), _stuck(base), base.clues, objects(base.clues), not base.nonterminating, base.reason,
@@ -160,14 +163,16 @@ def guided(
         kinds = len({shape(sites[t].options[o].words) for t, o in enumerate(vector) if o})
         became = _told(vector, judged, sites, lines, objects, guards)
         # something is no longer wrong, and nothing is wrong in another way
-        mended = judged.wrong and judged.reason == before.reason and not before.lines <= became.lines
+        same = shape(judged.reason) == shape(before.reason)  # whatever lines it names: what is put in moves them
+        wrong = glimpsed if before is first and glimpsed else before.lines
+        mended = judged.wrong and same and not wrong <= became.lines
         if (spread := repeated.everywhere(vector, s)) is not None:
             later = (_cost(sites, spread) - _cost(sites, vector)) // _DEAR
             each_round = option.far and option.meets  # where it is lacking in each round, one ends no fault by itself
             put((rank[0] + later + _COPIES * (not (mended or each_round)), -edits, *rank[2:]), before, s, spread)
         if mended:
             became = became._replace(mended=shape(option.words), behind=_behind(sites[s], before))
-        progress = judged.reason != before.reason and (_named(option, before.reason) or not judged.reason)
+        progress = not same and (_named(option, before.reason) or not judged.reason)
         progress = progress or (before.lacking != became.lacking and _supplies(sites[s], option, before))
         if _goes_on(judged, kinds, progress or mended) and edits < _MOST:
             if judged.wrong:
@@ -205,7 +210,7 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
             return judging(subject, sites, vector, pace.wait(patience * (_PATIENT if patient else _HASTY)))
 
     try:
-        vector = guided(subject.text, sites, judge, base, subject.objects, subject.guards)
+        vector = guided(subject.text, sites, judge, base, subject.objects, subject.guards, subject.glimpsed())
     except OutOfTime:
         vector = None
     if vector is None:
@@ -295,7 +300,7 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
                     later = _LATER * (bool(seen.about) or _too_narrow(option, seen.between)) - earlier
                     yield (option.cost + _EACH * apart[s] + later, apart[s], site.line), s, o
             elif _mends(option, seen) and not (counted and _number(option) and option.evident <= 0):
-                yield _rank(site, option, seen), s, o
+                yield _rank(site, option, seen, fed=_counts_more(sites, seen, option)), s, o
 
 
 def _supplies(site: EditSite, option: Option, seen: _Seen) -> bool:
@@ -390,14 +395,31 @@ def _number(option: Option) -> bool:
     return bool(option.about) and not option.arrives and not option.meets
 
 
-def _rank(site: EditSite, option: Option, seen: _Seen) -> tuple[int, ...]:
+def _counts_more(sites: Sequence[EditSite], seen: _Seen, option: Option) -> bool:
+    """Whether an option arrives at an mbarrier that counts more arrivals by now: one of these may be it."""
+    chosen = (sites[s].options[o] for s, o in enumerate(seen.vector) if o)
+    return bool(option.arrives) and any(_raises(one) and one.about == option.about for one in chosen)
+
+
+def _raises(option: Option) -> bool:
+    """Whether with an option an mbarrier counts more arrivals."""
+    wanted = option.wanted
+    counts = wanted is not None and wanted.kind == "number" and _COUNT in option.words
+    return counts and wanted is not None and int(wanted.new) > int(wanted.old)
+
+
+def _rank(site: EditSite, option: Option, seen: _Seen, *, fed: bool) -> tuple[int, ...]:
     later = _RARELY * (option.about.startswith("barrier") and not (option.arrives or option.meets))
     if seen.waits:
+        if fed:
+            return _CHEAP * option.arrives - _LACKING, option.apart, site.line
         return option.cost + later + _LACKING * ((option.evident < 0) - (option.evident > 2)), option.apart, site.line
     if _number(option):  # accesses race: orders, barriers and what comes too early are tried first
         later += _GUESS * seen.copies if seen.about else _RARELY
     apart = min((abs(line - site.line) for line in seen.lines), default=0)
-    other = bool(seen.about) and option.about not in seen.about
+    # what is waited for before what is wrong may be over too soon: it counts too few
+    guards = _number(option) and option.about in seen.guards
+    other = bool(seen.about) and option.about not in seen.about and not guards
     later = -_LACKING if option.evident > 0 else later + _OTHER * other - _LACKING * option.evident
     if option.evident > 2:  # who arrives may well be in a loop, which costs, but tells nothing
         return 0, 0, site.line

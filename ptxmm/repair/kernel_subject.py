@@ -100,6 +100,11 @@ class KernelSubject:
 
         return waited_before(self.text, {launch.entry for launch in self.test.launches}, lines)
 
+    def glimpsed(self) -> frozenset[int]:
+        """The lines of what is wrong with the module as it is, as a few runs show it; none where they show nothing."""
+        glanced = self._glance(self.test, self.text)
+        return frozenset() if glanced is None else of_result(glanced).clues
+
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime.
 

@@ -103,6 +103,10 @@ class Subject(Protocol):
         """The names of what is waited for last before these lines of the text."""
         ...
 
+    def glimpsed(self) -> frozenset[int]:
+        """The lines of what is wrong with the text as it is, as a few runs show it; none where they show nothing."""
+        ...
+
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text. Raises OutOfTime."""
         ...
@@ -228,6 +232,10 @@ class LitmusSubject:
         return frozenset()
 
     guards = objects
+
+    def glimpsed(self) -> frozenset[int]:
+        """A litmus test is not run."""
+        return frozenset()
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text, and some execution still ends. Raises OutOfTime."""

@@ -8,8 +8,11 @@ import ptxmm
 from ptxmm.kernels.test import KernelTest
 from ptxmm.repair.cuda.spellings import statements
 from ptxmm.repair.finding import answered
+from ptxmm.repair.guided import _raises, guided
+from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.parties import parties
+from ptxmm.repair.sites import Vector
 from ptxmm.repair.subjects import How
 
 #: The first thread fills a stage twice; the others read it, and the next thread says that it is free again.
@@ -79,6 +82,34 @@ def test_who_gives_a_stage_back_waits_for_those_who_read_it() -> None:
     (change,) = found[0].changes
     assert change.words == "bar.warp.sync 0x6 is put in before this" and found[0].minimal
     assert ptxmm.check(_kernel(3, 1, "bar.warp.sync 0x6;"), timeout=300).verdict == "ok"
+
+
+def test_what_is_waited_for_before_a_race_may_count_too_few() -> None:
+    """Both readers arrive, and the object counts one: its count is tried soon."""
+    leader = "    setp.ne.u32 %p2, %r1, FIRST;\n    @%p2 bra DONE;\n"
+    text = _STAGE.replace("PARTY\n", "").replace(leader, "").replace("FIRST", "1")
+    test = ptxmm.Kernel(
+        text, params={"x": {"type": "u32", "elements": 3}}, grid=1, block=3, race_free=True, terminates=True
+    ).test
+    subject = KernelSubject(test, How())
+    sites, base = subject.sites("repair", True), subject.judge(subject.text)
+    tried = list[str]()
+
+    def judge(vector: Vector, patient: bool) -> Judgement:
+        tried.append("; ".join(s.options[o].words for s, o in zip(sites, vector, strict=True) if o))
+        return Judgement(tried[-1] == "1 of mbarrier.init.shared::cta.b64 becomes 2" and len(tried) > 1)
+
+    assert guided(subject.text, sites, judge, base, subject.objects, subject.guards, subject.glimpsed()) is not None
+    assert len(tried) < 40
+
+
+def test_an_arrival_is_sought_where_a_count_was_raised() -> None:
+    """Of two numbers of one object only more arrivals are."""
+    subject = KernelSubject(_kernel(3, 1), How())
+    options = [o for s in subject.sites("repair", True) for o in s.options]
+    raised = [o.words for o in options if _raises(o)]
+    assert raised and all("of mbarrier.init" in words for words in raised)
+    assert not any(_raises(o) for o in options if "parity" in o.words or "arrive" in o.words)
 
 
 def test_a_barrier_of_some_lanes_is_syncwarp_with_their_mask() -> None:

@@ -29,8 +29,8 @@ ORDERS = {
     "axioms.dynamic.code": "linear needed idle live joins recording depends owners",
     "axioms.dynamic.waits": "waiting early_looks gathered",
     "axioms.dynamic.asynchronous": """
-        agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters agent_accesses
-        maps copies tensor_accesses tensors
+        agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters alike_copies
+        agent_accesses maps copies tensor_accesses tensors
     """,
     "axioms.dynamic.one_run": "convergence polls determinate rows log together",
     "axioms.dynamic.lookback": "sightings lookbacks apart confluent",

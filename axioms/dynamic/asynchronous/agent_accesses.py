@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from axioms.dynamic.asynchronous.agent_order import AgentOrder
-from axioms.dynamic.asynchronous.agents import Agent
+from axioms.dynamic.asynchronous.agents import Agent, Agents
+from axioms.dynamic.asynchronous.alike_copies import ALIKE, AlikeCopies
 from axioms.dynamic.asynchronous.clusters import Clusters
-from axioms.dynamic.asynchronous.launch_state import LaunchState
+from axioms.dynamic.asynchronous.launch_state import CLUSTER_AS_CTA, LaunchState
 from axioms.dynamic.asynchronous.phases import Phases
 from axioms.dynamic.asynchronous.proxies import CLUSTER, GLOBAL, OWN
 from axioms.dynamic.core.findings import ByteRace, Misuse, Open, Stopped
@@ -21,9 +22,10 @@ _SHARED_NAME = "shared memory"
 class AgentAccesses:
     """Those of one launch."""
 
-    def __init__(self, run: LaunchState, order: AgentOrder, phases: Phases, clusters: Clusters) -> None:
+    def __init__(self, run: LaunchState, agents: Agents, order: AgentOrder, phases: Phases, clusters: Clusters) -> None:
         self.run, self.clocks = run, run.clocks
         self._order, self._phases, self._clusters = order, phases, clusters
+        self._alike = AlikeCopies(run, agents)
         #: A write through the asynchronous proxy that follows a read without a fence: it is told where nothing worse is.
         self.overwriting: ByteRace | None = None
 
@@ -46,14 +48,21 @@ class AgentAccesses:
         number = agent.reads if kind == "R" else agent.writes
         access = Access(number, agent.time, agent.op, kind, "gpu" if kind == "A" else "", first, size, commutes)
         space = GLOBAL if owner < 0 else OWN if owner == agent.party.thread // self.clocks.size else CLUSTER
+        if kind == "R" and agent.fenced is None:
+            self._alike.reads(agent, segment, first, size)
         beside = shadow.beside(
-            access, lambda other: self._order.ordered(agent, space, other, access), over=agent.loosely
+            access,
+            lambda other: (
+                self._order.ordered(agent, space, other, access)
+                or (space == GLOBAL and self._alike.are(agent, other, access))
+            ),
+            over=agent.loosely,
         )
         if beside is not None:
             follows = self._order.follows(agent, beside, access)
             found = self._order.conflict(beside, access, shadow.name, agent.ops, agent=agent, follows=follows)
             if not (isinstance(found, ByteRace) and found.kind == "war"):
-                raise Stopped(found)
+                raise Stopped(self._with_reading(found, agent, space, beside, access))
             how = agent.party.op.use
             if how.form.run is try_cancel and not how.words["multicast"]:
                 run.leaves_open(Open("response", agent.party))
@@ -62,3 +71,15 @@ class AgentAccesses:
         places = run.places.get(id(segment), ())
         if places and any(byte in places for byte in range(first, first + size)):
             raise Stopped(Open("asynchronous", agent.party))
+
+    def _with_reading(
+        self, found: ByteRace | Open, agent: Agent, space: int, beside: Access, access: Access
+    ) -> ByteRace | Open:
+        """A race with the name of the reading of the manual under which it may be none."""
+        if not isinstance(found, ByteRace) or found.kind != "async":
+            return found
+        if space == GLOBAL:
+            return found._replace(reading=ALIKE) if self._alike.may_be(agent, beside, access) else found
+        one, two = (party.thread // self.clocks.size for party in (found.before, found.after))
+        near = one != two and one // self.clocks.cluster == two // self.clocks.cluster
+        return found._replace(reading=CLUSTER_AS_CTA) if near and agent.proxy == "async" else found

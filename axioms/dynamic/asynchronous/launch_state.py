@@ -15,10 +15,13 @@ from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.core.findings import Misuse, Open, Party, Stopped, step
 from axioms.dynamic.core.shadow import Access, Shadow
 from axioms.dynamic.waits.waiting import Hand, WrittenBytes
+from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import SHARED, WINDOW_BITS
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread
 
+#: A reading: for accesses of the asynchronous proxy to shared memory, and by default at mbarrier objects, a cluster is one CTA.
+CLUSTER_AS_CTA = "cluster-as-cta"
 _OFFSET = (1 << WINDOW_BITS) - 1
 #: Accesses that are one step of the work.
 _LOOK = 16
@@ -56,6 +59,10 @@ class LaunchState:
         self.performing: Agent | None = None
         #: By the identities of segments of shared memory, the numbers of their CTAs.
         self._owners: dict[int, int] = {}
+
+    def scope_of(self, how: Use) -> str:
+        """The scope of an operation on an mbarrier object: the one that it names, or else that of its CTA (9.7.13.15.13)."""
+        return how.scope or ("cluster" if CLUSTER_AS_CTA in self.readings else "cta")
 
     @property
     def orders_all(self) -> bool:

@@ -163,11 +163,11 @@ class Phases:
         parts = []
         if kind in _COUNTED:
             if how.sem == "release":
-                parts.append(Part(how.scope or "cta", number, arrival))
+                parts.append(Part(self.run.scope_of(how), number, arrival))
             for hand in self.run.fenced.get(number, ()):
                 parts.append(Part(hand.scope, hand.thread, (number, hand.table, 0)))
             if how.sem != "release" and (relaxed := self._order.arrival(number)):
-                parts.append(Part(how.scope or "cta", number, relaxed, relaxed=True))
+                parts.append(Part(self.run.scope_of(how), number, relaxed, relaxed=True))
         return Actor(number, arrival, tuple(parts))
 
     def _init(self, thread: WatchedThread, segment: Segment, offset: int) -> None:
@@ -325,7 +325,7 @@ class Phases:
 
     def _learn(self, number: int, how: Use, phase: Phase) -> None:
         """Who waited synchronizes with all that counted in the phase, in each other's scope."""
-        clocks, scope = self.clocks, how.scope or "cta"
+        clocks, scope = self.clocks, self.run.scope_of(how)
         acquires = how.sem == "acquire"
         left: list[Part] = []
         if acquires:

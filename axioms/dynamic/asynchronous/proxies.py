@@ -8,7 +8,7 @@ know, by CTA and by state space.
 from __future__ import annotations
 
 from axioms.dynamic.asynchronous.agents import Actor, Agents
-from axioms.dynamic.asynchronous.launch_state import LaunchState
+from axioms.dynamic.asynchronous.launch_state import CLUSTER_AS_CTA, LaunchState
 from axioms.dynamic.asynchronous.pairs import Pairs
 from axioms.dynamic.asynchronous.tensor_order import TensorOrder
 from axioms.dynamic.core.clocks import PLANE, Arrival, Table
@@ -61,15 +61,23 @@ class Proxies:
         fence between the proxies, or as another operation of the same proxy and CTA. `owned`: what a pair reads, each CTA reads
         of its own memory."""
         size, arrival, knows = self.clocks.size, (-1, table, 0), self.clocks.knows
-        if knows(arrival, other.thread + _plane(cta, space) * size, other.time):
+        together = space != GLOBAL and CLUSTER_AS_CTA in self.run.readings
+        planes = self._of_cluster(cta) if together else (_plane(cta, space),)
+        if any(knows(arrival, other.thread + plane * size, other.time) for plane in planes):
             return True
         issuer = self._agents.by_proxy(other.thread)
         if issuer < 0:
             return False
         owner = self._pairs.owner(other.thread) if owned else -1
-        if (owner if owner >= 0 else issuer // size) != cta:
+        own = owner if owner >= 0 else issuer // size
+        if own // self.clocks.cluster != cta // self.clocks.cluster if together else own != cta:
             return False
         return knows(arrival, other.thread, other.time) or self._order.completed(table, other.thread, other.time)
+
+    def _of_cluster(self, cta: int) -> list[int]:
+        """The planes of what is known behind fences about shared memory in a cluster, whose CTAs count as one."""
+        first = cta - cta % self.clocks.cluster
+        return [_plane(one, space) for one in range(first, first + self.clocks.cluster) for space in (OWN, CLUSTER)]
 
     # mbarrier objects.
 

@@ -91,7 +91,7 @@ class NotingAgents(Noting):
             self._comes_behind(
                 self._phased.get((id(phased), phased.count - 1)),
                 (number,),
-                acquires=how.scope or "cta" if how.sem == "acquire" else "",
+                acquires=self.scope_of(how) if how.sem == "acquire" else "",
             )
         return found
 
@@ -100,7 +100,7 @@ class NotingAgents(Noting):
         number, agent = thread.number, self.performing
         meeting = self._phased.setdefault((id(phased), phased.count), _Meeting(phased))
         if agent is None:
-            scope = how.scope or "cta" if how.sem == "release" else ""
+            scope = self.scope_of(how) if how.sem == "release" else ""
             meeting.counts(number, self.behind.get(number, 0), scope)
         else:  # its completion publishes nothing of what its thread did before
             meeting.counts(number, self._issued[id(agent)][1])

@@ -100,6 +100,7 @@ class Wrappers:
     def __init__(self) -> None:
         self._here: Sequence[InlinedAt] = ()
         self._shared: list[InlinedAt] | None = None  # from outside inwards
+        self._first: InlinedAt = ()
         self._several = False
 
     def at(self, calls: Sequence[InlinedAt]) -> None:
@@ -111,13 +112,13 @@ class Wrappers:
         """The code goes on."""
         if not (self._here and isinstance(statement, Instruction) and _does_something(statement)):
             return
-        calls = self._here[::-1]
+        place, calls = self._here[0], self._here[:0:-1]
         if self._shared is None:
-            self._shared = [*calls]
+            self._shared, self._first = [*calls], place
             return
         same = next((i for i, (a, b) in enumerate(zip(self._shared, calls, strict=False)) if a != b), None)
         same = min(len(self._shared), len(calls)) if same is None else same
-        self._several = self._several or same < max(len(self._shared), len(calls))
+        self._several = self._several or place != self._first or same < max(len(self._shared), len(calls))
         del self._shared[same:]
 
     @property
@@ -140,6 +141,9 @@ class Callers:
 
     def __init__(self) -> None:
         self._caller: dict[InlinedAt, InlinedAt] = {}
+        #: All callers that a place was said to have, the last one last; and places that were said to have none, last.
+        self._callers: dict[InlinedAt, dict[InlinedAt, None]] = {}
+        self._outermost: set[InlinedAt] = set()
         #: By label, what was so at the first branch there; and whether the statement before leads on to the next.
         self._at: dict[str, dict[InlinedAt, InlinedAt]] = {}
         self._falls = True
@@ -164,9 +168,26 @@ class Callers:
         place, caller = tuple(numbers[:3]), tuple(numbers[3:6])
         if caller:
             self._caller[place] = caller
+            self._outermost.discard(place)
+            known = self._callers.setdefault(place, {})
+            known.pop(caller, None)
+            known[caller] = None
         else:
             self._caller.pop(place, None)
+            self._outermost.add(place)
         chain = [place]
-        while chain[-1] in self._caller and len(chain) < _DEEPEST:
-            chain.append(self._caller[chain[-1]])
+        while len(chain) < _DEEPEST and (outer := self._outer(chain)):
+            chain.append(outer)
         return chain
+
+    def _outer(self, chain: list[InlinedAt]) -> InlinedAt | None:
+        """The call of the last place of a chain. Where what was said last leads back, as of a template that is inlined into
+        itself, it is the last one that leads on from there; likewise where the call was said elsewhere alone."""
+        place = chain[-1]
+        caller = self._caller.get(place)
+        if caller is not None and caller not in chain:
+            return caller
+        if place in self._outermost:
+            return None
+        circle = chain[chain.index(caller) :] if caller is not None else [place]
+        return next((c for p in reversed(circle) for c in reversed(self._callers.get(p, {})) if c not in chain), None)

@@ -124,3 +124,37 @@ def _of_instructions(text: str) -> dict[str, tuple[str, int]]:
     program = lower(read_module(text)[0], 0)
     ops = program.functions["k"].ops
     return {op.instruction.text.strip(): program.locations[op.location] for op in ops if op.location >= 0}
+
+
+#: A template that is inlined into itself, and a call whose own call the text says elsewhere alone.
+_NESTED = """.version 9.0
+.target sm_90
+.address_size 64
+.file 1 "kernel.h"
+.file 2 "gemm.hpp"
+.file 3 "visitor.hpp"
+.visible .entry k(.param .u64 p)
+{
+    .reg .b64 %rd; .reg .b32 %r; .reg .pred %q;
+    .loc 1 9 3
+    @%q bra FAR;
+    .loc 2 40 5, function_name $F, inlined_at 1 9 3
+    ld.global.u32 %r, [%rd];
+    .loc 3 7 1, function_name $G, inlined_at 2 40 5
+    .loc 3 8 1, function_name $G, inlined_at 3 7 1
+    .loc 3 7 1, function_name $G, inlined_at 3 8 1
+    st.global.u32 [%rd], %r;
+    ret;
+FAR:
+    .loc 3 12 5, function_name $G, inlined_at 2 40 5
+    bar.sync 0;
+    ret;
+}
+"""
+
+
+def test_calls_are_followed_to_the_kernel_where_the_text_is_short_of_them() -> None:
+    lines = {n: line.strip(" ;") for n, line in enumerate(_NESTED.splitlines(), 1)}
+    found = {lines[n]: [p[1] for p in calls] for n, calls in calls_of(read_module(_NESTED)[0], lines).items()}
+    assert found["st.global.u32 [%rd], %r"] == [7, 8, 40, 9] and found["bar.sync 0"] == [12, 40, 9]
+    assert _of_instructions(_NESTED)["bar.sync 0"] == ("gemm.hpp", 40)

@@ -118,7 +118,7 @@ class RaceEntry:
     """A race: its `kind`, its two `events`, the `reason` (why nothing orders them), and what is at the bottom of that
     (`causes`). The lines of `execution`, in which nothing orders them, are `steps`, of which `left` are left out. `lacking`:
     the lines of the PTX at which threads should have synchronized, and what lacks there
-    (`axioms.dynamic.wrong.unsynchronized`)."""
+    (`axioms.dynamic.wrong.unsynchronized`). `reading`: one of the manual, by its name, under which there may be no race."""
 
     kind: str
     events: tuple[RaceEvent, RaceEvent]
@@ -128,6 +128,7 @@ class RaceEntry:
     steps: Sequence[Step] = ()
     left: int = 0
     lacking: Sequence[tuple[int, str]] = ()
+    reading: str = ""
 
     def __getitem__(self, field: str) -> Any:
         """A field by its name, as in the JSON of a report."""

@@ -84,7 +84,8 @@ ORDERS = {
         __main__
     """,
     "ptxmm.words": """
-        vectors checks whole unordered climbs provenance refusals threads brief claims linearisation notes why waits
+        vectors readings checks whole unordered climbs provenance refusals threads brief claims linearisation notes why
+        waits
     """,
     "ptxmm.report": """
         files text json sarif reasons junit drawings pages pictures linted html herd github comparing comparing_html

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from copy import copy, deepcopy
 from typing import TYPE_CHECKING, TypeGuard
 
-from axioms.models.options import CONTRARY
+from axioms.models.options import CONTRARY, LENIENT
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.whole import decide_whole
-from ptxmm.words.whole import LeftOpen, under_readings, under_them_all
+from ptxmm.words.readings import under_readings, under_them_all
+from ptxmm.words.whole import LeftOpen
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -58,14 +59,38 @@ def _each(
     test: KernelTest, blank: Result, deadline: float | None, model: Model, what: str, chosen: tuple[str, ...] = ()
 ) -> Iterator[Under]:
     for reading in SETTLED[what]:
-        readings, read = (*chosen, reading), copy(model)
-        read.readings = model.readings | {*readings}
-        result = deepcopy(blank)
-        open_ = decide_whole(test, result, deadline, read)
-        if isinstance(open_, LeftOpen) and open_.what in SETTLED and not {*SETTLED[open_.what]} & read.readings:
+        readings = (*chosen, reading)
+        result, open_ = _decided(test, blank, deadline, model, readings)
+        every = model.readings | {*readings}
+        if isinstance(open_, LeftOpen) and open_.what in SETTLED and not {*SETTLED[open_.what]} & every:
             yield from _each(test, blank, deadline, model, open_.what, readings)
         else:
             yield Under(readings, result)
 
 
-__all__ = ["SETTLED", "Under", "by_readings", "hangs_on_a_reading"]
+def _decided(
+    test: KernelTest, blank: Result, deadline: float | None, model: Model, readings: tuple[str, ...]
+) -> tuple[Result, str]:
+    """What one run says under readings, and what it leaves open."""
+    read, result = copy(model), deepcopy(blank)
+    read.readings = model.readings | {*readings}
+    return result, decide_whole(test, result, deadline, read)
+
+
+def tells_leniently(test: KernelTest, result: Result, blank: Result, deadline: float | None, model: Model) -> None:
+    """Where a launch has no meaning for a race that there is not under a lenient reading, its result tells what it is under
+    that, and under those that are needed with it."""
+    readings: tuple[str, ...] = ()
+    other = result
+    while (reading := _lenient(other)) and reading not in readings:
+        readings = (*readings, reading)
+        other, _ = _decided(test, blank, deadline, model, readings)
+    if readings:
+        result.notes.append(under_readings([(readings, other.verdict)]))
+
+
+def _lenient(result: Result) -> str:
+    return next((race.reading for race in result.races if race.reading in LENIENT), "")
+
+
+__all__ = ["SETTLED", "Under", "by_readings", "hangs_on_a_reading", "tells_leniently"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from axioms.errors import TooLarge, UnsupportedProgram
 from axioms.liveness.search import may_fail_assertions
-from axioms.models.options import OF_RUNS
+from axioms.models.options import LENIENT, OF_RUNS
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
 from ptxcore import clock
@@ -23,7 +23,7 @@ from ptxcore.clock import OutOfTime, deadline_of_all
 from ptxcore.collection import collection_rare
 from ptxcore.diagnostics import InputError, NotExplored
 from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
-from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading
+from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading, tells_leniently
 from ptxmm.kernels.counterexamples import UNTOLD, shown_beside, shown_by_runs
 from ptxmm.kernels.extent import extent, too_large
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
@@ -122,13 +122,14 @@ def check(
                 by_run, open_ = by_readings(test, deepcopy(result), deadline, of_runs, open_)
             if not open_:
                 if by_run.verdict != "undecided" or _is_final(by_run, test, timeout):
+                    tells_leniently(test, by_run, blank, deadline, of_runs)
                     result = by_run
                     return result
                 of_run = by_run
                 if shown_beside(test, of_run, deadline):
                     result = of_run
                     return result
-            elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
+            elif _ends_so(test, result, deadline, of_runs, open_):
                 return result
         elif by_runs and may_be_hunted(test, model):
             shown = deepcopy(result)
@@ -190,6 +191,15 @@ def check(
     if open_ and result.verdict == "undecided":
         result.notes.append(open_)
     return result
+
+
+def _ends_so(test: KernelTest, result: Result, deadline: float | None, model: Model, open_: str) -> bool:
+    """Whether there is no more to say of a test that one run left open: other runs show what is wrong, or a reading is followed
+    by runs alone."""
+    if model.readings & {*LENIENT}:
+        result.error = open_
+        return True
+    return not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline)
 
 
 def _reading(model: Model, options: frozenset[str]) -> Model:

@@ -60,7 +60,7 @@ class Findings:
             missing=race.missing,
             reading=race.reading,
         )
-        found = [RaceEntry(race.kind, events, reason)]
+        found = [RaceEntry(race.kind, events, reason, reading=race.reading)]
         if isinstance(between, Unmet):
             found = [replace(found[0], causes=[self._unmet(between)])]
         elif between is not None:

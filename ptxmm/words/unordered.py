@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxmm.words.readings import by_the_letter
 from ptxmm.words.whole import missing as missing_for
 
 
@@ -23,7 +24,7 @@ def unordered(
         return f"both access {columns} of {where}: {missing_for(missing)}{none}"
     bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"
     why = _NOTHING if synchronized and kind in ("data", "mixed-size") else _UNORDERED[kind]
-    return f"both access {bytes_} of {where}; in a run of all threads {why}"
+    return f"both access {bytes_} of {where}; in a run of all threads {why}{by_the_letter(reading)}"
 
 
 _NOTHING = "nothing orders one before the other"

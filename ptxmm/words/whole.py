@@ -300,21 +300,6 @@ class LeftOpen(str):
     what: str
 
 
-def _options(readings: Sequence[str]) -> str:
-    return " ".join(f"--{reading}" for reading in readings)
-
-
-def under_readings(found: Sequence[tuple[Sequence[str], str]]) -> str:
-    """What a test is under each of several readings, which were tried."""
-    return "tried: " + ", ".join(f"{verdict} with {_options(readings)}" for readings, verdict in found)
-
-
-def under_them_all(readings: Sequence[Sequence[str]]) -> str:
-    """The note of a test that is wrong under every reading of what the manual leaves open, of which the first is told."""
-    *more, last = map(_options, readings)
-    return f"wrong under each reading of the manual that was tried: {', '.join(more)} and {last}; told with the first"
-
-
 def left_open(what: str, place: str, more: str = "") -> LeftOpen:
     """The note of a test that one run does not decide; `more`: what is said of it."""
     named = open_at(what, place)

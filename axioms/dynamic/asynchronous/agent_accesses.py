@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axioms.dynamic.asynchronous.agent_order import AgentOrder
 from axioms.dynamic.asynchronous.agents import Agent, Agents
-from axioms.dynamic.asynchronous.alike_copies import ALIKE, AlikeCopies
+from axioms.dynamic.asynchronous.alike_copies import ONE_COPY, AlikeCopies
 from axioms.dynamic.asynchronous.clusters import Clusters
 from axioms.dynamic.asynchronous.launch_state import CLUSTER_AS_CTA, LaunchState
 from axioms.dynamic.asynchronous.phases import Phases
@@ -23,9 +23,8 @@ class AgentAccesses:
     """Those of one launch."""
 
     def __init__(self, run: LaunchState, agents: Agents, order: AgentOrder, phases: Phases, clusters: Clusters) -> None:
-        self.run, self.clocks = run, run.clocks
+        self.run, self.clocks, self.alike = run, run.clocks, AlikeCopies(run, agents)
         self._order, self._phases, self._clusters = order, phases, clusters
-        self._alike = AlikeCopies(run, agents)
         #: A write through the asynchronous proxy that follows a read without a fence: it is told where nothing worse is.
         self.overwriting: ByteRace | None = None
 
@@ -48,14 +47,10 @@ class AgentAccesses:
         number = agent.reads if kind == "R" else agent.writes
         access = Access(number, agent.time, agent.op, kind, "gpu" if kind == "A" else "", first, size, commutes)
         space = GLOBAL if owner < 0 else OWN if owner == agent.party.thread // self.clocks.size else CLUSTER
-        if kind == "R" and agent.fenced is None:
-            self._alike.reads(agent, segment, first, size)
+        own = number if number in self.alike.several else -1
         beside = shadow.beside(
             access,
-            lambda other: (
-                self._order.ordered(agent, space, other, access)
-                or (space == GLOBAL and self._alike.are(agent, other, access))
-            ),
+            lambda other: other.thread == own or self._order.ordered(agent, space, other, access),
             over=agent.loosely,
         )
         if beside is not None:
@@ -78,8 +73,9 @@ class AgentAccesses:
         """A race with the name of the reading of the manual under which it may be none."""
         if not isinstance(found, ByteRace) or found.kind != "async":
             return found
-        if space == GLOBAL:
-            return found._replace(reading=ALIKE) if self._alike.may_be(agent, beside, access) else found
         one, two = (party.thread // self.clocks.size for party in (found.before, found.after))
         near = one != two and one // self.clocks.cluster == two // self.clocks.cluster
-        return found._replace(reading=CLUSTER_AS_CTA) if near and agent.proxy == "async" else found
+        if self.alike.may_be(agent, beside, access) if space == GLOBAL else near and agent.proxy == "async":
+            reading = ONE_COPY if space == GLOBAL else CLUSTER_AS_CTA
+            return found if reading in self.run.readings else found._replace(reading=reading)
+        return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from axioms.dynamic.asynchronous.agents import Agent, Agents, Part
+from axioms.dynamic.asynchronous.alike_copies import AlikeCopies
 from axioms.dynamic.asynchronous.launch_state import LaunchState
 from axioms.dynamic.asynchronous.maps import Maps
 from axioms.dynamic.asynchronous.tensor_order import TensorOrder
@@ -31,9 +32,9 @@ class Groups:
 class Copies:
     """The asynchronous operations of a launch."""
 
-    def __init__(self, run: LaunchState, agents: Agents, order: TensorOrder, maps: Maps) -> None:
+    def __init__(self, run: LaunchState, agents: Agents, order: TensorOrder, maps: Maps, alike: AlikeCopies) -> None:
         self.run, self.clocks = run, run.clocks
-        self._agents, self._order, self._maps = agents, order, maps
+        self._agents, self._order, self._maps, self._alike = agents, order, maps, alike
         self._closed: dict[int, list[int]] = {}
         self._bulk: dict[int, Groups] = {}
 
@@ -64,7 +65,10 @@ class Copies:
                 thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, (), None, {})
             )
         proxy = "generic" if copy is None and not cancels else "async"
-        first = self._agents.numbered(number, proxy, arrival[2])
+        time = arrival[2]
+        first = (
+            self._alike.number(thread, copy, time) if proxy == "async" else self._agents.numbered(number, proxy, time)
+        )
         _, known, _ = self._agents.known(number, (first, 1), (first + 1, 1))
         if self.clocks.cluster > 1 or self._order.meets:  # who waits has it from nobody else what came before
             known = {**self._order.before(arrival), **known}

@@ -62,7 +62,8 @@ class LaunchState:
 
     def scope_of(self, how: Use) -> str:
         """The scope of an operation on an mbarrier object: the one that it names, or else that of its CTA (9.7.13.15.13)."""
-        return how.scope or ("cluster" if CLUSTER_AS_CTA in self.readings else "cta")
+        named = "scope" in how.present or CLUSTER_AS_CTA not in self.readings
+        return (how.scope or "cta") if named else "cluster"
 
     @property
     def orders_all(self) -> bool:

@@ -88,9 +88,9 @@ class Determinate(LaunchState):
         #: mbarrier objects.
         self.phases = Phases(self, order, self.proxies, self.products)
         self.clusters = Clusters(self, order, self.proxies)
-        self.agent_accesses = AgentAccesses(self, self._agent_order, self.phases, self.clusters)
+        self.agent_accesses = AgentAccesses(self, self.agents, self._agent_order, self.phases, self.clusters)
         self.maps = Maps(self, self._agent_order)
-        self.copies = Copies(self, self.agents, order, self.maps)
+        self.copies = Copies(self, self.agents, order, self.maps, self.agent_accesses.alike)
         self.tensor_memories = Tensors(
             self, self.agents, order, pairs=pairs, phases=self.phases, agent_order=self._agent_order,
             accesses=self.agent_accesses,

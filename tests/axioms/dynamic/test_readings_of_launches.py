@@ -17,7 +17,7 @@ from ptxmm.kernels import by_readings
 from ptxmm.kernels.test import KernelTest
 from ptxmm.words.whole import left_open
 
-SYNC, ALONE, OWN, ISSUER = OF_LAUNCHES
+SYNC, ALONE, OWN, ISSUER, *_ = OF_LAUNCHES
 _RELAXED = WAIT.replace("parity", "parity.relaxed.cluster")
 #: Of a body: what it is under `--tcgen05-by-sync`. Without its fences the manual's rules for `tcgen05` do not order it.
 _BY_SYNC = {

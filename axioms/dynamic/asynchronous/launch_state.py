@@ -136,7 +136,8 @@ class LaunchState:
         before = self.shadow_of(segment).write(access)
         if before is not None:
             raise self.misuses(thread, "overwritten", Party(before.thread, thread.launch.compiled.ops[before.op]))
-        if id(segment) in self.places:
+        places = self.places.get(id(segment), {})
+        if not places.keys().isdisjoint(range(first, first + size)):
             raise self.leaves(thread, "mbarrier")
 
     # Threads that wait for each other.

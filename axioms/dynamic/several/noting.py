@@ -99,7 +99,7 @@ class Noting(Determinate):
         place = self._place(thread, access, segment)
         if place is None:
             return None
-        if place.first is None and access.kind == "A":
+        if place.first is None and access.kind == "A" and not place.stored_before(thread.number, self.clocks):
             raise self.leaves(thread, "unknown")
         spot = self.spots.get((id(segment), first))
         if spot is None:

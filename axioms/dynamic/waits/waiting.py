@@ -165,6 +165,10 @@ class WrittenBytes:
         values = [self.first, *(w.value for w in self.writes)]
         return not stores or any(value is None or leads(self._cut(value)) is not None for value in values)
 
+    def stored_before(self, thread: int, clocks: Clocks) -> bool:
+        """Whether a thread comes behind a store, so that it finds that or something later."""
+        return any(w.kind == "store" and clocks.ordered(thread, w.thread, w.time) for w in self.writes)
+
     def base(self, read: StrongRead) -> int | None:
         """What the writes that come before a read have left; None where nothing determines it."""
         before = sorted(read.behind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axioms.dynamic.asynchronous.agent_order import AgentOrder
-from axioms.dynamic.asynchronous.agents import Agent, Agents
+from axioms.dynamic.asynchronous.agents import Agent
 from axioms.dynamic.asynchronous.alike_copies import ONE_COPY, AlikeCopies
 from axioms.dynamic.asynchronous.clusters import Clusters
 from axioms.dynamic.asynchronous.launch_state import CLUSTER_AS_CTA, LaunchState
@@ -22,8 +22,10 @@ _SHARED_NAME = "shared memory"
 class AgentAccesses:
     """Those of one launch."""
 
-    def __init__(self, run: LaunchState, agents: Agents, order: AgentOrder, phases: Phases, clusters: Clusters) -> None:
-        self.run, self.clocks, self.alike = run, run.clocks, AlikeCopies(run, agents)
+    def __init__(
+        self, run: LaunchState, alike: AlikeCopies, order: AgentOrder, phases: Phases, clusters: Clusters
+    ) -> None:
+        self.run, self.clocks, self.alike = run, run.clocks, alike
         self._order, self._phases, self._clusters = order, phases, clusters
         #: A write through the asynchronous proxy that follows a read without a fence: it is told where nothing worse is.
         self.overwriting: ByteRace | None = None

@@ -7,35 +7,50 @@ where nothing is written between that they read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from axioms.dynamic.asynchronous.agents import Agent, Agents
 from axioms.dynamic.asynchronous.launch_state import LaunchState
+from axioms.dynamic.core.clocks import Arrival, Table
 from axioms.dynamic.core.shadow import Access
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.run.watched import Told, WatchedThread
+from ptxcore.records import NamedTuple
 
 #: The reading.
 ONE_COPY = "one-copy-a-warp"
 
 
+class _Issued(NamedTuple):
+    """What a copy does and has found; what its issue was behind, and where its thread had polled; the first of its numbers."""
+
+    does: object
+    known: Table
+    polled: int
+    first: int
+
+    def is_behind(self, known: Table, polled: int) -> bool:
+        """Whether another one was issued behind just the same."""
+        return self.known is known and self.polled == polled
+
+
 class AlikeCopies:
     """The copies of a launch."""
 
-    def __init__(self, run: LaunchState, agents: Agents) -> None:
-        self.run, self._agents = run, agents
+    def __init__(self, run: LaunchState, agents: Agents, polls: Callable[[int], int]) -> None:
+        """`polls`: the block in which a thread has looked last at what others write; -1 of one that has not."""
+        self.run, self._agents, self.polls = run, agents, polls
         #: How often a thread has issued a copy by an instruction.
         self._issued: dict[tuple[int, int], int] = {}
-        #: By the warp, the instruction and that: what copies do and have found, with the number that stands for all that do so,
-        #: and their threads.
-        self._copies: dict[tuple[int, int, int, int], tuple[object, int, list[int]]] = {}
+        #: By the warp, the instruction and that: a copy.
+        self._copies: dict[tuple[int, int, int, int], _Issued] = {}
         #: The numbers that stand for several copies.
         self.several: set[int] = set()
 
-    def number(self, thread: WatchedThread, copy: Told | None, time: int) -> int:
-        """The first of two numbers that stand for a copy where threads' numbers stand: those of one that it is one with,
-        of which nobody has the completion yet. `time`: that of its thread."""
-        number = thread.number
+    def number(self, thread: WatchedThread, copy: Told | None, arrival: Arrival) -> int:
+        """The first of two numbers that stand for a copy where threads' numbers stand: those of one that it is one with.
+        `arrival`: what its issue is behind."""
+        number, known, time = arrival
         if ONE_COPY not in self.run.readings or copy is None or copy.after is not None:
             return self._agents.numbered(number, "async", time)
         does = self._does(thread, copy)
@@ -43,22 +58,14 @@ class AlikeCopies:
         count = self._issued[number, thread.op] = self._issued.get((number, thread.op), 0) + 1
         key = cta, lane // WARP, thread.op, count
         before = self._copies.get(key)
-        if (
-            does is not None
-            and before is not None
-            and before[0] == does
-            and not self._is_complete(before[1], before[2])
-        ):
-            self.several.add(before[1])
-            before[2].append(number)
-            return before[1]
+        # Issued together: behind what all of them have met, and nobody has waited for anybody since.
+        behind = known, self.polls(number)
+        if does is not None and before is not None and before.does == does and before.is_behind(*behind):
+            self.several.add(before.first)
+            return before.first
         first = self._agents.numbered(number, "async", time)
-        self._copies[key] = does, first, [number]
+        self._copies[key] = _Issued(does, *behind, first)
         return first
-
-    def _is_complete(self, first: int, issuers: Sequence[int]) -> bool:
-        """Whether some issuer has waited for what a number stands for, or for its reading."""
-        return any(self.run.clocks.ordered(n, first, 1) or self.run.clocks.ordered(n, first + 1, 1) for n in issuers)
 
     def _does(self, thread: WatchedThread, copy: Told) -> object:
         """What a copy accesses, and by which accesses that was written last which it reads; None of one that is no copy to

@@ -65,10 +65,10 @@ class Copies:
                 thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, (), None, {})
             )
         proxy = "generic" if copy is None and not cancels else "async"
-        time = arrival[2]
-        first = (
-            self._alike.number(thread, copy, time) if proxy == "async" else self._agents.numbered(number, proxy, time)
-        )
+        if proxy == "async":
+            first = self._alike.number(thread, copy, arrival)
+        else:
+            first = self._agents.numbered(number, proxy, arrival[2])
         _, known, _ = self._agents.known(number, (first, 1), (first + 1, 1))
         if self.clocks.cluster > 1 or self._order.meets:  # who waits has it from nobody else what came before
             known = {**self._order.before(arrival), **known}

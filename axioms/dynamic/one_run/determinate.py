@@ -14,6 +14,7 @@ from typing import Any
 from axioms.dynamic.asynchronous.agent_accesses import AgentAccesses
 from axioms.dynamic.asynchronous.agent_order import AgentOrder
 from axioms.dynamic.asynchronous.agents import Agent, Agents
+from axioms.dynamic.asynchronous.alike_copies import AlikeCopies
 from axioms.dynamic.asynchronous.clusters import Clusters
 from axioms.dynamic.asynchronous.copies import Copies
 from axioms.dynamic.asynchronous.launch_state import LaunchState
@@ -64,8 +65,7 @@ class Determinate(LaunchState):
         self.arrived: dict[tuple[int, int], list[tuple[Arrival, bool]]] = {}
         self.counts: dict[tuple[int, int], int | None] = {}
         self.last: dict[tuple[int, int], Instance] = {}
-        self.meetings = 0
-        self._commuted = False
+        self.meetings, self._commuted = 0, False
         self.open_values = OpenValues()
         #: Where threads poll.
         self.polled: dict[int, Poll] = {}
@@ -75,8 +75,7 @@ class Determinate(LaunchState):
         self.sequential = SequentialFences(self.clocks)
         self._make_parts()
         self._strong: dict[int, str] = {}
-        self._commuting = Commuting()
-        self._convergence = Convergence()
+        self._commuting, self._convergence = Commuting(), Convergence()
 
     def _make_parts(self) -> None:
         """What is asked of particular operations. Each part is given those below it."""
@@ -88,9 +87,10 @@ class Determinate(LaunchState):
         #: mbarrier objects.
         self.phases = Phases(self, order, self.proxies, self.products)
         self.clusters = Clusters(self, order, self.proxies)
-        self.agent_accesses = AgentAccesses(self, self.agents, self._agent_order, self.phases, self.clusters)
+        alike = AlikeCopies(self, self.agents, lambda n: self.polled[n].block if n in self.polled else -1)
+        self.agent_accesses = AgentAccesses(self, alike, self._agent_order, self.phases, self.clusters)
         self.maps = Maps(self, self._agent_order)
-        self.copies = Copies(self, self.agents, order, self.maps, self.agent_accesses.alike)
+        self.copies = Copies(self, self.agents, order, self.maps, alike)
         self.tensor_memories = Tensors(
             self, self.agents, order, pairs=pairs, phases=self.phases, agent_order=self._agent_order,
             accesses=self.agent_accesses,

@@ -132,8 +132,10 @@ _OTHERS = {
 }  # fmt: skip
 
 
-#: In which the operations of a circle are additions whose results decide nothing.
-_UP_TO_ORDER = ("S, red and add", "2+2W", "2+2W, released")
+#: In which the operations of a circle are additions whose results decide nothing, or what is found is only kept.
+_UP_TO_ORDER = (
+    "S, red and add", "2+2W", "2+2W, released", "LB, acquired alone", "LB of three, in order at one place",
+)  # fmt: skip
 
 
 @pytest.mark.part(3)

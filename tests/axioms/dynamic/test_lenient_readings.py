@@ -175,6 +175,33 @@ def test_mistakes_beside_copies_of_a_warp_are_told(old: str, new: str) -> None:
     assert found.verdict == "undefined" and not [n for n in found.notes if "tried" in n]
 
 
+_LATE = """.visible .entry k(.param .u64 x)
+{
+ .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+ .shared .align 128 .b8 s[256];
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 %r4, %r2, %r3; mov.u32 %r5, 0;
+ st.shared.u32 [%r4], %r1; fence.proxy.async.shared::cta; bar.sync 0;
+ROUND:
+ setp.ne.u32 %p1, %r1, %r5; @%p1 bra REST;
+ cp.async.bulk.global.shared::cta.bulk_group [%rd1], [s], 256; cp.async.bulk.commit_group;
+ setp.ne.u32 %p2, %r5, 0; @%p2 bra REST; cp.async.bulk.wait_group 0; fence.proxy.async;
+REST:
+ bar.sync 0;
+ add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 2; @%p2 bra ROUND;
+ setp.eq.u32 %p3, %r1, 33; @%p3 st.global.u32 [%rd1], 99;
+ ret;
+}
+"""
+
+
+def test_a_copy_behind_another_one_is_not_complete_with_it() -> None:
+    """Thread 1 issues what thread 0 has waited for, and nobody waits for that."""
+    found = ptxmm.check(_of(_LATE, grid=1, block=64), options=[WARP])
+    assert found.verdict == "undefined"
+    waited = _LATE.replace("@%p2 bra REST; cp", "cp")
+    assert ptxmm.check(_of(waited, grid=1, block=64), options=[WARP]).verdict == "ok"
+
+
 def _lenient() -> Model:
     """The model under which the CTAs of a cluster, which has all threads, count as one for the asynchronous proxy."""
     old = "other-proxy & (NONGEN * NONGEN) & scta"

@@ -264,7 +264,7 @@ def test_threads_of_a_cta_take_part_in_the_section_of_one(monkeypatch: pytest.Mo
     assert expected.verdict in ("ok", "bounded") and expected.states == [found]
 
 
-@pytest.mark.parametrize("warps", [2, 32])
+@pytest.mark.parametrize("warps", [5, 32])
 def test_warps_that_take_one_lock_are_decided_whatever_they_add(warps: int) -> None:
     body = [line.replace(_MEET, "bar.warp.sync -1;") for line in _led(_MEET, _EACH, _MEET)]
     lanes = "and.b32 %r2, %r2, 31; setp.ne.u32 %p1, %r2, 0;"

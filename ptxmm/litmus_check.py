@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from axioms.engine import decide
-from axioms.models.options import of_programs
+from axioms.models.options import LENIENT, of_programs
 from axioms.witness.result import Decision
 from litmus.formats.printer import write_proposition
 from litmus.test import PROPERTIES
@@ -74,6 +74,11 @@ class LitmusQuestion:
 
 def check(test: Test, model: Model, how: HowDecided) -> Result:
     """Decides a litmus test. Raises InputError, and UnsupportedProgram for what is not decided."""
+    if lenient := model.readings & {*LENIENT}:
+        from axioms.errors import UnsupportedProgram
+        from ptxmm.words.readings import of_runs_alone
+
+        raise UnsupportedProgram(of_runs_alone(min(lenient)))
     condition = test.condition
     proposition = write_proposition(condition.proposition)
     lines = dict(test.lines)

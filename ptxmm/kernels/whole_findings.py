@@ -62,7 +62,8 @@ class Findings:
         )
         found = [RaceEntry(race.kind, events, reason, reading=race.reading)]
         if isinstance(between, Unmet):
-            found = [replace(found[0], causes=[self._unmet(between)])]
+            line = between.after.op.instruction.span.line
+            found = [replace(found[0], causes=[self._unmet(between)], lacking=((line, "barrier"),))]
         elif between is not None:
             of_writer = between.lacks in OF_WRITER
             line = (between.writes if of_writer else between.reads).op.instruction.span.line

@@ -25,10 +25,11 @@ from ptxmm.repair.subjects import Subject, judging
 
 #: So many times its patience a text may take, and the share of the time for all of them: where objects are known, or not.
 _PATIENT, _HASTY, _SHARE, _SHARE_NEAR = 10, 2, 0.6, 0.4
-#: What may be what lacks where threads should have synchronized is so much earlier; a fence for that stands within so many
-#: lines of their statements, on one side.
+#: What may be what lacks where threads should have synchronized is so much earlier; a fence or a barrier for that stands within
+#: so many lines of their statements, on one side, and one by which not all may come is so much later.
 _LACKED, _CLOSE = 2000, 12
 _SIDE = {"release": -1, "acquire": 1}
+_BARRIER, _UNSURE = "bar.sync", 2
 _ORDERS = {"release": ("release", "acq_rel", "sc"), "acquire": ("acquire", "acq_rel", "sc")}
 #: So many kinds of edits are put together at most, and so many edits.
 _DEEPEST, _MOST = 4, 8
@@ -290,7 +291,8 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
     for s, site in enumerate(sites):
         for o, option in enumerate(site.options):
             if o and _supplies(site, option, seen):
-                yield (option.cost - _LACKED, 0, site.line), s, o
+                unsure = option.meets and not option.sure
+                yield (option.cost - _LACKED + _missed(site, seen) + _UNSURE * unsure, 0, site.line), s, o
             elif is_move(option):
                 if seen.ends and not seen.waits:
                     yield _rank_of_move(sites, option, o, seen), s, o
@@ -305,17 +307,26 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
 
 def _supplies(site: EditSite, option: Option, seen: _Seen) -> bool:
     """Whether an option may be what lacks where threads should have synchronized: an order or scope of the statement there, or
-    a fence just before one that releases nothing, or just behind one that acquires nothing."""
+    a fence just before one that releases nothing, or just behind one that acquires nothing; or a barrier just before one that
+    releases what others of the CTA have done."""
     wanted = option.wanted
+    if wanted is not None and wanted.kind == "put" and option.meets and not option.about:
+        return wanted.new.startswith(_BARRIER) and _missed(site, seen) > 0
     if wanted is None or option.about or (seen.between == "grid" and wanted.scope == "cta"):
         return False
     if wanted.family == "fence":
-        return any(0 <= (site.line - line) * _SIDE.get(what, 0) <= _CLOSE for line, what in seen.lacking)
+        return any(0 <= (site.line - line) * _SIDE[what] <= _CLOSE for line, what in seen.lacking if what in _SIDE)
     wider = wanted.scope != wanted.old_scope
     return wanted.kind == "order" and any(
         site.line == line and (wanted.order in _ORDERS[what] if what in _ORDERS else wider)
         for line, what in seen.lacking
     )
+
+
+def _missed(site: EditSite, seen: _Seen) -> int:
+    """How far behind a place a statement is before which a barrier of the CTA lacks, from 1; 0 where there is none so near."""
+    away = [line - site.line + 1 for line, what in seen.lacking if what == "barrier"]
+    return min((lines for lines in away if 0 < lines <= _CLOSE + 1), default=0)
 
 
 def _goes_with(sites: Sequence[EditSite], seen: _Seen, s: int, o: int) -> int:

@@ -35,3 +35,8 @@ def under_them_all(readings: Sequence[Sequence[str]]) -> str:
     """The note of a test that is wrong under every reading of what the manual leaves open, of which the first is told."""
     *more, last = map(_options, readings)
     return f"wrong under each reading of the manual that was tried: {', '.join(more)} and {last}; told with the first"
+
+
+def of_runs_alone(reading: str) -> str:
+    """Why a litmus test is not decided under a reading."""
+    return f"--{reading} is a reading that runs of kernels alone follow: a litmus test is decided without it"

@@ -102,11 +102,13 @@ def conflict(
     if not exact:
         return Open("order" if before.strong or access.strong else "unordered", second)
     if maps and same:
-        return ByteRace(first, second, where, access.first, access.first + access.size - 1, time=before.time)
+        return ByteRace(
+            first, second, where, access.first, access.first + access.size - 1, time=before.time, until=access.time
+        )
     mine, others = _elements(second.op, access, readings), _elements(first.op, before, readings)
     if common := mine & others:
         at, size = (access.first, access.size) if same else min(common)
-        return ByteRace(first, second, where, at, at + size - 1, time=before.time)
+        return ByteRace(first, second, where, at, at + size - 1, time=before.time, until=access.time)
     if before.strong or access.strong:
         return Open("order", second)
     parts = ((max(a, b), min(a + m, b + n) - 1) for a, m in mine for b, n in others if a < b + n and b < a + m)
@@ -114,7 +116,7 @@ def conflict(
     return (
         Open("unordered", second)
         if part is None
-        else ByteRace(first, second, where, *part, "mixed-size", time=before.time)
+        else ByteRace(first, second, where, *part, "mixed-size", time=before.time, until=access.time)
     )
 
 

@@ -17,7 +17,7 @@ class Party(NamedTuple):
 class ByteRace(NamedTuple):
     """Two conflicting accesses that nothing orders: `where` is the segment, bytes `first` to `last` of it; `kind` the flag
     of the model. In Tensor Memory, columns; `missing` is what would order them (`asynchronous.tensors`), `reading` the name
-    of one under which they are ordered. `time`: that of the first one's thread. `lacks`: what lacks of an asynchronous
+    of one under which they are ordered. `time` and `until`: those of the threads. `lacks`: what lacks of an asynchronous
     operation: a `wait` for the first one, a `fence` between proxies before the issue of the second, a wait for the `end` of the
     second; or either that or something that orders its `issue` behind the first, or `either` for the first one."""
 
@@ -30,6 +30,7 @@ class ByteRace(NamedTuple):
     missing: str = ""
     reading: str = ""
     time: int = 0
+    until: int = 0
     lacks: str = ""
 
 

@@ -1,8 +1,8 @@
 """Threads that wait for what others write: what a strong read that nothing orders with a write may find, and what is certain.
 
-Where a thread polls again and again, each value that it may find leads it back to poll again, or on. What a value leads to is
-found by going on with it, on a copy of the thread, up to the next thing that others see. A read that leads on is *determinate*
-where every value that leads on leads to the same, and it is certain of those writes that every such value needs.
+Where a thread polls, each value that it may find leads it back to poll again, or on: which, is found by going on with it, on a
+copy of the thread, up to what others see next. A read that leads on is *determinate* where every value that leads on leads to
+the same; it is certain of those writes that every such value needs.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from ptxcore.records import NamedTuple
 
 #: Blocks that a copy of a thread runs at most to find out what a value leads to.
 _MOST_BLOCKS = 64
-#: Values that are looked at for one read.
-_MOST_VALUES = 4096
+_MOST_VALUES = 4096  # values that are looked at for one read
 
 
 class Written(NamedTuple):

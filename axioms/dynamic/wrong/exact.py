@@ -149,7 +149,9 @@ class Exact(OneOfSeveral):
         alike = {u.form.mnemonic for u in uses} <= _SCALARS and not any(u.words["vec"] for u in uses)
         if not same or not alike or uses[0].width != uses[1].width:
             return Open("unordered", party)
-        return ByteRace(other, party, where, access.first, access.first + access.size - 1, time=before.time)
+        return ByteRace(
+            other, party, where, access.first, access.first + access.size - 1, time=before.time, until=access.time
+        )
 
     def _value_before(self, thread: WatchedThread, spot: OpenBytes) -> int:
         """Nothing rests on what a store overwrites: memory that nobody wrote will do."""

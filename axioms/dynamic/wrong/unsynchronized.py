@@ -6,9 +6,8 @@ second one, likewise, that found W or what came of it, or several such pairs, ea
 synchronized, there were no race (base causality order, section 8.9.5). They did not, since W is in no release pattern that the
 first access comes before, or R in no acquire pattern (section 8.8), or one is not in the other's scope (section 8.7.1).
 
-Or a thread does so for others of its CTA, and did not meet them: who wrote W is in the CTA of the first access, and knows of
-its thread all that this did up to the barrier before, and no more. So both stand between the same two barriers, and another one
-should be there.
+Or a thread does so for others of its CTA, and did not meet them: who wrote W is in the CTA of the first access, and does not
+know of that, whose thread was not behind W. So both stand between the same two barriers, and another one should be there.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def unsynchronized(watcher: Determinate, race: ByteRace) -> Unsynchronized | Unm
     found = list(islice(_found(watcher), _MOST))
     links = _links(found, race, clocks)
     if not links:
-        return _unmet(found, race, clocks)
+        return _unmet(found, race, clocks) or _unmet_the_other_way(found, race, clocks)
     before, time = first, race.time
     for link in links:
         lacks = _lacking(link, before, time, clocks)
@@ -140,11 +139,21 @@ def _unmet(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Unmet | N
     return None
 
 
+def _unmet_the_other_way(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Unmet | None:
+    """The same of a race whose second access was to come first: who comes first in the run had waited itself."""
+    ended = [one for one in found if one.reader == race.before.thread and one.read_at <= race.time]
+    return _unmet(ended, race._replace(before=race.after, after=race.before, time=race.until), clocks)
+
+
 def _are_apart(found: _Found, other: int, time: int, clocks: Clocks) -> bool:
-    """Whether who wrote knows of another thread of its CTA all that this did before a time, and not what it did then."""
+    """Whether who wrote does not know what another thread of its CTA did at a time, and that one had not come behind the write
+    then: it was all that it did since the last time that is known, or it has not come behind it yet."""
     cta, place = divmod(other, clocks.size)
+    if found.writer == other or found.writer // clocks.size != cta:
+        return False
     times = found.known.get(cta)
-    return found.writer != other and found.writer // clocks.size == cta and (times[place] if times else 0) + 1 == time
+    known = times[place] if times else 0
+    return known + 1 == time or (known < time and not clocks.ordered(other, found.writer, found.wrote))
 
 
 def _found(watcher: Determinate) -> Iterator[_Found]:

@@ -12,8 +12,10 @@ from campaigns import lengths, share
 
 import ptxmm
 from axioms.cat.model import Model, compile_model
+from axioms.errors import UnsupportedProgram
 from axioms.models import text_of
 from axioms.models.options import LENIENT
+from litmus.library import paths
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.test import KernelTest
@@ -200,6 +202,12 @@ def test_a_copy_behind_another_one_is_not_complete_with_it() -> None:
     assert found.verdict == "undefined"
     waited = _LATE.replace("@%p2 bra REST; cp", "cp")
     assert ptxmm.check(_of(waited, grid=1, block=64), options=[WARP]).verdict == "ok"
+
+
+@pytest.mark.parametrize("reading", LENIENT)
+def test_no_litmus_test_is_said_to_be_decided_under_them(reading: str) -> None:
+    with pytest.raises(UnsupportedProgram, match=reading):
+        ptxmm.check(ptxmm.load(paths()[0]), options=[reading])
 
 
 def _lenient() -> Model:

@@ -83,6 +83,40 @@ def test_a_barrier_that_lacks_before_a_release_is_told_there() -> None:
     assert re.fullmatch(r"no barrier orders what CTA 0 thread \d+ does at k.toml:10 before this", cause.what)
 
 
+_TURNS = """.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+ .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
+ mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
+ setp.eq.u32 %p, %r1, 1; @%p bra TAKES;
+ st.global.u32 [%rd2+64], 7; bar.sync 0;
+ setp.ne.u32 %p, %r2, 0; @%p bra MET; st.release.gpu.global.u32 [%rd1], 1;
+BACK: ld.acquire.gpu.global.u32 %r3, [%rd1+4]; setp.eq.u32 %p, %r3, 0; @%p bra BACK;
+MET: bar.sync 0; st.global.u32 [%rd2+64], 8; ret;
+TAKES: setp.ne.u32 %p, %r2, 0; @%p bra MEET;
+POLL: ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p, %r3, 0; @%p bra POLL;
+MEET: bar.sync 0;
+ ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4; fence.acq_rel.gpu;
+ setp.ne.u32 %p, %r2, 0; @%p ret; st.release.gpu.global.u32 [%rd1+4], 1; ret;
+}"""
+
+
+def test_a_barrier_that_lacks_before_a_place_is_given_back_is_told_there() -> None:
+    """Whoever reads has fences of its own, and may come to the race before the write or behind it."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+    (race,) = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _TURNS}).test()).races
+    (cause,) = race.causes
+    assert cause.spot.line == 18 and re.fullmatch(
+        r"no barrier orders what CTA 1 thread \d+ does at k.toml:17 before this", cause.what
+    )
+
+
 _RELAY = """.version 8.8
 .target sm_90
 .address_size 64

@@ -29,7 +29,7 @@ def test_what_is_said_of_appending_the_formula_says(seeds: range, monkeypatch: p
 @pytest.mark.campaign
 @pytest.mark.compares(0.15)
 def test_what_is_said_of_appending_in_many_kernels_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    compare_up_to_searches(append_kernel, range(1000, 1000 + share(5000)), monkeypatch)
+    compare_up_to_searches(append_kernel, range(1000, 1000 + share(40_000)), monkeypatch)
 
 
 def _none(*_: Any, **__: Any) -> None:

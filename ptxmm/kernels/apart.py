@@ -46,7 +46,6 @@ class SeparateGroups:
         self._touched: list[TouchedWords] = []
         self._left: dict[int, bytes] = {}
         self._states: list[list[FinalValues]] = []
-        self._group = 0
 
     def watcher(self, launch: Launch, number: int, known: StrongBytes, script: Script) -> OneOfGroups:
         """Who watches the launch of a number in the next run. Raises Stopped where that finds another memory than in the run

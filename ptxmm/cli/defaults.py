@@ -16,7 +16,8 @@ _LONGEST = 4 << 20  # bytes of a file
 #: Options of one run, or of one kernel, which no project has as its own.
 _NO_DEFAULTS = frozenset(
     ("help", "kinds", "conds", "write-baseline", "shard", "show", "entry", "grid", "block", "cluster", "dynamic-shared", "arg",
-     "memory", "forall", "exists", "never", "expect", "no-defaults", "passes", "changed", "device", "bound", "launch", "nvcc")
+     "memory", "forall", "exists", "never", "deterministic", "expect", "no-defaults", "passes", "changed", "device", "bound",
+     "launch", "nvcc")
 )  # fmt: skip
 #: Options that name a file: it is seen from the folder of the project.
 _FILES = frozenset(("baseline", "cache", "junit", "sarif", "html", "svg", "dot", "tikz"))

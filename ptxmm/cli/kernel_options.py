@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 #: Options that stand for one key of a kernel test each.
 _KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "device", "nvcc", "expect")
-_CLAIMS = ("forall", "exists", "never")
+_QUANTIFIED = {"forall": "every outcome", "exists": "some outcome", "never": "no outcome"}
+_CLAIMS = (*_QUANTIFIED, "deterministic")
 _OPTIONS = (*_KEYS, *_CLAIMS, "arg", "memory", "bound", "launch")
 #: What a launch of several may say, by the kinds of the values.
 _SIZES, _NUMBERS = ("grid", "block", "cluster"), ("dynamic_shared", "device")
@@ -40,10 +41,13 @@ def add_kernel(check: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--memory", action="append", metavar="NAME=TYPE[N]|NAME=FILE.npy", help="a buffer for pointers to lead to"
     )
-    for kind, what in zip(_CLAIMS, ("every outcome", "some outcome", "no outcome"), strict=True):
+    for kind, what in _QUANTIFIED.items():
         group.add_argument(
             f"--{kind}", action="append", metavar="EXPR", help=f"claim that {what} is so, as in 'counter[0] == 2'"
         )
+    group.add_argument(
+        "--deterministic", action="append", metavar="BUFFER", help="claim that it ends the same whoever comes first"
+    )
     group.add_argument(
         "--bound",
         action="append",

@@ -21,7 +21,7 @@ from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import is_source
 from ptxmm.kernels.plain_names import base
 from ptxmm.kernels.schema import CHECK
-from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, KernelTest
+from ptxmm.kernels.test import CLAIMS, DETERMINISTIC, PROPERTIES, KernelTest
 
 _LONGEST = 64 << 20  # bytes of a file
 #: Strings and comments, of which those that begin with `//` may be annotations.
@@ -182,12 +182,13 @@ class AnnotatedFile:
         return None if waiting or quoted else end
 
     def _claim(self, word: Said, checks: list[Said]) -> None:
-        if word.key in QUANTIFIERS and word.value is True:
-            self._note(word.start, word.end, f"'{word.key}' claims nothing", f'as in {word.key}="x[0] == 1"')
+        if word.key in CLAIMS and word.value is True:
+            example = "x" if word.key == DETERMINISTIC else "x[0] == 1"
+            self._note(word.start, word.end, f"'{word.key}' claims nothing", f'as in {word.key}="{example}"')
         elif word.key in PROPERTIES and word.value not in (True, "true", "false"):
             self._note(word.value_start, word.end, f"'{word.key}' is true or false, not '{word.value}'")
         else:
-            value = word.value if word.key in QUANTIFIERS else word.value in (True, "true")
+            value = word.value if word.key in CLAIMS else word.value in (True, "true")
             checks.append(word._replace(value=value))
 
     def _key(self, word: Said) -> Said:

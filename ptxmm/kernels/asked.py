@@ -23,7 +23,7 @@ from ptxmm.kernels.positions import KeyPosition, Way
 from ptxmm.kernels.schema import CHECK, VARIANT
 from ptxmm.kernels.signature import entry_problem
 from ptxmm.kernels.takes import KernelSignature, TakenParameter, kernel, places
-from ptxmm.kernels.test import QUANTIFIERS, KernelTest
+from ptxmm.kernels.test import CLAIMS, KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.kernels.written import KINDS, Array, Word, Zeros, word
 from ptxmm.result import Spot, identity
@@ -365,7 +365,7 @@ class AskedKernel(NamedTuple):
     def _claims(self) -> dict[str, Any]:
         claims: dict[str, Any] = {}
         for said in self.checks:
-            if said.key in QUANTIFIERS:
+            if said.key in CLAIMS:
                 claims.setdefault(said.key, []).append(said.value)
             else:
                 claims[said.key] = said.value
@@ -420,6 +420,7 @@ class LaunchWords(TypedDict, total=False):
     forall: str | Sequence[str]
     exists: str | Sequence[str]
     never: str | Sequence[str]
+    deterministic: str | Sequence[str]
 
 
 #: Keys of `LaunchWords` that are keys of a kernel test.
@@ -436,7 +437,7 @@ def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> AskedKern
     if unknown:
         raise TypeError(f"check() got an unexpected keyword argument '{unknown[0]}'")
     said = tuple(Said(key, plain_value(given[key])) for key in _KEYS if key in given)
-    claims = [(kind, plain_value(given[kind])) for kind in QUANTIFIERS if kind in given]
+    claims = [(kind, plain_value(given[kind])) for kind in CLAIMS if kind in given]
     several = [Said(kind, one) for kind, value in claims for one in (value if isinstance(value, list) else [value])]
     several += [Said(check, True) for check in checks]
     tables = [

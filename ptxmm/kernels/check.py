@@ -25,6 +25,7 @@ from ptxcore.diagnostics import InputError, NotExplored
 from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
 from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading, tells_leniently
 from ptxmm.kernels.counterexamples import UNTOLD, shown_beside, shown_by_runs
+from ptxmm.kernels.determinism import NothingToCompare, with_expected
 from ptxmm.kernels.extent import extent, too_large
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
@@ -49,7 +50,7 @@ from ptxmm.races import entry
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 from ptxmm.undefined import sentence
 from ptxmm.words import notes
-from ptxmm.words.checks import open_for
+from ptxmm.words.checks import nothing_to_compare, open_for
 from ptxmm.words.whole import LeftOpen, SumOrders
 from ptxmm.words.whole import by_runs_alone as told_by_runs_alone
 
@@ -83,29 +84,14 @@ def check(
     own = test.checks
     more = (kind for kind in asked if all(c.kind != kind for c in own))
     test = replace(test, checks=(*own, *(Check(kind, spot=own[0].spot) for kind in more)))
-    test = replace(
-        test,
-        progress=test.progress if progress is None else progress,
-        resident=test.resident if resident is None else resident,
-    )
-    if not test.bounded:
-        test = replace(test, launches=tuple(replace(launch, unroll=unroll) for launch in test.launches))
-    result = Result(
-        path=test.identity,
-        name=test.name,
-        model=model_name or model.name,
-        verdict="undecided",
-        expectation="|".join(test.expect),
-        spot=test.checks[0].spot if test.checks else None,
-        of_kernel=True,
-        kept=[*dict.fromkeys(launch.kept for launch in test.launches if launch.kept)],
-        checks=[
-            Checked(kind=c.kind, text=str(c), spot=c.spot, place=str(c), besides=i >= len(own))
-            for i, c in enumerate(test.checks)
-        ],
-    )
+    test = _scheduled(test, progress, resident, unroll)
+    result = _begun(test, len(own), model_name or model.name)
     start = time.perf_counter()
     deadline = deadline_of_all(timeout)
+    test, result.error = _with_expected(test, deadline)
+    if result.error:
+        result.stopped, result.seconds = result.error == OUT_OF_TIME, time.perf_counter() - start
+        return result
     open_, of_run, question = "", None, None
     by_runs = engine == "solve" and not (all_elements or options - OF_RUNS) and (not why or must_be_run(test))
     of_runs = _reading(model, options & OF_RUNS)
@@ -191,6 +177,45 @@ def check(
     if open_ and result.verdict == "undecided":
         result.notes.append(open_)
     return result
+
+
+def _begun(test: KernelTest, own: int, model: str) -> Result:
+    """The result of a test of which nothing is known; the first checks are its `own`."""
+    return Result(
+        path=test.identity,
+        name=test.name,
+        model=model,
+        verdict="undecided",
+        expectation="|".join(test.expect),
+        spot=test.checks[0].spot if test.checks else None,
+        of_kernel=True,
+        kept=[*dict.fromkeys(launch.kept for launch in test.launches if launch.kept)],
+        checks=[
+            Checked(kind=c.kind, text=str(c), spot=c.spot, place=str(c), besides=i >= own)
+            for i, c in enumerate(test.checks)
+        ],
+    )
+
+
+def _scheduled(test: KernelTest, progress: str | None, resident: int | None, unroll: int) -> KernelTest:
+    """A test with who is scheduled fairly, how many CTAs run at once, and the bounds of loops, as whoever asks says."""
+    launches = test.launches if test.bounded else tuple(replace(launch, unroll=unroll) for launch in test.launches)
+    return replace(
+        test,
+        launches=launches,
+        progress=test.progress if progress is None else progress,
+        resident=test.resident if resident is None else resident,
+    )
+
+
+def _with_expected(test: KernelTest, deadline: float | None) -> tuple[KernelTest, str | None]:
+    """A test with what a run says that its `deterministic` claims compare with, or why none does."""
+    try:
+        return with_expected(test, deadline), None
+    except NothingToCompare as error:
+        return test, nothing_to_compare(str(error))
+    except (OutOfTime, TimeoutError) as error:
+        return test, told(error)
 
 
 def _ends_so(test: KernelTest, result: Result, deadline: float | None, model: Model, open_: str) -> bool:

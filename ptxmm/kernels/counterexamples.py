@@ -14,6 +14,7 @@ from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
+from ptxmm.kernels.broken import broken_elements
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues, Runs, truth
 from ptxmm.kernels.test import QUANTIFIERS, Check, KernelTest
@@ -117,7 +118,7 @@ def _tell(test: KernelTest, result: Result, seen: dict[int, tuple[int, _Seen]]) 
         if at in seen:
             settle(checked, Coverage.COMPLETE, shown=True, existential=_existential(check))
             if checked.holds is False:
-                _explain(checked, *seen[at])
+                _explain(test, check, checked, *seen[at])
         else:
             checked.message = told.beside_a_run(checked.text)
     result.runs = max(number for number, _ in seen.values())
@@ -135,9 +136,9 @@ def _tell_who_wrote(test: KernelTest, result: Result, shown: list[_Seen]) -> Non
             tell_provenance(Runs(test, watched=True), result, Places(test), state)
 
 
-def _explain(checked: Checked, number: int, seen: _Seen) -> None:
+def _explain(test: KernelTest, check: Check, checked: Checked, number: int, seen: _Seen) -> None:
     if seen.state is not None:
         checked.state = seen.state
-        checked.message = told.by_a_run(words.broken(checked, seen.state), number)
+        checked.message = told.by_a_run(words.broken(checked, broken_elements(test, check, seen.state)), number)
     elif seen.error is not None:
         checked.message = told.by_an_error(checked.text, number, seen.error.message)

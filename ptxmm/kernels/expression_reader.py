@@ -15,12 +15,14 @@ import zlib
 from contextlib import suppress
 from functools import cache
 from importlib.util import cache_from_source
+from typing import Any
 
 import lark
 from lark import Lark, Token, Transformer, UnexpectedInput
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from ptxcore.values.ieee import F32, F64, convert
+from ptxmm.kernels.comprehensions import Comprehension, Indexed, Loop, Operation, ReadNode, operation, written_out
 from ptxmm.kernels.expressions import (
     DOUBLE,
     FLOAT,
@@ -28,16 +30,10 @@ from ptxmm.kernels.expressions import (
     Element,
     ExpressionError,
     KernelExpression,
-    KernelNode,
     Number,
-    OperatorExpression,
     Type,
     Typed,
-    whole_number,
 )
-
-#: Expressions whose operators nest deeper are refused: evaluation is recursive. Parentheses do not count.
-MAX_DEPTH = 100
 
 _SUFFIX = re.compile(r"(?P<digits>0[xX][0-9a-fA-F]+|\d+)(?P<suffix>[uU]?[lL]{0,2}|[lL]{1,2}[uU]?)")
 _REAL = re.compile(r"(?P<digits>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?P<suffix>[fF]?)")
@@ -49,6 +45,10 @@ _WRONG = {
 #: What is wanted where the grammar goes on with this terminal: the first that it does go on with.
 _WANTED = (
     ("NUMBER", "a number, an element or '(' is wanted"),
+    ("FOR", "an operator or 'for i in range(...)' is wanted"),
+    ("IN", "'in range(...)' is wanted"),
+    ("RANGE", "'range(...)' is wanted"),
+    ("LPAR", "'(' is wanted"),
     ("COLON", "':' and what holds otherwise are wanted"),
     ("RPAR", "an operator or ')' is wanted"),
     ("RSQB", "']' is wanted"),
@@ -61,10 +61,10 @@ def parse(text: str) -> KernelExpression:
     reading = _parser().parse_interactive(text)
     try:
         reading.exhaust_lexer()
-        node: KernelNode = reading.feed_eof()  # type: ignore[no-untyped-call]
+        node: ReadNode = reading.feed_eof()  # type: ignore[no-untyped-call]
     except UnexpectedInput as error:
         raise _unexpected(text, reading, error) from None
-    return KernelExpression(text, node)
+    return KernelExpression(text, written_out(node))
 
 
 @cache
@@ -95,8 +95,7 @@ def _unexpected(text: str, reading: InteractiveParser, error: UnexpectedInput) -
     token = getattr(error, "token", None)  # where there is none, no terminal begins with the character
     if token is not None and token.type == "$END":
         if "RPAR" in accepted:
-            opening = [t for t in reading.parser_state.value_stack if isinstance(t, Token) and t.type == "LPAR"][-1]
-            return ExpressionError(*_span(opening), "this '(' is never closed", "close it with ')'")
+            return ExpressionError(*_span(_open(reading)), "this '(' is never closed", "close it with ')'")
         end = max(1, len(text.rstrip()))
         return ExpressionError(end - 1, end, f"the expression ends too early: {wanted}")
     start = error.pos_in_stream
@@ -110,7 +109,18 @@ def _unexpected(text: str, reading: InteractiveParser, error: UnexpectedInput) -
     return ExpressionError(start, start + len(word), f"unexpected '{word[:40]}': {wanted}")
 
 
-class _Nodes(Transformer[Token, KernelNode]):
+def _open(reading: InteractiveParser) -> Token:
+    """The last parenthesis that is open."""
+    stack: list[Token] = []
+    for token in reading.parser_state.value_stack:
+        if isinstance(token, Token) and token.type == "LPAR":
+            stack.append(token)
+        elif isinstance(token, Token) and token.type == "RPAR":
+            stack.pop()
+    return stack[-1]
+
+
+class _Nodes(Transformer[Token, ReadNode]):
     """A method for each rule of the grammar that makes a node."""
 
     def NUMBER(self, token: Token) -> Number:
@@ -124,47 +134,45 @@ class _Nodes(Transformer[Token, KernelNode]):
         (name,) = children
         return Element(*_span(name), name.value, None)
 
-    def indexed(self, children: tuple[Token, KernelNode, Token]) -> Element:
+    def indexed(self, children: tuple[Token, ReadNode, Token]) -> Indexed:
         name, index, closing = children
-        try:
-            number = whole_number(index)
-        except ExpressionError as error:
-            raise ExpressionError(
-                error.start, error.end, f"the index of '{name}' must be a number, known in advance", error.hint
-            ) from None
-        if number is None:
-            raise ExpressionError(index.start, index.end, f"the index of '{name}' must be a whole number")
-        return Element(_span(name)[0], _span(closing)[1], name.value, number)
+        return Indexed(_span(name)[0], _span(closing)[1], name.value, index, index.depth)
 
-    def unary(self, children: tuple[Token, KernelNode]) -> OperatorExpression:
+    def bounds(self, children: list[ReadNode | None]) -> tuple[ReadNode, ...]:
+        return tuple(bound for bound in children if bound is not None)
+
+    def loop(self, children: tuple[Token, tuple[ReadNode, ...], ReadNode | None]) -> Loop:
+        return Loop(children[0].value, *children[1:])
+
+    def each(self, children: list[Any]) -> Comprehension:
+        name, body, *loops, closing = children
+        start, end = _span(name)
+        if name not in ("all", "any", "sum"):
+            raise ExpressionError(start, end, f"there is no '{name[:40]}' of many", "all, any or sum of them")
+        return Comprehension(start, _span(closing)[1], name.value, body, tuple(loops), body.depth + 1)
+
+    def unary(self, children: tuple[Token, ReadNode]) -> ReadNode:
         sign, operand = children
-        return _operation(_span(sign)[0], f"unary {sign}", operand)
+        return operation(_span(sign)[0], f"unary {sign}", operand)
 
-    def binary(self, children: tuple[KernelNode, Token, KernelNode]) -> OperatorExpression:
+    def binary(self, children: tuple[ReadNode, Token, ReadNode]) -> ReadNode:
         left, operator, right = children
-        return _operation(left.start, operator.value, left, right)
+        return operation(left.start, operator.value, left, right)
 
-    def joined(self, children: tuple[KernelNode, Token, KernelNode]) -> OperatorExpression:
+    def joined(self, children: tuple[ReadNode, Token, ReadNode]) -> ReadNode:
         """A run of one operator is one operation, so that a long one is not a deep one."""
         left, operator, right = children
-        run = left.operands if isinstance(left, OperatorExpression) and left.op == operator else (left,)
-        return _operation(left.start, operator.value, *run, right)
+        run = left.operands if isinstance(left, Operation) and left.op == operator else (left,)
+        return operation(left.start, operator.value, *run, right)
 
-    def choice(self, children: tuple[KernelNode, KernelNode, KernelNode]) -> OperatorExpression:
-        return _operation(children[0].start, "?", *children)
+    def choice(self, children: tuple[ReadNode, ReadNode, ReadNode]) -> ReadNode:
+        return operation(children[0].start, "?", *children)
 
 
 def _span(token: Token) -> tuple[int, int]:
     start = token.start_pos
     assert start is not None, "the lexer says where each token begins"
     return start, start + len(token)
-
-
-def _operation(start: int, op: str, *operands: KernelNode) -> OperatorExpression:
-    depth = 1 + max(o.depth for o in operands)
-    if depth > MAX_DEPTH:
-        raise ExpressionError(start, start + 1, f"the expression nests more than {MAX_DEPTH} operators")
-    return OperatorExpression(start, operands[-1].end, op, operands, depth)
 
 
 def _number(word: str, start: int, end: int) -> Typed:

@@ -10,6 +10,7 @@ arithmetic wraps, shifts by the width or more give what the bits run out to, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 
 from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values import floats, terms
@@ -79,7 +80,8 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class OperatorExpression:
-    """`op` as written over its operands; `?` is the conditional, `&&` and `||` take two operands or more."""
+    """`op` as written over its operands; `?` is the conditional; `&&`, `||` and `sum`, which adds up from left to
+    right, take any number of operands."""
 
     start: int
     end: int
@@ -146,7 +148,12 @@ def typed(node: KernelNode, resolve: Resolver) -> Typed:
         return Typed(terms.ite(_truth(operands[0]), a.value, b.value, a.type.width), a.type)
     if op.startswith("unary "):
         return _unary(node, op[-1], operands[0])
-    a, b = operands
+    if op == "sum":
+        return reduce(lambda a, b: _binary(node, "+", a, b), operands, Typed(0, INT))
+    return _binary(node, op, *operands)
+
+
+def _binary(node: OperatorExpression, op: str, a: Typed, b: Typed) -> Typed:
     if op in ("<<", ">>"):
         return _shift(node, op, a, b)
     a, b = _balanced(a, b)

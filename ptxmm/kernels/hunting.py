@@ -263,7 +263,7 @@ def one_run(
     try:
         state = runs.run(None, limit=LIMIT, watch=watch, progress=in_time)
         if broken(state):
-            raise TestFails(FailedExecution(state, steps()))
+            raise TestFails(FailedExecution(state, steps(), watchers=watchers))
         overwriting = _overwriting(watchers, steps())
         if overwriting is not None:
             raise TestFails(overwriting)

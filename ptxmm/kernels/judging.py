@@ -8,6 +8,7 @@ from axioms.witness.result import Decision
 from ptxcore.values.terms import Value
 from ptxmm.answers import Coverage, settle
 from ptxmm.judging import judge, judge_races, judge_stalls, tell_linearisation
+from ptxmm.kernels.broken import broken_elements
 from ptxmm.kernels.question import SAFE, KernelQuestion
 from ptxmm.kernels.test import Check
 from ptxmm.result import ASSERTIONS, Checked
@@ -30,7 +31,7 @@ def _judge_all(question: KernelQuestion, decision: Decision, check: Check, check
     judge(question, decision, checked, shown=bad is not None, existential=False)
     if bad is not None:
         checked.state = shown.states[bad]
-        checked.message = words.broken(checked, checked.state)
+        checked.message = words.broken(checked, broken_elements(question.test, check, checked.state))
         linearisation = LinearisationWords(shown.witnesses[bad], question.cast)
         tell_linearisation(question, linearisation, checked, checked.state)
 

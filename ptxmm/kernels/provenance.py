@@ -30,10 +30,11 @@ from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.watched import Told, WatchedBox, WatchedProduct, WatchedThread, Write
 from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values.tensor_map import EncodedTensorMap, decoded
-from ptxmm.kernels.expressions import TYPES, KernelExpression, OperatorExpression
+from ptxmm.kernels.broken import broken_parts
+from ptxmm.kernels.expressions import TYPES, KernelExpression
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.runs import FinalValues, Runs, Watchers, truth
+from ptxmm.kernels.runs import FinalValues, Runs, Watchers
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.result import Result, Spot
 from ptxmm.words import provenance as told
@@ -225,14 +226,9 @@ def _uses(runs: Runs, mnemonic: str) -> bool:
 
 def _wanted(test: KernelTest, check: Check, state: FinalValues) -> SoughtElement | None:
     """The first element of what does not hold: of several conditions that all must, of the first one that does not."""
-    if check.expression is None or truth(test, check, state):
+    node = next(broken_parts(test, check, state), None)
+    if node is None:
         return None
-    node = check.expression.node
-    while check.kind == "forall" and isinstance(node, OperatorExpression) and node.op == "&&":
-        parts = (Check(check.kind, KernelExpression("", part)) for part in node.operands)
-        broken = next(part.expression for part in parts if not truth(test, part, state))
-        assert broken is not None
-        node = broken.node
     buffers = {p.name: p for p in test.parameters if isinstance(p, Buffer)}
     for element in KernelExpression("", node).elements():
         if element.index is not None and element.name in buffers:

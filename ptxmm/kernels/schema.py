@@ -7,7 +7,7 @@ from typing import Any
 
 from litmus.formats.header import ASKS_NOTHING, EXPECTED, asks_nothing
 from ptxmm.kernels.document import kind_of
-from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS
+from ptxmm.kernels.test import CLAIMS, DETERMINISTIC, PROPERTIES, QUANTIFIERS
 from ptxmm.kernels.words import suggested
 
 
@@ -135,6 +135,7 @@ HINTS: dict[str, Callable[[object], str | None]] = {
     "ptx": lambda value: 'a module stands in a file beside this one, as in ptx = "lock.ptx"',
     "cu": lambda value: 'CUDA stands in a file beside this one, as in cu = "lock.cu"',
     **dict.fromkeys(QUANTIFIERS, lambda value: 'as in "x[0] == 2"'),
+    DETERMINISTIC: lambda value: 'a buffer, as in "x", or an element, "x[0]"',
     **dict.fromkeys(PROPERTIES, lambda value: "without quotation marks" if value in ("true", "false") else None),
 }
 #: What may stand in a table, and what is wrong with a value that may not.
@@ -165,4 +166,4 @@ _TEST: Schema = {
 }
 VARIANT: Schema = {"name": _text, **_TEST}
 FILE: Schema = {**_TEST, "variant": tables}
-CHECK: Schema = {**dict.fromkeys(QUANTIFIERS, _texts), **dict.fromkeys(PROPERTIES, _flag)}
+CHECK: Schema = {**dict.fromkeys(CLAIMS, _texts), **dict.fromkeys(PROPERTIES, _flag)}

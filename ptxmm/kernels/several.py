@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from axioms.dynamic.core.findings import ByteRace, Misuse, Open, Stopped, in_time
 from axioms.dynamic.several.exploring import MOST, TooMany, explore, explore_apart
 from axioms.dynamic.several.noted import Again
+from axioms.dynamic.several.noting import Noting
 from axioms.dynamic.several.open_operations import OneOfSeveral
 from axioms.dynamic.several.plan import StrongBytes
 from axioms.dynamic.several.separate import OneOfGroups
@@ -52,12 +53,14 @@ class FinalStates(NamedTuple):
 
 class FailedExecution(NamedTuple):
     """The final values of an execution that are not as a check wants them; None where it does not terminate. `steps`: its
-    open operations in their order; `error`: where threads wait, in the launch of number `launch`."""
+    open operations in their order; `error`: where threads wait, in the launch of number `launch`; `watchers`: of each launch,
+    where its causality is known."""
 
     state: FinalValues | None
     steps: tuple[Name, ...] = ()
     error: KernelError | None = None
     launch: int = 0
+    watchers: Sequence[Noting] = ()
 
 
 class OpenIn(NamedTuple):

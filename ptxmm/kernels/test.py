@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from ptxcore.diagnostics import Span
 from ptxcore.records import dataclass
 from ptxmm.kernels.expressions import TYPES, Element, ExpressionError, KernelExpression, Resolver, Typed
-from ptxmm.kernels.launch import Argument, Final, Imaged, Launch, MultimemBuffers, Scalar, Structure
+from ptxmm.kernels.launch import Argument, Buffer, Final, Imaged, Launch, MultimemBuffers, Scalar, Structure
 from ptxmm.result import ASSERTIONS as ASSERTIONS
 from ptxmm.result import Spot, identity
 
 #: Checks that an expression goes with, and checks that are true or false of the launches as a whole.
 QUANTIFIERS = ("forall", "exists", "never")
 PROPERTIES = ("race_free", "no_deadlock", "terminates", "no_trap")
+#: A check that goes with a buffer, or an element of one; and all that go with a text.
+DETERMINISTIC = "deterministic"
+CLAIMS = (*QUANTIFIERS, DETERMINISTIC)
 
 Parameter = Argument
 
@@ -23,12 +26,14 @@ Parameter = Argument
 @dataclass(frozen=True, slots=True)
 class Check:
     """`kind` is one of `QUANTIFIERS`, with its `expression`, or of `PROPERTIES`: that it is so, or with `wanted` False
-    that it is not so; or `ASSERTIONS`."""
+    that it is not so; or `ASSERTIONS`. `of_run`: the `forall` that what the expression names ends as in one run, as
+    `deterministic` claims; `ptxmm.kernels.determinism` makes that run and says what it is."""
 
     kind: str
     expression: KernelExpression | None = None
     wanted: bool = True
     spot: Spot | None = field(default=None, compare=False)
+    of_run: bool = False
 
     def elements(self) -> set[str]:
         """The elements that it speaks of, as `name[index]`."""
@@ -37,7 +42,7 @@ class Check:
 
     def __str__(self) -> str:
         if self.expression is not None:
-            return f"{self.kind} {self.expression.text}"
+            return f"{DETERMINISTIC if self.of_run else self.kind} {self.expression.text}"
         return self.kind if self.wanted else f"{self.kind} = false"
 
 
@@ -143,6 +148,25 @@ def problem_with(expression: KernelExpression, parameters: tuple[Parameter, ...]
     except ExpressionError as error:
         return error
     return None
+
+
+#: So many elements of a buffer are compared at most.
+MOST_COMPARED = 262_144
+
+
+def problem_with_contents(expression: KernelExpression, parameters: tuple[Parameter, ...]) -> ExpressionError | None:
+    """Why an expression names no buffer, nor an element of one, whose contents can be compared."""
+    node = expression.node
+    if not isinstance(node, Element):
+        return ExpressionError(
+            node.start, node.end, f"'{DETERMINISTIC}' names a buffer", 'as in "x", or an element, "x[0]"'
+        )
+    elements = next((p.elements for p in parameters if p.name == node.name and isinstance(p, Buffer)), 0)
+    if node.index is None and elements > MOST_COMPARED:
+        message = f"'{node.name}' has {elements:,} elements, of which at most {MOST_COMPARED:,} are compared"
+        return ExpressionError(node.start, node.end, message, f"name those that count, as in {node.name}[0]")
+    one = replace(node, index=0) if node.index is None and elements else node
+    return problem_with(replace(expression, node=one), parameters)
 
 
 def observed(checks: tuple[Check, ...]) -> list[tuple[str, int]]:

@@ -39,7 +39,17 @@ from ptxmm.kernels.modules import read as read_module
 from ptxmm.kernels.positions import Way
 from ptxmm.kernels.schema import CHECK, FILE, HINTS, KERNEL, VARIANT, Schema, iterations, listed, tables
 from ptxmm.kernels.signature import declared_images, entry_problem, parameter_problems, shape_problem
-from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, problem_with, stored
+from ptxmm.kernels.test import (
+    CLAIMS,
+    DETERMINISTIC,
+    PROPERTIES,
+    Check,
+    KernelTest,
+    Parameter,
+    problem_with,
+    problem_with_contents,
+    stored,
+)
 
 LONGEST = 4 << 20  # bytes of a file
 _DEFAULT_UNROLL = 4
@@ -206,7 +216,7 @@ class KernelFile:
         checks: list[Check] = []
         before = self.document.findings
         table = view.below("check")
-        for kind in QUANTIFIERS:
+        for kind in CLAIMS:
             found = table.get(kind)
             if found is None:
                 continue
@@ -230,13 +240,16 @@ class KernelFile:
 
         try:
             expression = parse(text)
-            problem = problem_with(expression, tuple(stored(p) for p in parameters.values()))
+            of_run = kind == DETERMINISTIC
+            problem_of = problem_with_contents if of_run else problem_with
+            problem = problem_of(expression, tuple(stored(p) for p in parameters.values()))
             if problem is not None:
                 raise problem
         except ExpressionError as error:
             self.document.note_inside(way, error.start, error.end, error.message, error.hint)
             return None
-        return Check(kind, expression, True, self.document.spot(way[:3] if len(way) > 3 else way))
+        spot = self.document.spot(way[:3] if len(way) > 3 else way)
+        return Check("forall" if of_run else kind, expression, True, spot, of_run)
 
     # Launches.
 

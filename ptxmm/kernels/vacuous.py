@@ -24,13 +24,14 @@ from ptxmm.kernels.expressions import (
 
 def refuse_vacuous(node: KernelNode, resolve: Resolver) -> None:
     """Raises ExpressionError for the first such operator; `resolve` gives elements a symbol, and scalars their value."""
+    asking: set[_Comparison] = set()
     for one in _operators(node):
         if one.op in ("/", "%"):
             _divides(one, resolve)
         elif one.op in ("<<", ">>"):
             _shifts(one, resolve)
         elif one.op in COMPARISONS:
-            _compares(one, resolve)
+            _compares(one, resolve, asking)
 
 
 def _operators(node: KernelNode) -> Iterator[OperatorExpression]:
@@ -67,13 +68,23 @@ def _number(constant: Typed) -> int:
     return terms.signed(value, type_.width) if type_.kind == "s" else value
 
 
-def _compares(node: OperatorExpression, resolve: Resolver) -> None:
+#: An operator, whether an element is its first operand, the type of that, and the constant that is the other one.
+_Comparison = tuple[str, bool, Type, Typed]
+
+
+def _compares(node: OperatorExpression, resolve: Resolver, asking: set[_Comparison]) -> None:
+    """`asking` are those that may come out either way: many elements may be compared with the same."""
     for one, other in (node.operands, reversed(node.operands)):
         if isinstance(one, Element) and _is_constant(other):
             element = resolve(one)
             if isinstance(element.value, int):
                 return  # a scalar, whose value is given
-            found = {_holds(node, Typed(value, element.type)) for value in _values(element.type, typed(other, resolve))}
+            constant = typed(other, resolve)
+            comparison = node.op, one is node.operands[0], element.type, constant
+            if comparison in asking:
+                return
+            found = {_holds(node, Typed(value, element.type)) for value in _values(element.type, constant)}
+            asking.add(comparison)
             if len(found) == 1:
                 name = next(name for name, type_ in TYPES.items() if type_ == element.type)
                 raise ExpressionError(node.start, node.end, _MESSAGES[found.pop()].format(name), _hint(element.type))

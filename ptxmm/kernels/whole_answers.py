@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
+from ptxmm.kernels.broken import broken_elements
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.runs import FinalValues, truth
@@ -34,7 +35,7 @@ def tell_all(
             message = differing(checked.text, sorted(check.elements() & several.differing))
             checked.message = told.OtherOrders(message)
         else:
-            _answer(checked, check, truths[at], shown[at])
+            _answer(test, checked, check, truths[at], shown[at])
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
     if result.verdict == "undecided":
         result.error = next(c.message for c in result.checks if c.holds is None)
@@ -72,7 +73,7 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns, additions: 
             checked.message = told.of_contents(checked.text, open_)
         else:
             shown = states[0] if state is None else state
-            _answer(checked, check, truth(test, check, shown), declared.state(shown))
+            _answer(test, checked, check, truth(test, check, shown), declared.state(shown))
             if checked.holds is False and state is not None:
                 checked.linearisation = contents.begins(state)
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
@@ -107,7 +108,7 @@ def tell_failed(test: KernelTest, result: Result, state: FinalValues | None) -> 
         if state is None and check.kind == "terminates" and check.wanted:
             checked.holds = False  # who waits where the caller tells
         elif state is not None and check.kind in ("forall", "never") and not truth(test, check, state):
-            _answer(checked, check, False, shown)
+            _answer(test, checked, check, False, shown)
         else:
             checked.message = told.not_looked_at(checked.text)
     if verdict_of(result.checks) != "no":
@@ -119,13 +120,13 @@ def tell_failed(test: KernelTest, result: Result, state: FinalValues | None) -> 
     result.states = [shown] if state is not None else []
 
 
-def _answer(checked: Checked, check: Check, holds: bool, state: FinalValues) -> None:
+def _answer(test: KernelTest, checked: Checked, check: Check, holds: bool, state: FinalValues) -> None:
     existential = check.kind == "exists" or not check.wanted
     settle(checked, Coverage.COMPLETE, shown=holds is existential, existential=existential)
     if checked.holds:
         return
     if check.kind in ("forall", "never"):
-        checked.state, checked.message = state, words.broken(checked, state)
+        checked.state, checked.message = state, words.broken(checked, broken_elements(test, check, state))
     elif check.kind == "exists":
         checked.message, checked.linearisation = words.unsatisfied(checked), [words.state_of(state)]
     elif check.kind == "race_free":

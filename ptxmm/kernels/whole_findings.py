@@ -23,7 +23,7 @@ from ptxmm.result import Cause, RaceEntry, RaceEvent, Result, Spot
 from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
-from ptxmm.words.unordered import unawaited, unmet, unordered, unsynchronized
+from ptxmm.words.unordered import found_older, unawaited, unmet, unordered, unsynchronized
 
 #: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
@@ -91,6 +91,15 @@ class Findings:
             sites = [Site(0, name, error.instruction.span.line, print_statement(error.instruction))]
             self.result.places = [self._spot(error, f"{name}: {sites[0].instruction}")]
         self._without_meaning(Undefined(error.message, tuple(sites)))
+
+    def out_of_date(self, pair: ByteRace, between: Unsynchronized | Unmet) -> None:
+        """A strong read finds something older than a write, and so some checks fail."""
+        reads, writes = self._event(pair.after), self._event(pair.before)
+        what = found_older(reads.thread, reads.instruction.split()[0], writes.thread, str(self._where(pair.before)))
+        cause = self._unmet(between) if isinstance(between, Unmet) else self._cause(between)
+        for checked in self.result.checks:
+            if checked.holds is False and not checked.spots and not checked.causes:
+                checked.causes, checked.spots = [cause], [(self._where(pair.after), what)]
 
     def torn(self, torn: Torn) -> None:
         """A read of a vector finds some elements of a write and misses others, and so some checks fail, or there is a fault."""

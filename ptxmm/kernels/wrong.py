@@ -5,11 +5,12 @@ A run is an execution, so what it shows counts whatever other executions do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from axioms.dynamic.core.findings import Misuse
+from axioms.dynamic.several.noting import Noting
 from axioms.dynamic.wrong.torn import Tearing
-from axioms.dynamic.wrong.unsynchronized import unsynchronized
+from axioms.dynamic.wrong.unsynchronized import out_of_date, unsynchronized
 from ptxcore.clock import limited
 from ptxmm.kernels.hunting import FaultOf, Wrong
 from ptxmm.kernels.places import Places
@@ -41,6 +42,7 @@ def tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong, tearing
         elif wrong.state is not None and tearing is None:
             with limited(_PROVENANCE):
                 tell_provenance(runs, result, places, wrong.state)
+            _tell_out_of_date(runs, result, places, wrong.watchers)
     else:
         findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
         if isinstance(wrong, FaultOf):
@@ -56,6 +58,15 @@ def tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong, tearing
     if shown and tearing is not None and tearing.torn is not None:
         Findings(runs, places, tearing.launch, tearing.indices, result).torn(tearing.torn)
     return shown
+
+
+def _tell_out_of_date(runs: Runs, result: Result, places: Places, watchers: Sequence[Noting]) -> None:
+    """Tells which thread has found something older than it should have, and who did not synchronize."""
+    for number, watcher in enumerate(watchers):
+        found = out_of_date(watcher)
+        if found is not None:
+            Findings(runs, places, number, watcher.indices, result).out_of_date(*found)
+            return
 
 
 __all__ = ["breaking", "tell_wrong"]

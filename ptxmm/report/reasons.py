@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxmm.harmless import plain
-from ptxmm.report.text import count_of, table
+from ptxmm.report.text import MOST_ELEMENTS, columns, count_of, table
 from ptxmm.result import Checked, RaceEntry, Result, event_text
 from ptxmm.words.brief import cause_lines, causes, failing
 
@@ -68,7 +68,9 @@ def _telling(result: Result) -> list[str]:
         return []
     wrong = result.kind != "forall"
     shown = [s for s, holds in zip(result.states, result.satisfied, strict=False) if holds is wrong]
-    return table(shown[:_MOST_STATES]) if result.kind != "exists" and any(shown) else []
+    return (
+        table(shown[:_MOST_STATES], columns(shown, MOST_ELEMENTS)[0]) if result.kind != "exists" and any(shown) else []
+    )
 
 
 def _shown(result: Result) -> str:

@@ -29,10 +29,11 @@ _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
 _WIDEST = 64  # characters of the name column
 _MOST_STATES = (40, 8, 4)  # shown for a single test: of one that fails fewer, where there is no room
+MOST_ELEMENTS = 16  # of each
 #: Spin loops that are told one by one, and notes of what an answer rests on.
 _MOST_LOOPS, _MOST_NOTES = 2, 3
 #: How far pages leave out what follows from something else, and lines of what an endless execution does there.
-_TIGHTEST, _LINES_OF_WAITS = 2, 3
+_TIGHTEST, _LINES_OF_WAITS, _LINES_OF_CHECKS = 2, 3, 4
 #: Findings of litmus tests that may be that an execution does not terminate.
 _MAY_WAIT = ("condition", "no_deadlock", "terminates")
 #: Findings of litmus tests that a row tells.
@@ -221,8 +222,12 @@ class TextReport:
         most = _MOST_STATES[limits.tight]
         if not limits.everything and len(numbers) > most:
             numbers = sorted(sorted(numbers, key=lambda i: not telling[i])[:most])
-        shown = table([result.states[i] for i in numbers]) if any(result.states) else []
+        states = [result.states[i] for i in numbers]
+        names, left_out = columns(states, None if limits.everything else MOST_ELEMENTS)
+        shown = table(states, names) if names else []
         page += [f"    {'*' if telling[i] else ' '} {line}" for i, line in zip(numbers, shown, strict=False)]
+        if left_out:
+            page.append(f"      and {left_out:,} more elements (--all tells them)")
         if len(result.states) > len(numbers):
             page.append(f"      and {len(result.states) - len(numbers)} more (--all tells them)")
         if not _all_listed(result):
@@ -244,7 +249,7 @@ class TextReport:
             if limits.tightest and is_property and start == last:
                 lines[-1] += f", {check.kind}"
             else:
-                lines.append(start + plain(check.text))
+                lines.append(start + plain(limits.beginning(check.text, _LINES_OF_CHECKS)))
             last = start if is_property else ""
         return [*lines, *(f"    {line}" for line in not_asked(result))]
 
@@ -327,13 +332,13 @@ def told(result: Result, causes: Sequence[Cause], limits: StepLimits) -> list[li
 def _shown(checks: Sequence[Checked], causes: Sequence[Cause], limits: StepLimits, *, first: bool = True) -> list[str]:
     """Why some checks do not hold that one execution breaks; of another execution than the `first` only what it is."""
     shown = checks[0]
-    heads: dict[str, list[str]] = {}
+    heads: dict[str, list[Checked]] = {}
     for check in checks:
         again = (
             check.message != shown.message and _ends_nowhere(check) and _ends_nowhere(shown) and not limits.everything
         )
-        heads.setdefault("for the same reason" if again else _message(check, limits), []).append(check.kind)
-    told = [f"    {_headed(kinds, plain(message))}" for message, kinds in heads.items()]
+        heads.setdefault("for the same reason" if again else _message(check, limits), []).append(check)
+    told = [f"    {_headed(those, plain(message))}" for message, those in heads.items()]
     if not first:
         return [f"    {limits.beginning(line.strip(), _LINES_OF_WAITS)}" for line in told]
     spots = [] if shown.causes and shown.steps else shown.spots  # the steps say it
@@ -370,8 +375,9 @@ def _ends_nowhere(check: Checked) -> bool:
     return check.hangs or bool(check.waits)
 
 
-def _headed(kinds: list[str], message: str) -> str:
-    return message if message.startswith(kinds[0]) else f"{', '.join(kinds)}: {message}"
+def _headed(checks: Sequence[Checked], message: str) -> str:
+    named = message.startswith((checks[0].kind, plain(checks[0].text)))
+    return message if named else f"{', '.join(check.kind for check in checks)}: {message}"
 
 
 def _each(result: Result) -> str:
@@ -449,9 +455,18 @@ def duration(seconds: float) -> str:
     return f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
-def table(states: list[dict[str, int]]) -> list[str]:
-    """States in aligned columns: `1:r0=1  1:r1=0`."""
+def columns(states: Sequence[dict[str, int]], most: int | None = None) -> tuple[list[str], int]:
+    """What states are told by, and how much is left out: `most` of what differs between them, and then of the rest."""
     names = list(dict.fromkeys(name for state in states for name in state))
+    if most is None or len(names) <= most:
+        return names, 0
+    differing = [name for name in names if len({state.get(name) for state in states}) > 1]
+    shown = set(list(dict.fromkeys((*differing, *names)))[:most])
+    return [name for name in names if name in shown], len(names) - most
+
+
+def table(states: list[dict[str, int]], names: Sequence[str]) -> list[str]:
+    """States in aligned columns: `1:r0=1  1:r1=0`."""
     cells = [[f"{name}={state[name]}" if name in state else "" for name in names] for state in states]
     widths = [max((len(row[i]) for row in cells), default=0) for i in range(len(names))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 
 from ptxmm.result import ASSERTIONS, Checked
 
@@ -14,15 +15,26 @@ _FOUND = {
 }
 
 
+#: So many elements of an outcome say what is wrong with it.
+_MOST_ELEMENTS = 8
+
+
 def state_of(state: Mapping[str, int]) -> str:
-    """`x[0] = 1, x[1] = 0`"""
-    return ", ".join(f"{name} = {value}" for name, value in state.items()) or "an outcome"
+    """`x[0] = 1, x[1] = 0`, and how many more there are where there are many."""
+    shown = [f"{name} = {value}" for name, value in islice(state.items(), _MOST_ELEMENTS)]
+    more = [f"and {len(state) - len(shown):,} more"] if len(state) > len(shown) else []
+    return ", ".join([*shown, *more]) or "an outcome"
 
 
 def broken(checked: Checked, state: Mapping[str, int]) -> str:
-    """An outcome is not as it must be."""
+    """An outcome is not as it must be; `state` is what of it says so."""
     what = "does not hold" if checked.kind == "forall" else "happens"
     return f"{checked.text} {what}: {state_of(state)}"
+
+
+def nothing_to_compare(why: str) -> str:
+    """Nothing says what a check of one result for all executions is to compare them with."""
+    return f"'deterministic' has nothing to compare with: {why}"
 
 
 def unsatisfied(checked: Checked) -> str:

@@ -77,7 +77,9 @@ NO_DYNAMIC = (
     "the launch gives none of the dynamic shared memory that the module declares: dynamic_shared, or --dynamic-shared"
 )
 #: Of a kernel with claims about its execution only.
-NOT_ASKED = "not asked: what the kernel computes (a check forall, exists or never says it)"
+NOT_ASKED = (
+    "not asked: what the kernel computes (forall, exists, never), and whether it is always the same (deterministic)"
+)
 
 
 def not_asked(result: Result) -> list[str]:

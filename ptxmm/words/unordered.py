@@ -81,3 +81,8 @@ def unsynchronized(lacks: str, scope: str, other: str, at: str) -> str:
 def unmet(other: str, at: str) -> str:
     """That a thread comes here, and another one of its CTA there, and no barrier is between."""
     return f"no barrier orders what {other} does at {at} before this"
+
+
+def found_older(reader: str, instruction: str, writer: str, at: str) -> str:
+    """That a strong read finds something older than a write that nothing orders before it."""
+    return f"{reader} finds here what was there before {writer} wrote at {at} ({instruction})"

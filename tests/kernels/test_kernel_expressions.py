@@ -224,3 +224,49 @@ def test_random_expressions_agree_with_a_c_compiler(tmp_path: Path) -> None:
     ours = "".join(str(int(holds(text, **values))) for text in texts)
     wrong = [t for t, a, b in zip(texts, said, ours, strict=True) if a != b]
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "written_out"),
+    [
+        ("all(x[i] == 2 * i for i in range(3))", "x[0] == 2 * 0 && x[1] == 2 * 1 && x[2] == 2 * 2"),
+        ("any(x[i] == 1 for i in range(1, 3))", "x[1] == 1 || x[2] == 1"),
+        ("sum(x[i] for i in range(3)) == 3", "x[0] + x[1] + x[2] == 3"),
+        ("all(x[i + j] == x[j] for i in range(2) for j in range(i, 2) if i != j)", "x[1] == x[1]"),
+        ("all(any(x[j] == i for j in range(2)) for i in range(2))", "(x[0] == 0 || x[1] == 0) && (x[0] == 1 || x[1] == 1)"),
+        ("all(x[i] == i for i in range(2, -1, -2))", "x[2] == 2 && x[0] == 0"),
+        ("sum(1 for i in range(3) if i != 1) == x[2]", "2 == x[2]"),
+        ("any(in[i] == for for i in range(1))", "in[0] == for"),
+    ],
+)  # fmt: skip
+def test_a_comprehension_is_what_it_is_written_out(text: str, written_out: str) -> None:
+    short, long = parse(text), parse(written_out)
+    assert {e.label for e in short.elements()} == {e.label for e in long.elements()}
+    rng = random.Random(text)
+    for _ in range(60):
+        values = {e.label: ("s8", rng.choice((-1, 0, 1, 2, 4))) for e in long.elements()}
+        assert short.truth(_resolver(values)) == long.truth(_resolver(values)), values
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "message"),
+    [
+        ("all(x[0] == 1)", ")", "'for i in range(...)' is wanted"),
+        ("all(x[i] for i)", ")", "'in range(...)' is wanted"),
+        ("all(x[i] for i in x)", "x)", "'range(...)' is wanted"),
+        ("all(x[i] for i in range(n))", "n))", "a bound of 'range' must be a number, known in advance"),
+        ("all(x[i] for i in range(1.5))", "1.5", "a bound of 'range' must be a whole number"),
+        ("all(x[i] for i in range(0, 2, 0))", "0))", "a step of 'range' is not 0"),
+        ("all(x[i] for i in range(2) if n)", "n)", "the condition of a loop must be a number, known in advance"),
+        ("all(x[i] for i in range(0))", "all", "its ranges are empty"),
+        ("min(x[i] for i in range(2)) == 0", "min", "all, any or sum"),
+        ("all(x[j] for i in range(2))", "j", "the index of 'x' must be a number, known in advance"),
+        ("all(x[i] for i in range(100000000))", "x[i]", "more than 2,000,000"),
+        ("all(x[i] for i in range(2)", "(", "never closed"),
+    ],
+)
+def test_a_mistake_in_a_comprehension_is_told_where_it_stands(text: str, at: str, message: str) -> None:
+    with pytest.raises(ExpressionError) as error:
+        parse(text)
+    assert message in f"{error.value.message} {error.value.hint}"
+    assert error.value.start == text.index(at)

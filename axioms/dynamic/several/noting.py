@@ -49,6 +49,8 @@ class Noting(Determinate):
         self._updated: OpenBytes | None = None
         #: Whether some thread found something older than what was there; each `fence.sc`.
         self.stale = False
+        #: Writes that were there when somebody read, and found an older one, each with that read.
+        self.missed: list[tuple[OpenOperation, OpenOperation]] = []
         self.totals: list[Total] = []
         #: Whether some operation orders more in the model than here.
         self.weaker = False

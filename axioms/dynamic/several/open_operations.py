@@ -379,7 +379,9 @@ class OneOfSeveral(NotingAgents):
         if write is not None:  # elsewhere in the order it may write
             self._overwrites_in_order(thread, event, uses=True)
             self.cycles.writes(thread.number, spot.name, self._releases(thread) and access.strong in WIDE)
-        self.stale = self.stale or source < len(spot.order) - 1
+        if source < len(spot.order) - 1:
+            self.stale = True
+            self.missed.append((spot.order[source + 1], event))
         event.past |= self.behind.get(thread.number, 0)
         self._done(thread, event)
         spot.saw(thread.number, event.time, source)

@@ -65,14 +65,29 @@ class _Found(NamedTuple):
     scopes: tuple[str, str]
 
 
-def unsynchronized(watcher: Determinate, race: ByteRace) -> Unsynchronized | Unmet | None:
+def out_of_date(watcher: Noting) -> tuple[ByteRace, Unsynchronized | Unmet] | None:
+    """The first read of a run that found something older than a write that was there, of which it is seen who should have
+    synchronized so that it could not: both as accesses that nothing orders. None where there is none."""
+    for write, read in watcher.missed:
+        if write.does is None or read.does is None or write.name[1] == read.name[1]:
+            continue
+        parties = Party(write.name[1], write.does), Party(read.name[1], read.does)
+        first, size = write.spot.first, write.spot.name.size
+        pair = ByteRace(*parties, write.spot.segment.name, first, first + size - 1, time=write.time, until=read.time)
+        between = unsynchronized(watcher, pair, strong=True)
+        if between is not None:
+            return pair, between
+    return None
+
+
+def unsynchronized(watcher: Determinate, race: ByteRace, *, strong: bool = False) -> Unsynchronized | Unmet | None:
     """Of a race that a watched run has ended with, who should have synchronized, or met; None where nobody found anything, or
-    what lacks is not seen."""
+    what lacks is not seen. `strong`: the accesses do not race, whether a scope has both or not."""
     first, second, clocks = race.before.thread, race.after.thread, watcher.clocks
     if race.kind != "data":
         return None
     scopes = scope_of(race.before.op.use), scope_of(race.after.op.use)
-    if all(scopes):  # strong, and yet they race
+    if all(scopes) and not strong:  # and yet they race
         for one, other, scope in ((race.before, race.after, scopes[0]), (race.after, race.before, scopes[1])):
             if not clocks.within(scope or "", first, second):
                 return Unsynchronized(one, other, "scope", scope or "")

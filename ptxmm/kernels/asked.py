@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.contents import FileError, type_of_file
+from ptxmm.kernels.contents import FileError
 from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import NVCC_OPTIONS, PtxText, of_file
 from ptxmm.kernels.plain_names import base, plain, shortest
@@ -25,7 +25,8 @@ from ptxmm.kernels.signature import entry_problem
 from ptxmm.kernels.takes import KernelSignature, TakenParameter, kernel, places
 from ptxmm.kernels.test import CLAIMS, KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.written import KINDS, Array, Word, Zeros, word
+from ptxmm.kernels.tried import tried
+from ptxmm.kernels.written import KINDS, table_of
 from ptxmm.result import Spot, identity
 
 #: Of so many kernels of a file it is said what may be typed.
@@ -129,9 +130,12 @@ class AskedKernel(NamedTuple):
         tree["check"] = self._claims()
         document.stop_on_findings()
         if not self.launches:
-            names = [said.key for said in self.arguments]
-            given = [n for n in places(names, kernels[0]) if isinstance(n, int)]
-            self._complete(keys, kernels[0], given, plausible(module, kernels[0], keys.get("grid"), keys.get("block")))
+            given = [n for n in places([said.key for said in self.arguments], kernels[0]) if isinstance(n, int)]
+            if "grid" not in keys or "block" not in keys or len(given) < len(kernels[0].parameters):
+                begun = BegunKernel(
+                    module, kernels[0], keys, self._parameters(document, kernels[0]), self._tables(document)
+                )
+                self._complete(keys, kernels[0], given, self.guess(begun))
         document.tree = tree
         return self._named(KernelFile.within(document, {self.path: module}).test(), kernels)
 
@@ -153,6 +157,24 @@ class AskedKernel(NamedTuple):
         document = TomlDocument.of({}, self.where, self.text, self._places() if self.text else None)
         document.tree = {**tree, "cu" if begun.module.source else "ptx": self.path}
         return KernelFile.within(document, {self.path: begun.module}).test()
+
+    def guess(self, begun: BegunKernel) -> Plausible:
+        """The launch to begin with, for what is not said of one."""
+        keys, taken = begun.keys, begun.taken
+        missing = [parameter for number, parameter in enumerate(taken.parameters) if number not in begun.params]
+
+        def test_of(guess: Plausible) -> KernelTest:
+            sizes = {"dynamic_shared": guess.dynamic_shared} if guess.dynamic_shared else {}
+            params: dict[str, Any] = {}
+            for number, parameter in enumerate(taken.parameters):
+                name, table = begun.params.get(number) or (f"p{number}", table_of(guess.argument(parameter), parameter))
+                params[name] = table
+            tree = {**dict(guess.sizes()), **sizes, **keys, "entry": taken.entry, "params": params}
+            tree |= {key: table for key, table in begun.tables.items() if key != "check"}
+            return self.begun_as(begun, {**tree, "check": {"race_free": True}})
+
+        first = plausible(begun.module, taken, keys.get("grid"), keys.get("block"))
+        return tried(first, test_of, [p.name or p.formal.name for p in missing if p.pointee is not None])
 
     def _tables(self, document: TomlDocument) -> dict[str, Any]:
         """`[bounds]` and `[memory]`, where they are said."""
@@ -451,30 +473,3 @@ def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> AskedKern
     return AskedKernel(
         path, PYTHON, said, tuple(several), tables[0], tables[1], where="ptxmm.check", bounds=bounds, launches=launches
     )
-
-
-def table_of(value: Any, taken: TakenParameter | None, folder: str = "") -> Any:
-    """An argument as `[params]` has it; files are seen from `folder`. Raises ValueError for text that is none, FileError for
-    a file that has no array."""
-    said: Word | Any = word(value) if isinstance(value, str) else value
-    if isinstance(said, Zeros):
-        return said._asdict()
-    if isinstance(said, Array):
-        kind = type_of_file(os.path.normpath(os.path.join(folder, said.file)))
-        wanted = taken.pointee if taken else None
-        return {"type": "bf16" if (kind, wanted) == ("u16", "bf16") else kind, "init": said.file}
-    if isinstance(said, (int, float)) and not isinstance(said, bool):
-        return {"type": _type_of(said, taken), "value": said}
-    return said
-
-
-def _type_of(value: float, taken: TakenParameter | None) -> str:
-    """The type of a number: the parameter's own; that of the source, where it tells signs apart."""
-    if taken is None:
-        raise ValueError("a buffer is wanted here, as in u32[4]")
-    kind = taken.number_type
-    if kind[:1] in "bu" and kind != "bf16":
-        if isinstance(value, float) and kind[:1] == "b":
-            return f"f{kind[1:]}" if kind[1:] in ("16", "32", "64") else kind
-        return f"s{kind[1:]}" if value < 0 else kind
-    return kind

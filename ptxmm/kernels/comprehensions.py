@@ -51,7 +51,7 @@ class Operation:
     depth: int
 
 
-class Loop(NamedTuple):
+class ForLoop(NamedTuple):
     """`for variable in range(*bounds) if condition`"""
 
     variable: str
@@ -67,7 +67,7 @@ class Comprehension:
     end: int
     kind: str
     body: ReadNode
-    loops: tuple[Loop, ...]
+    loops: tuple[ForLoop, ...]
     depth: int
 
 
@@ -121,7 +121,7 @@ class _Writer:
             raise ExpressionError(node.start, node.end, f"this '{node.kind}' is of nothing: its ranges are empty")
         return OperatorExpression(node.start, node.end, _JOINED.get(node.kind, node.kind), parts, node.depth)
 
-    def _rounds(self, loops: tuple[Loop, ...], numbers: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+    def _rounds(self, loops: tuple[ForLoop, ...], numbers: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
         """What variables stand for, in each round of the innermost loop."""
         if not loops:
             yield numbers

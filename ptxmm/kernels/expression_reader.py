@@ -22,7 +22,7 @@ from lark import Lark, Token, Transformer, UnexpectedInput
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from ptxcore.values.ieee import F32, F64, convert
-from ptxmm.kernels.comprehensions import Comprehension, Indexed, Loop, Operation, ReadNode, operation, written_out
+from ptxmm.kernels.comprehensions import Comprehension, ForLoop, Indexed, Operation, ReadNode, operation, written_out
 from ptxmm.kernels.expressions import (
     DOUBLE,
     FLOAT,
@@ -141,8 +141,8 @@ class _Nodes(Transformer[Token, ReadNode]):
     def bounds(self, children: list[ReadNode | None]) -> tuple[ReadNode, ...]:
         return tuple(bound for bound in children if bound is not None)
 
-    def loop(self, children: tuple[Token, tuple[ReadNode, ...], ReadNode | None]) -> Loop:
-        return Loop(children[0].value, *children[1:])
+    def loop(self, children: tuple[Token, tuple[ReadNode, ...], ReadNode | None]) -> ForLoop:
+        return ForLoop(children[0].value, *children[1:])
 
     def each(self, children: list[Any]) -> Comprehension:
         name, body, *loops, closing = children

@@ -3,10 +3,13 @@
 Two CTAs are the fewest that have neighbours, and so are two threads of each. A kernel that never asks which thread of its CTA
 executes it (a lock that somebody takes for the CTA) is launched with one: all threads do the same there, to the same data,
 which few kernels mean. A number may count anything, so it is that of the threads: then `if (i < n)` lets all of them in. A
-buffer has room for each thread and number at once.
+buffer has room for each thread and number at once. One that the source declares `const` is full of ones, since of zeros any
+order makes the same.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.modules import PtxText, bare, has_dynamic
@@ -25,21 +28,32 @@ _COUNTS = frozenset(("u32", "s32", "b32", "u64", "s64", "b64"))
 
 class Plausible(NamedTuple):
     """Dimensions of the grid and of a CTA, or one number; `own`: the kernel says itself how large its CTAs are;
-    `dynamic_shared` in bytes, 0 for a module that has none."""
+    `dynamic_shared` in bytes, 0 for a module that has none; `lengths` are those of single buffers, by name, as far as they are
+    others; `block_is_guessed`: nobody said how large CTAs are."""
 
     grid: int | list[int]
     block: int | list[int]
     own: bool
     dynamic_shared: int
     threads: int
+    lengths: Mapping[str, int] = {}
+    block_is_guessed: bool = True
 
     def sizes(self) -> list[tuple[str, int | list[int]]]:
         """Each size of a launch by its name."""
         return [("grid", self.grid), ("block", self.block)]
 
-    def elements(self) -> int:
-        """How many elements a buffer has."""
-        return self.threads * min(self.threads, _EACH)
+    def elements(self, name: str = "") -> int:
+        """How many elements a buffer has; without a name, one of which nothing else is known."""
+        return self.lengths.get(name, self.threads * min(self.threads, _EACH))
+
+    def longer(self, lengths: Mapping[str, int]) -> Plausible:
+        """The same with buffers of other lengths, by their names."""
+        return self._replace(lengths={**self.lengths, **lengths})
+
+    def of_threads(self, threads: int) -> Plausible:
+        """The same with CTAs of so many threads, and buffers and numbers for them."""
+        return self._replace(block=threads, threads=self.threads // _count(self.block) * threads, lengths={})
 
     def number(self, parameter: TakenParameter) -> int:
         """A number for a parameter that is one."""
@@ -48,7 +62,8 @@ class Plausible(NamedTuple):
     def argument(self, parameter: TakenParameter) -> str:
         """An argument for a parameter, as `--arg` has it."""
         if parameter.pointee is not None:
-            return f"{parameter.pointee}[{self.elements()}]"
+            ones = "=1" if parameter.const else ""
+            return f"{parameter.pointee}[{self.elements(parameter.name or parameter.formal.name)}]{ones}"
         return f"{{bytes = {parameter.formal.size}}}" if parameter.formal.elements else str(self.number(parameter))
 
 
@@ -61,7 +76,7 @@ def plausible(module: PtxText, taken: KernelSignature, grid: object = None, bloc
     wide: int | list[int] = several if own is None else own[0] if len(own) == 1 else own
     threads = _count(grid, _count(ctas)) * _count(block, _count(wide))
     dynamic = _DYNAMIC if has_dynamic(module.text) else 0
-    return Plausible(ctas, wide, own is not None, dynamic, max(threads, 1))
+    return Plausible(ctas, wide, own is not None, dynamic, max(threads, 1), block_is_guessed=block is None)
 
 
 def _count(dimensions: object, default: int = 1) -> int:

@@ -12,7 +12,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.asked import UNCLAIMED, AskedKernel, BegunKernel
 from ptxmm.kernels.document import tree_of
 from ptxmm.kernels.plain_names import shortest
-from ptxmm.kernels.plausible import Plausible, plausible
+from ptxmm.kernels.plausible import Plausible
 from ptxmm.kernels.takes import TakenParameter
 
 #: Keys that nobody guesses, in their order.
@@ -32,7 +32,7 @@ def skeleton(asked: AskedKernel, folder: str) -> str:
 def _text(asked: AskedKernel, begun: BegunKernel, folder: str) -> str:
     module, taken, keys = begun.module, begun.taken, begun.keys
     name = shortest(module.entries())[taken.entry]
-    guess = plausible(module, taken, keys.get("grid"), keys.get("block"))
+    guess = asked.guess(begun)
     lines = [
         f"# A test of the kernel {name}, as ptxmm init wrote it. What is marked with {GUESS} is a guess: say what you launch.",
         f"{'cu' if module.source else 'ptx'} = {_string(_seen_from(asked.path, folder))}",
@@ -142,7 +142,9 @@ def _name(parameter: TakenParameter, number: int, used: list[str]) -> str:
 def _line(name: str, parameter: TakenParameter, guess: Plausible) -> str:
     told = " ".join(str(parameter).split())
     if parameter.pointee is not None:
-        table = f'{{type = "{parameter.pointee}", elements = {guess.elements()}}}'
+        ones = ", init = 1" if parameter.const else ""
+        elements = guess.elements(parameter.name or parameter.formal.name)
+        table = f'{{type = "{parameter.pointee}", elements = {elements}{ones}}}'
         return f"{name} = {table}  # {told}; <- how many elements"
     if parameter.formal.elements:
         table = f"{{bytes = {parameter.formal.size}, fields = []}}"

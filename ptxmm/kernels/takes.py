@@ -20,11 +20,13 @@ _LONGEST = 16 << 20  # bytes of a source
 #: How nvcc and clang call parameters, whose names in the source PTX does not have.
 _MADE = re.compile(r"_param_\d+\Z")
 _POINTER = 8  # bytes
+_CONST = re.compile(r"\bconst\b[^*&,]*[*&]")
 
 
 class TakenParameter(NamedTuple):
     """A parameter: what the PTX says of it, its name for people (empty where nobody gave it one), its type in the source, what
-    a pointer leads to (a PTX type; None for what is no pointer), and where it stands in `KernelSignature.text`."""
+    a pointer leads to (a PTX type; None for what is no pointer), where it stands in `KernelSignature.text`, and whether the
+    source says that what it leads to is not written."""
 
     formal: Formal
     name: str
@@ -32,6 +34,7 @@ class TakenParameter(NamedTuple):
     pointee: str | None
     start: int
     end: int
+    const: bool = False
 
     def __str__(self) -> str:
         shown = f"{self.declared} {self.name}".strip() if self.declared else str(self.formal)
@@ -73,7 +76,15 @@ def kernel(module: PtxText, entry: str) -> KernelSignature | None:
         text, head = found
         types = _types(entry, head)
         taken = tuple(
-            TakenParameter(f, d.name, kind, _pointee(f, kind, used), d.start, d.end)
+            TakenParameter(
+                f,
+                d.name,
+                kind,
+                _pointee(f, kind, used),
+                d.start,
+                d.end,
+                _CONST.search(text, d.start, d.end) is not None,
+            )
             for f, d, kind in zip(wanted, head.parameters, types, strict=True)
         )
         return KernelSignature(entry, taken, module.source, text, head.start)

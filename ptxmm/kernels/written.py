@@ -13,13 +13,18 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.arguments import ANY
+from ptxmm.kernels.contents import type_of_file
 from ptxmm.kernels.document import tree_of
 from ptxmm.kernels.expressions import TYPES
+
+if TYPE_CHECKING:
+    from ptxmm.kernels.takes import TakenParameter
 
 #: What a word may be, for messages.
 KINDS = "a number, TYPE[N], FILE.npy, {...} or &BUFFER+N"
@@ -93,3 +98,30 @@ def _table(text: str) -> dict[str, Any]:
         raise ValueError(f"{text}: a structure stands in one pair of braces")
     table: dict[str, Any] = tree["structure"]
     return table
+
+
+def table_of(value: Any, taken: TakenParameter | None, folder: str = "") -> Any:
+    """An argument as `[params]` has it; files are seen from `folder`. Raises ValueError for text that is none, FileError for
+    a file that has no array."""
+    said: Word | Any = word(value) if isinstance(value, str) else value
+    if isinstance(said, Zeros):
+        return said._asdict()
+    if isinstance(said, Array):
+        kind = type_of_file(os.path.normpath(os.path.join(folder, said.file)))
+        wanted = taken.pointee if taken else None
+        return {"type": "bf16" if (kind, wanted) == ("u16", "bf16") else kind, "init": said.file}
+    if isinstance(said, (int, float)) and not isinstance(said, bool):
+        return {"type": _type_of(said, taken), "value": said}
+    return said
+
+
+def _type_of(value: float, taken: TakenParameter | None) -> str:
+    """The type of a number: the parameter's own; that of the source, where it tells signs apart."""
+    if taken is None:
+        raise ValueError("a buffer is wanted here, as in u32[4]")
+    kind = taken.number_type
+    if kind[:1] in "bu" and kind != "bf16":
+        if isinstance(value, float) and kind[:1] == "b":
+            return f"f{kind[1:]}" if kind[1:] in ("16", "32", "64") else kind
+        return f"s{kind[1:]}" if value < 0 else kind
+    return kind

@@ -465,8 +465,9 @@ def columns(states: Sequence[dict[str, int]], most: int | None = None) -> tuple[
     return [name for name in names if name in shown], len(names) - most
 
 
-def table(states: list[dict[str, int]], names: Sequence[str]) -> list[str]:
-    """States in aligned columns: `1:r0=1  1:r1=0`."""
+def table(states: list[dict[str, int]], names: Sequence[str] | None = None) -> list[str]:
+    """States in aligned columns, of these names or of all: `1:r0=1  1:r1=0`."""
+    names = columns(states)[0] if names is None else names
     cells = [[f"{name}={state[name]}" if name in state else "" for name in names] for state in states]
     widths = [max((len(row[i]) for row in cells), default=0) for i in range(len(names))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]

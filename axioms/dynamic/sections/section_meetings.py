@@ -79,11 +79,10 @@ class MeetingSections(Determinate):
         """Threads have met; they come behind what was done in some sections, and are in them now as long as these last."""
         if past:
             self._past.update(dict.fromkeys(numbers, past))
-        for section in sections:
-            if section.lock.owner is not section:
-                continue
+        lasting = [section for section in sections if section.lock.owner is section]
+        for section in lasting:
             alone = all(self._in.get(number) in (None, section) for number in numbers)
-            if len(sections) > 1 or not alone:
+            if len(lasting) > 1 or not alone:
                 raise Stopped(Open("order", section.party))
             section.members.update(numbers)
             section.members.discard(section.holder)

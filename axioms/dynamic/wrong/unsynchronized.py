@@ -7,7 +7,8 @@ synchronized, there were no race (base causality order, section 8.9.5). They did
 first access comes before, or R in no acquire pattern (section 8.8), or one is not in the other's scope (section 8.7.1).
 
 Or a thread does so for others of its CTA, and did not meet them: who wrote W is in the CTA of the first access, and does not
-know of that, whose thread was not behind W. So both stand between the same two barriers, and another one should be there.
+know of that, whose thread was not behind W. So both stand between the same two barriers, and another one should be there. Or who
+acquired the first access is in the CTA of the second one, whose thread has not met it since.
 """
 
 from __future__ import annotations
@@ -94,7 +95,11 @@ def unsynchronized(watcher: Determinate, race: ByteRace, *, strong: bool = False
     found = list(islice(_found(watcher), _MOST))
     links = _links(found, race, clocks)
     if not links:
-        return _unmet(found, race, clocks) or _unmet_the_other_way(found, race, clocks)
+        return (
+            _unmet(found, race, clocks)
+            or _unmet_by_reader(found, race, clocks)
+            or _unmet_the_other_way(found, race, clocks)
+        )
     before, time = first, race.time
     for link in links:
         lacks = _lacking(link, before, time, clocks)
@@ -151,6 +156,17 @@ def _unmet(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Unmet | N
     for one in sorted(found, key=lambda one: one.read_at, reverse=True):
         if one.hands and clocks.ordered(second, one.reader, one.read_at) and _are_apart(one, first, race.time, clocks):
             return Unmet(race.before, Party(one.writer, one.write))
+    return None
+
+
+def _unmet_by_reader(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Unmet | None:
+    """Who acquires the first access, in the CTA of the second one, and did not meet the thread of that."""
+    cta = race.after.thread // clocks.size
+    for one in sorted(found, key=lambda one: one.read_at, reverse=True):
+        beside = one.reader != race.after.thread and one.reader // clocks.size == cta
+        known = beside and clocks.knows((one.writer, one.known, one.wrote), race.before.thread, race.time)
+        if known and _lacking(one, race.before.thread, race.time, clocks) is None:
+            return Unmet(Party(one.reader, one.read), race.after)
     return None
 
 

@@ -11,7 +11,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ptxcore.clock import limited
-from ptxmm.kernels.hunting import ORDERS, FaultOf, RaceOf, hunt, on_suspicion, race_of, with_a_slow_cta, with_torn_reads
+from ptxmm.kernels.hunting import (
+    ORDERS,
+    RaceOf,
+    Wrong,
+    hunt,
+    on_suspicion,
+    race_of,
+    with_a_slow_cta,
+    with_torn_reads,
+)
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs, threads_of
@@ -99,18 +108,18 @@ class BugSearch:
 
     def _in_orders(self, most: int) -> bool:
         orders, self._orders = self._orders[:most], self._orders[most:]
-        found = race_of(self._runs, orders)
+        found = race_of(self._runs, self._broken, orders)
         return found is not None and tell_wrong(self._runs, self._result, self._places, found)
 
     def _in_orders_briefly(self, most: int) -> bool:
         """The same of so many orders, none of which has much more time than the first one took: one may show at once what
         another one ends without. What has not come to its end is looked for again."""
-        faulty: RaceOf | FaultOf | None = None
+        faulty: Wrong | None = None
         for order in self._orders[:most]:
             limit = _SOON if self._took is None else max(_SOON / len(ORDERS), 2 * self._took)
             began = time.monotonic()
             with limited(limit):
-                found = race_of(self._runs, (order,))
+                found = race_of(self._runs, self._broken, (order,))
             took = time.monotonic() - began
             if took < limit:
                 self._orders.remove(order)

@@ -83,10 +83,12 @@ def _looking(runs: Runs, watcher: Exact) -> Exact:
     return watcher
 
 
-def race_of(runs: Runs, orders: Sequence[tuple[int | None, Sight]] = ORDERS) -> RaceOf | FaultOf | None:
-    """A race of some run, in one of a few `orders`, or else what leaves the launch without a meaning; None where neither was
-    seen."""
-    faulty: RaceOf | FaultOf | None = None
+def race_of(
+    runs: Runs, broken: Callable[[FinalValues], bool], orders: Sequence[tuple[int | None, Sight]] = ORDERS
+) -> Wrong | None:
+    """A race of some run, in one of a few `orders`, or else what leaves the launch without a meaning, or final values that are
+    against a check; None where none of these was seen."""
+    faulty: Wrong | None = None
     waiting, unwritten = list(orders), None
     while waiting:
         seed, sight = waiting.pop(0)
@@ -102,8 +104,10 @@ def race_of(runs: Runs, orders: Sequence[tuple[int | None, Sight]] = ORDERS) -> 
             return Watchers(None, single)
 
         try:
-            runs.run(seed, limit=LIMIT, watch=watch, progress=in_time, unwritten=unwritten)
+            state = runs.run(seed, limit=LIMIT, watch=watch, progress=in_time, unwritten=unwritten)
             faulty = faulty or _overwriting(watchers, unwritten=unwritten)
+            if faulty is None and unwritten is None and broken(state):
+                faulty = FailedExecution(state, _steps(watchers), watchers=watchers)
         except Stopped as stopped:
             if _is_shown(stopped.why, watchers):
                 return RaceOf(stopped.why, len(watchers) - 1, watchers[-1], unwritten=unwritten)
@@ -243,6 +247,11 @@ def _tearing(
     return None, watchers
 
 
+def _steps(watchers: Sequence[Exact]) -> tuple[Name, ...]:
+    """The open operations of a run, in their order."""
+    return tuple(event.name for watcher in watchers for event in watcher.events)
+
+
 def one_run(
     runs: Runs, make: Callable[[int, int], Exact], broken: Callable[[FinalValues], bool]
 ) -> Sequence[Sequence[OpenOperation]]:
@@ -257,24 +266,21 @@ def one_run(
 
         return Watchers(None, single)
 
-    def steps() -> tuple[Name, ...]:
-        return tuple(event.name for watcher in watchers for event in watcher.events)
-
     try:
         state = runs.run(None, limit=LIMIT, watch=watch, progress=in_time)
         if broken(state):
-            raise TestFails(FailedExecution(state, steps(), watchers=watchers))
-        overwriting = _overwriting(watchers, steps())
+            raise TestFails(FailedExecution(state, _steps(watchers), watchers=watchers))
+        overwriting = _overwriting(watchers, _steps(watchers))
         if overwriting is not None:
             raise TestFails(overwriting)
     except Stopped as stopped:
         if _is_shown(stopped.why, watchers):
-            raise TestFails(RaceOf(stopped.why, len(watchers) - 1, watchers[-1], steps())) from None
+            raise TestFails(RaceOf(stopped.why, len(watchers) - 1, watchers[-1], _steps(watchers))) from None
         if stopped.why == Open("time"):
             raise
     except KernelError as error:
         if error.kind == "deadlock" and all(w.free for w in watchers):
-            raise TestFails(FailedExecution(None, steps(), error, len(watchers) - 1)) from None
+            raise TestFails(FailedExecution(None, _steps(watchers), error, len(watchers) - 1)) from None
         if error.kind in FAULTS:
-            raise TestFails(FaultOf(error, len(watchers) - 1, watchers[-1], steps())) from None
+            raise TestFails(FaultOf(error, len(watchers) - 1, watchers[-1], _steps(watchers))) from None
     return [w.events for w in watchers]

@@ -8,7 +8,7 @@ leave the same in any order: docs/whole-launches.md has the argument. All this i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import combinations
 from typing import Any
@@ -42,11 +42,13 @@ _MOST_STEPS, _MOST_PAIRS = 400_000, 2_000_000
 
 @dataclass
 class _Emulation:
-    """`poll`: where it begins; `found`: the instructions by which the thread polled, and what it found."""
+    """`poll`: where it begins; `found`: the instructions by which the thread polled, and what it found; `loads`: what its weak
+    loads found, by their address and size."""
 
     poll: Poll
     group: _Group
     found: list[tuple[int, int]] = field(default_factory=list)
+    loads: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 @dataclass
@@ -79,10 +81,22 @@ class Emulating(Determinate):
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
         if id(thread.instruction.instruction) not in self.searched:
-            self._active.pop(thread.number, None)
-            return super().reads(thread, address, size)
+            of = self._active.pop(thread.number, None)
+            instead = super().reads(thread, address, size)
+            if of is not None and instead is None and self._loads(thread, of, address, size):
+                self._active[thread.number] = of
+            return instead
         self._reads_in_emulation(thread, address, size, None)
         return None
+
+    def _loads(self, thread: WatchedThread, of: _Emulation, address: int, size: int) -> bool:
+        """Whether a weak load, which finds the same in all executions, is taken for a part of an emulation."""
+        segment, first = thread.segment(address)
+        value = segment.read(first, size)
+        if scope_of(thread.instruction.use) or thread.instruction.use.words["vec"] or type(value) is not int:
+            return False
+        of.loads[address, size] = value
+        return True
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> int | None:
         if id(thread.instruction.instruction) not in self.searched:
@@ -176,8 +190,8 @@ def emulating(watcher: Determinate, why: Open, functions: Iterable[Code]) -> set
 class _PollTeller(Teller):
     """Tells what the instructions of emulations find."""
 
-    def __init__(self, searched: frozenset[int], address: int, size: int) -> None:
-        super().__init__(address, size)
+    def __init__(self, searched: frozenset[int], address: int, size: int, loads: Mapping[tuple[int, int], int]) -> None:
+        super().__init__(address, size, loads)
         self.searched = searched
 
     def is_poll(self, thread: Any) -> bool:
@@ -187,11 +201,11 @@ class _PollTeller(Teller):
 class _Function:
     """Emulations that begin alike: one function of what stands there."""
 
-    def __init__(self, checked: _Checked, poll: Poll) -> None:
+    def __init__(self, checked: _Checked, member: _Emulation) -> None:
         self._checked, self.count = checked, 0
         group = checked.group
-        teller = _PollTeller(checked.searched, group.address, group.place[1])
-        self._thread = ToldThread(poll, checked.live, teller)
+        teller = _PollTeller(checked.searched, group.address, group.place[1], member.loads)
+        self._thread = ToldThread(member.poll, checked.live, teller)
         self.begins = self._thread.begins
         self._steps: dict[tuple[Hashable, int], ToldStep] = {}
         self._values: dict[int, int] = {}
@@ -271,13 +285,13 @@ class _Checked:
         """Raises Untold where they are no atomic operations that commute."""
         if self._commute_on_all_values():
             for member in self.group.members:
-                _Function(self, member.poll).follow(member.found, None)
+                _Function(self, member).follow(member.found, None)
             return
         functions: dict[Hashable, _Function] = {}
         of: list[_Function] = []
         for member in self.group.members:
-            made = _Function(self, member.poll)
-            one = functions.setdefault(made.begins.key, made)
+            made = _Function(self, member)
+            one = functions.setdefault((made.begins.key, tuple(sorted(member.loads.items()))), made)
             one.count += 1
             of.append(one)
         values = self._values(list(functions.values()))
@@ -297,7 +311,8 @@ class _Checked:
         group, updates = self.group, []
         for member in group.members:
             try:
-                of = TermFunction(member.poll, self.live, self.searched, (group.address, group.place[1]))
+                place = group.address, group.place[1]
+                of = TermFunction(member.poll, self.live, self.searched, place, member.loads)
                 updates.append(of.update())
             except Untold:
                 return False

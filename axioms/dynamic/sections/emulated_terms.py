@@ -7,6 +7,7 @@ does is known for all values at once, however many there may be, and functions o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from axioms.dynamic.code.live import Live
@@ -63,9 +64,14 @@ class TermTeller(Teller):
     tries = varies = True
 
     def __init__(
-        self, searched: frozenset[int], place: tuple[int, int], choices: tuple[bool, ...], known: Value
+        self,
+        searched: frozenset[int],
+        place: tuple[int, int],
+        choices: tuple[bool, ...],
+        known: Value,
+        loads: Mapping[tuple[int, int], int] | None = None,
     ) -> None:
-        super().__init__(*place)
+        super().__init__(*place, loads)
         self._searched, self._choices, self._known = searched, choices, known
         self.tests: list[tuple[Value, bool]] = []
         self.seen: Value = 0
@@ -80,7 +86,8 @@ class TermTeller(Teller):
 
     def reads(self, thread: Any, address: int, size: int) -> Any:
         value = super().reads(thread, address, size)
-        self.seen = value.term
+        if isinstance(value, Varying):
+            self.seen = value.term
         return value
 
     def updates(self, thread: Any, how: Use, address: int, size: int, write: Write) -> Any:
@@ -118,15 +125,22 @@ class TermTeller(Teller):
 class TermFunction:
     """An emulation of some bytes, that begins with a poll, as a function."""
 
-    def __init__(self, poll: Poll, live: Live, searched: frozenset[int], place: tuple[int, int]) -> None:
-        self._poll, self._live, self._searched, self._place = poll, live, searched, place
+    def __init__(
+        self,
+        poll: Poll,
+        live: Live,
+        searched: frozenset[int],
+        place: tuple[int, int],
+        loads: Mapping[tuple[int, int], int],
+    ) -> None:
+        self._poll, self._live, self._searched, self._place, self._loads = poll, live, searched, place, loads
         width = 8 * place[1]
         self.found, self._held = (named_symbol(name, width) for name in ("looked", "held"))
         self._value = Varying(self.found, VARIES, 1, 0, AsTold())
         self._thread = self._copy((), 1)[0]
 
     def _copy(self, choices: tuple[bool, ...], known: Value) -> tuple[ToldThread, TermTeller]:
-        teller = TermTeller(self._searched, self._place, choices, known)
+        teller = TermTeller(self._searched, self._place, choices, known, self._loads)
         return ToldThread(self._poll, self._live, teller), teller
 
     def _outcomes(self, at: ToldAt, known: Value) -> list[_Outcome]:

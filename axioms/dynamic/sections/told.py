@@ -7,7 +7,7 @@ may do about some bytes, a loop of compare-and-swap or the taking of a lock, ask
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, NoReturn
 
 from axioms.dynamic.code.live import Live
@@ -48,8 +48,10 @@ class Teller:
     #: Whether a copy goes on where it computes with values that vary, and whether an access at such an address may end it.
     varies = ends_at_varying = False
 
-    def __init__(self, address: int, size: int) -> None:
+    def __init__(self, address: int, size: int, loads: Mapping[tuple[int, int], int] | None = None) -> None:
+        """`loads`: what weak loads find that do not end the copy, by their address and size."""
         self.place = address, size
+        self.finds = loads or {}
         self.told: int | Varying | None = None
         self.found: int | Varying | None = None
         self.wrote: int | None = None
@@ -65,6 +67,8 @@ class Teller:
         return address < _WINDOWS or scope_of(thread.instruction.use) in WIDE
 
     def reads(self, thread: Any, address: int, size: int) -> Any:
+        if (address, size) in self.finds and not scope_of(thread.instruction.use):
+            return self.finds[address, size]
         if (address, size) != self.place or not self.is_poll(thread):
             raise Ended
         if not self.is_strong(thread, address):

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 from axioms.dynamic.code.linear import congruent
 from ptxcore.records import NamedTuple
+from ptxcore.values.floats import fcompare
+from ptxcore.values.ieee import FORMATS
 from ptxcore.values.terms import Term, Value, mask, substitute, symbol, symbols_of
 
 #: What leaves what was there.
@@ -17,6 +19,12 @@ _NOTHING = ""
 _BITWISE = ("and", "or", "xor")
 #: Comparisons, and whether they are of signed numbers.
 _LESS = {"ult": "u", "ule": "u", "slt": "s", "sle": "s"}
+#: Comparisons of floats with the operands exchanged, and those that are so where they are not; what comes of taking the second.
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_MIRRORED |= {f"{one}u": f"{other}u" for one, other in _MIRRORED.items()}
+_OTHERWISE = {"lt": "geu", "le": "gtu", "gt": "leu", "ge": "ltu"}
+_OTHERWISE |= {other: one for one, other in _OTHERWISE.items()}
+_TAKEN = {"l": "max", "g": "min"}
 
 
 class Update(NamedTuple):
@@ -40,12 +48,23 @@ def commute(updates: Iterable[Update]) -> bool:
 
 def _kind(found: Term, value: Value) -> str | None:
     """What an update does, where it is one of those that commute with their like."""
+    value = _without_cases(found, value)
     if not isinstance(value, Term) or value.width != found.width:
         return None
     form = congruent(value, lambda of: (0, mask(of.width)) if of is found else None)
     if form is not None and dict(form.factors) == {found: 1}:
         return "add" if form.start & mask(found.width) else _NOTHING
     return _combination(found, value)
+
+
+def _without_cases(found: Term, value: Value) -> Value:
+    """The same function without a case of one value for which the rest says the same."""
+    while isinstance(value, Term) and value.op == "ite" and value.args[0].op == "eq" and found in value.args[0].args:
+        number = next(one for one in value.args[0].args if one is not found)
+        if not isinstance(number, int) or substitute(value.args[2], {found: number}) != value.args[1]:
+            break
+        value = value.args[2]
+    return value
 
 
 def _combination(found: Term, value: Term) -> str | None:
@@ -62,8 +81,29 @@ def _extreme(value: Term) -> str | None:
     condition, one, other = value.args
     if condition.op == "not":
         condition, one, other = condition.args[0], other, one
+    if condition.op == "fp" and condition.args[0] == "compare":
+        form, comparison, a, b = condition.args[1:]
+        return _float_extreme(form, comparison, (a, b), (one, other))
     if condition.op not in _LESS:
         return None
     if (one, other) == condition.args:
         return f"{_LESS[condition.op]}min"
     return f"{_LESS[condition.op]}max" if (other, one) == condition.args else None
+
+
+def _float_extreme(
+    form: str, comparison: str, compared: tuple[Value, Value], choice: tuple[Value, Value]
+) -> str | None:
+    """The same of floats: the first of `choice` where both compare so, else the second, of which one is a number. Which of two
+    zeros is left hangs on who comes first, so there is one of them only; a NaN stays where it is found, or gives way, by all
+    alike."""
+    a, b = compared
+    if comparison not in _MIRRORED or choice not in ((a, b), (b, a)) or isinstance(a, int) is isinstance(b, int):
+        return None
+    if isinstance(a, int):
+        a, b, comparison = b, a, _MIRRORED[comparison]
+    taken = comparison if choice[0] == b else _OTHERWISE[comparison]
+    sign = 1 << FORMATS[form].width - 1
+    if b == sign or fcompare(form, "nan", b, b):
+        return None
+    return f"{form}{_TAKEN[taken[0]]}{'u' * taken.endswith('u')}"

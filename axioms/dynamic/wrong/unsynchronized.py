@@ -7,8 +7,8 @@ synchronized, there were no race (base causality order, section 8.9.5). They did
 first access comes before, or R in no acquire pattern (section 8.8), or one is not in the other's scope (section 8.7.1).
 
 Or a thread does so for others of its CTA, and did not meet them: who wrote W is in the CTA of the first access, and does not
-know of that, whose thread was not behind W. So both stand between the same two barriers, and another one should be there. Or who
-acquired the first access is in the CTA of the second one, whose thread has not met it since.
+know of that, whose thread was not behind W. So both stand between the same two barriers, and another one should be there. Or
+who acquired the first access is in the CTA of the second one, whose thread has not met it since.
 """
 
 from __future__ import annotations

@@ -49,6 +49,13 @@ L: setp.ge.u32 %p2, %r5, %r4; @%p2 bra E;
  atom.{cas}.global.cas.b32 %r7, [%rd2], %r5, %r4; setp.ne.u32 %p1, %r7, %r5; mov.u32 %r5, %r7; @%p1 bra L;
 E:
 """
+#: The same of floats, and with a load between the look and the loop, as compilers put it there.
+FLOAT = """
+ ld.global.u32 %r4, [%rd5];
+L: mov.b32 %f1, %r5; mov.b32 %f2, %r4; setp.leu.f32 %p2, %f2, %f1; @%p2 bra E;
+ atom.{cas}.global.cas.b32 %r7, [%rd2], %r5, %r4; setp.ne.u32 %p1, %r7, %r5; mov.u32 %r5, %r7; @%p1 bra L;
+E:
+"""
 #: Looks anew each time.
 ANEW = """
 L: ld.{first}.global.u32 %r5, [%rd2]; {function}
@@ -102,6 +109,7 @@ FLOATS = [0x3F800000 + 0x400000 * (i % 4) for i in range(512)]
         ("mov.u32 %r5, 0;" + LOOP, "maximum", SMALL, 4),  # a guess
         ("mov.u32 %r5, 77;" + LOOP, "bits", SMALL, 7),  # one that is never right
         (FIRST + EARLY, "maximum", SMALL, 4),
+        (FIRST + FLOAT, "float", [0x3F800000 + 977 * i for i in range(512)], 0x3F800000 + 977 * 511),
         (ANEW, "maximum", SMALL, 4),
         (FIRST + EARLY, "maximum", MANY, max(MANY)),
         (FIRST + LOOP, "maximum", MANY, max(MANY)),
@@ -131,6 +139,8 @@ def test_one_run_decides_loops_that_commute_at_512_threads(
         (ONCE, "maximum", SMALL, {}),  # whoever finds something else leaves without having written
         (STUCK, "maximum", SMALL, {}),  # and does not terminate
         (FIRST + EARLY.replace("@%p1 bra L", "@%p1 bra E"), "maximum", MANY, {}),
+        # What is loaded between the look and the loop hangs on what was found.
+        (FIRST + "bfe.u32 %r8, %r5, 23, 1; mul.wide.u32 %rd7, %r8, 4; add.u64 %rd5, %rd1, %rd7;" + FLOAT, "float", FLOATS, {}),
         (FIRST + EARLY.replace("setp.ge.u32 %p2, %r5", "setp.gt.u32 %p2, %r5"), "maximum", [0, *MANY], {"cas": "relaxed.cta"}),
         (USED, "maximum", MANY, {}),
         (FIRST + LOOP, "maximum", SMALL, {"cas": "relaxed.cta"}),
@@ -161,7 +171,7 @@ def generated(seed: int) -> KernelTest:
     draw = Random(seed)
     grid, block = draw.choice(((1, 2), (2, 1), (3, 1), (1, 3), (2, 2)))
     function = draw.choice(list(FUNCTIONS))
-    body = draw.choice((FIRST + LOOP, "mov.u32 %r5, 0;" + LOOP, FIRST + EARLY, ANEW, USED, ONCE))
+    body = draw.choice((FIRST + LOOP, "mov.u32 %r5, 0;" + LOOP, FIRST + EARLY, FIRST + FLOAT, ANEW, USED, ONCE))
     if draw.random() < 0.3:
         body = (
             " setp.eq.u32 %p3, %r3, 0; @%p3"

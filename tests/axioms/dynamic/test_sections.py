@@ -3,6 +3,7 @@ their size."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter as Count
 
 import pytest
@@ -12,7 +13,7 @@ from generated_sections import section_kernel
 
 from axioms.dynamic.core.findings import Open
 from axioms.dynamic.sections.updates_in_sections import Update, commute
-from ptxcore.values import terms
+from ptxcore.values import floats, terms
 from ptxmm.kernels import bugs, whole
 from ptxmm.kernels.runs import FinalValues, Runs
 from ptxmm.kernels.sectioned import Sectioned, run_with_sections
@@ -257,11 +258,35 @@ def test_a_section_that_is_wrong_or_decides_something_is_not_taken_for_one_that_
     assert expected.verdict in ("no", "undefined") or len(expected.states) > 1
 
 
-def test_threads_of_a_cta_take_part_in_the_section_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    test = _kernel(*_led(_MEET, _EACH, _MEET), block=2)
+def _turns(number: int, *inside: str) -> tuple[str, ...]:
+    """Sections of the first thread of each CTA, one after the other, in each of which all take part."""
+    return (
+        "mov.u32 %r12, 0; AGAIN:",
+        *_led(*inside),
+        f"add.u32 %r12, %r12, 1; setp.lt.u32 %p3, %r12, {number}; @%p3 bra AGAIN;",
+    )
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_threads_of_a_cta_take_part_in_the_section_of_one(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    test = _kernel(*_turns(turns, _MEET, _EACH, _MEET), block=2)
     found = _by_sections(test)
     expected = by_formula(test, monkeypatch)
     assert expected.verdict in ("ok", "bounded") and expected.states == [found]
+
+
+def test_whole_ctas_take_a_lock_again_and_again() -> None:
+    test = _kernel(*_turns(3, _MEET, _EACH, _MEET), grid=4, block=32, checks="x[4] == 588 && x[35] == 960")
+    open_, found = by_runs(test)
+    assert not open_ and found.verdict == "ok"
+    assert any("12 critical sections" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("inside", [(_EACH, _MEET), (_MEET, _EACH)])
+def test_who_does_not_meet_the_holder_takes_no_part(inside: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    test = _kernel(*_turns(2, *inside), block=2)
+    assert _by_sections(test) is None
+    assert by_formula(test, monkeypatch).verdict in ("no", "undefined")
 
 
 @pytest.mark.parametrize("warps", [5, 32])
@@ -299,6 +324,26 @@ def test_updates_commute_where_all_orders_leave_the_same_on_all_values() -> None
                 decided += 1
                 assert both[0] == both[1]
     assert decided > 2 * len(made)
+
+
+def test_floats_commute_where_all_orders_leave_the_same() -> None:
+    """Of all half-precision numbers near zero and one, infinities and NaNs, as what is there and as what is put there."""
+    place = _of(16)
+    some = [bits | sign for bits in (0, 1, 0x3BFF, 0x3C00, 0x7C00, 0x7C01, 0x7E00) for sign in (0, 0x8000)]
+    made = []
+    for number in some:
+        for comparison in ("lt", "le", "gt", "ge", "ltu", "leu", "gtu", "geu"):
+            for flipped in (False, True):
+                told = floats.fcompare("f16", comparison, *((number, place) if flipped else (place, number)))
+                made += [terms.ite(told, number, place, 16), terms.ite(told, place, number, 16)]
+    draw, decided = random.Random(1), 0
+    for _ in range(4000):
+        one, other = draw.choice(made), draw.choice(made)
+        if one is not other and commute([Update(place, one), Update(place, other)]):
+            decided += 1
+            for v in some:
+                assert _value(other, place, _value(one, place, v)) == _value(one, place, _value(other, place, v))
+    assert decided > 200
 
 
 def _value(of: terms.Value, place: terms.Term, number: int) -> int:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from ptxcore import clock
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
+from ptxcore.values.floats import fcompare
 from ptxmm.kernels.expressions import TYPES, Element, KernelExpression, KernelNode, Number, OperatorExpression, Typed
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.runs import Runs
@@ -67,7 +68,8 @@ def _elements(test: KernelTest, check: Check) -> Iterator[Element]:
 
 
 def _expecting(test: KernelTest, check: Check, state: dict[str, int]) -> Check:
-    """That each element of what a claim names ends with its value; one that is no number, with none."""
+    """That each element of what a claim names ends with its value, bit by bit (-0 is another one than +0); one that is no
+    number, with none."""
     assert check.expression is not None
     types = {p.name: TYPES[p.type] for p in test.parameters if isinstance(p, Buffer)}
     parts: list[KernelNode] = []
@@ -75,8 +77,8 @@ def _expecting(test: KernelTest, check: Check, state: dict[str, int]) -> Check:
         kind = types[element.name]
         bits = state[element.label] & (1 << kind.width) - 1
         value = Number(0, 0, Typed(bits, kind))
-        equal = OperatorExpression(0, 0, "==", (element, value), 1)
-        if kind.is_float and not KernelExpression("", equal).truth(lambda _, v=value: v.typed):  # type: ignore[misc]
+        equal = OperatorExpression(0, 0, "same", (element, value), 1)
+        if kind.is_float and fcompare(str(kind), "nan", bits, bits):
             equal = OperatorExpression(0, 0, "!=", (element, element), 1)
         parts.append(equal)
     return replace(check, expression=replace(check.expression, node=OperatorExpression(0, 0, "&&", tuple(parts), 2)))

@@ -81,7 +81,7 @@ class Element:
 @dataclass(frozen=True, slots=True)
 class OperatorExpression:
     """`op` as written over its operands; `?` is the conditional; `&&`, `||` and `sum`, which adds up from left to
-    right, take any number of operands."""
+    right, take any number of operands; `same`, which nobody writes, compares the bits of two of one type."""
 
     start: int
     end: int
@@ -148,6 +148,8 @@ def typed(node: KernelNode, resolve: Resolver) -> Typed:
         return Typed(terms.ite(_truth(operands[0]), a.value, b.value, a.type.width), a.type)
     if op.startswith("unary "):
         return _unary(node, op[-1], operands[0])
+    if op == "same":
+        return Typed(terms.eq(operands[0].value, operands[1].value), _TRUTH)
     if op == "sum":
         return reduce(lambda a, b: _binary(node, "+", a, b), operands, Typed(0, INT))
     return _binary(node, op, *operands)

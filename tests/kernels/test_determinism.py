@@ -162,3 +162,11 @@ def test_a_page_about_whole_buffers_names_what_is_wrong_alone(
 def test_a_value_that_is_no_number_is_compared_as_one(check: Checker) -> None:
     text = kernel([["st.relaxed.gpu.global.u32 [%rd0], 0x7fc00000;"], ["fence.acq_rel.gpu;"]])
     assert check(text, grid=2, block=1, args={"x": "f32[4]"}, deterministic="x").verdict == "ok"
+
+
+def test_zeros_of_two_signs_are_not_the_same_contents(check: Checker) -> None:
+    """Who stores last decides which zero stays; as numbers, they are equal."""
+    text = kernel([[f"st.relaxed.gpu.global.u32 [%rd0], {bits};"] for bits in ("0x80000000", "0")])
+    result = check(text, grid=2, block=1, args={"x": "f32[4]"}, deterministic="x[0]")
+    assert result.verdict == "no" and len(result.states) == 2
+    assert check(text, grid=2, block=1, args={"x": "f32[4]"}, forall="x[0] == 0").verdict == "ok"

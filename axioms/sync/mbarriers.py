@@ -344,15 +344,18 @@ class _Object:
     def _order(self, rows: LiteralRows) -> None:
         n = len(self.operations)
         for i, j in itertools.combinations(range(n), 2):
+            self.whole.tick()
             first = self._first(i, j)
             self._relate(rows, self.operations[i], self.operations[j], first)
             self._relate(rows, self.operations[j], self.operations[i], -first)
         for w, wait in enumerate(self.waits):
             for i, step in enumerate(self.operations):
+                self.whole.tick()
                 seen = self._sees(w, i)
                 self._relate(rows, step, wait, seen)
                 self._relate(rows, wait, step, -seen)
         for v, w in itertools.permutations(range(len(self.waits)), 2):
+            self.whole.tick()
             self._relate(rows, self.waits[v], self.waits[w], self._sees_less(v, w))
 
     def _relate(self, rows: LiteralRows, a: Transition, b: Transition, literal: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import time
 
-from ptxcore.clock import OutOfTime, limited, tick
+from ptxcore.clock import OutOfTime, limited, look
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
@@ -91,8 +91,8 @@ def _run(runs: Runs, seed: int | None) -> _Seen | None:
 
 
 def _step(finished: int, total: int, executed: int) -> None:
-    """Looks at the clock now and then."""
-    tick()
+    """Looks at the clock: a run says seldom how far it is."""
+    look()
 
 
 def _existential(check: Check) -> bool:

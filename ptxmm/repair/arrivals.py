@@ -48,7 +48,8 @@ class Arrival(NamedTuple):
 class InsertedArrival(NamedTuple):
     """An arrival with the edit that puts it in: whose statement, at which line, in words, and for who writes the source.
     `about` names its barrier; `far`: others are nearer, and it is tried only where that barrier is waited for; `apart`: so many
-    statements from the one that it is like."""
+    statements from the one that it is like; `evident`: nothing arrives at what is waited for (1), and who comes by here does
+    not wait there (2)."""
 
     arrival: Arrival
     edit: TextEdit
@@ -61,6 +62,7 @@ class InsertedArrival(NamedTuple):
     about: str = ""
     far: bool = False
     apart: int = 0
+    evident: int = 0
 
 
 def arrivals(statements: Iterable[AnyStatement], body: Sequence[AnyStatement]) -> list[Arrival]:
@@ -169,7 +171,7 @@ def _times(spot: InsertedArrival, times: int) -> Option:
     said = f"{spot.said}{often}" if spot.said else ""
     return Option(
         (edit,), price, (times,), spot.words + often, said, alters=True, wanted=wanted, spot=(spot.who, spot.line),
-        arrives=times, about=spot.about, far=spot.far, apart=spot.apart,
+        arrives=times, about=spot.about, far=spot.far, apart=spot.apart, evident=spot.evident,
     )  # fmt: skip
 
 

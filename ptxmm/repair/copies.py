@@ -14,18 +14,19 @@ from dataclasses import replace
 
 from ptxcore.machine.lower.inlining import SourceLine, calls_of
 from ptxcore.syntax.tree import Directive, Function, Instruction, Module
+from ptxmm.repair.order import orders
 from ptxmm.repair.sites import EditSite, Option
 
 
 def together(module: Module, found: Sequence[EditSite], apart: bool = False) -> list[EditSite]:
     """The sites, with one for all copies of a place of the source, where the first of them stands.
 
-    Copies have the same options at the same instruction, and come from the same place of the file that the kernel is of, by
-    the same calls from there inwards; with `apart` by the same calls that led there, too, of which each may be edited. Two
-    sites of one line of the module are no copies of each other.
+    Copies have the same options at the same instruction, or before the same access, and come from the same place of the file
+    that the kernel is of, by the same calls from there inwards; with `apart` by the same calls that led there, too, of which
+    each may be edited. Two sites of one line of the module are no copies of each other.
     """
     chains = calls_of(module, {line for site in found if (line := _line(site))})
-    names = {s.span.line: s.name for s in reversed(module.statements) if isinstance(s, Instruction)}
+    names, behind = _names(module)
     if not apart:
         begun = _begun(module, {line for site in found if _put_in(site) and (line := _line(site))})
         found = [site for site in found if not _put_in(site) or _line(site) not in begun]
@@ -37,11 +38,23 @@ def together(module: Module, found: Sequence[EditSite], apart: bool = False) -> 
         place = tuple(chain) if apart else _place(chain)
         key: Hashable = number
         if place:
-            alike = (place, names.get(line), site.line == line, _alike(site))
+            name = (behind if _put_in(site) else names).get(line)
+            alike = (place, name, site.line == line, _alike(site))
             key = (alike, seen[line, alike])
             seen[line, alike] += 1
         groups.setdefault(key, []).append(site)
     return [group[0] if len(group) == 1 else _one(group) for group in groups.values()]
+
+
+def _names(module: Module) -> tuple[dict[int, str], dict[int, str]]:
+    """By its line the name of each statement, and of what accesses memory or meets there or next: what is computed before
+    that is computed once for all copies, in the first one."""
+    names, behind, last = dict[int, str](), dict[int, str](), ""
+    for statement in reversed(module.statements):
+        if isinstance(statement, Instruction):
+            last = statement.name if orders(statement) else last
+            names[statement.span.line], behind[statement.span.line] = statement.name, last
+    return names, behind
 
 
 def _line(site: EditSite) -> int:

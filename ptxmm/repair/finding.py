@@ -55,7 +55,8 @@ def answered(
         subject.how = how
     if mode == REPAIR and answer.stopped == _LATE and not answer.found and subject.search_share < 1:
         # what was judged is known: it goes on where it ended
-        answer = _searched(subject, mode, every=every, most=most, told=told)
+        again = _searched(subject, mode, every=every, most=most, told=told)
+        answer = answer if again.base.holds is None else again
     answer.tried, answer.seconds = stages.tried(), time.perf_counter() - began
     if answer.stopped != "interrupted":  # who interrupts waits for nothing more
         for found in answer.found:

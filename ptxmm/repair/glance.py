@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 _SECONDS, _MANY = 1.0, 3.0
 
 
-def glanced_at(test: KernelTest, model: Model) -> Result | None:
-    """What some runs show that is wrong; None where they show nothing. Of many threads, whose runs come first in a check, too,
-    that is whether they wait for each other, where that is asked: other ways to learn it take many runs."""
+def glanced_at(test: KernelTest, model: Model, patience: float | None = None) -> Result | None:
+    """What some runs show that is wrong; None where they show nothing, in `patience` seconds at most. Of many threads, whose
+    runs come first in a check, too, that is whether they wait for each other, where that is asked: other ways to learn it take
+    many runs."""
     if not (may_be_run(test, model) and tells_races(model)) or open_buffers(test):
         return None
     many = may_be_whole(test, model)
@@ -43,7 +44,8 @@ def glanced_at(test: KernelTest, model: Model) -> Result | None:
     )  # fmt: skip
     try:
         runs, places = Runs(test, watched=True), Places(test)
-        with limited(_MANY if many else _SECONDS):
+        seconds = _MANY if many else _SECONDS
+        with limited(seconds if patience is None else min(seconds, patience)):
             if many:
                 wrong = hunt(runs, breaking(test), 1, ("",))
                 return result if wrong is not None and tell_wrong(runs, result, places, wrong) else None

@@ -162,11 +162,11 @@ def guided(
             continue
         option, edits = sites[s].options[vector[s]], sum(map(bool, vector))
         kinds = len({shape(sites[t].options[o].words) for t, o in enumerate(vector) if o})
-        became = _told(vector, judged, sites, lines, objects, guards)
+        became = _told(vector, judged, before, sites, lines, objects, guards)
         # something is no longer wrong, and nothing is wrong in another way
         same = shape(judged.reason) == shape(before.reason)  # whatever lines it names: what is put in moves them
         wrong = glimpsed if before is first and glimpsed else before.lines
-        mended = judged.wrong and same and not wrong <= became.lines
+        mended = judged.wrong and same and not before.waits and not wrong <= became.lines
         if (spread := repeated.everywhere(vector, s)) is not None:
             later = (_cost(sites, spread) - _cost(sites, vector)) // _DEAR
             each_round = option.far and option.meets  # where it is lacking in each round, one ends no fault by itself
@@ -175,6 +175,8 @@ def guided(
             became = became._replace(mended=shape(option.words), behind=_behind(sites[s], before))
         progress = not same and (_named(option, before.reason) or not judged.reason)
         progress = progress or (before.lacking != became.lacking and _supplies(sites[s], option, before))
+        fed = bool(option.arrives) and option.evident > 1 and before.waits and not judged.waits
+        progress = progress or fed  # who had not arrived may have been ahead of others, too
         if _goes_on(judged, kinds, progress or mended) and edits < _MOST:
             if judged.wrong:
                 if judged.reason or mended or progress:  # an arrival elsewhere may be right by itself
@@ -234,10 +236,11 @@ def _stuck(judged: Judgement) -> bool:
 
 
 def _told(
-    vector: Vector, judged: Judgement, sites: Sequence[EditSite], lines: Lines, objects: Objects,
+    vector: Vector, judged: Judgement, before: _Seen, sites: Sequence[EditSite], lines: Lines, objects: Objects,
     guards: Objects,
 ) -> _Seen:  # fmt: skip
-    """What a text was seen to do, by the lines of the text without its edits."""
+    """What a text was seen to do, by the lines of the text without its edits. Where no execution of the one before it ended,
+    and threads still wait, none is taken to end: a run was seen to wait, and nobody looked for one that does not."""
     edits = sorted(
         ((edit, s) for s, o in enumerate(vector) for edit in sites[s].options[o].edits), key=lambda pair: pair[0].start
     )
@@ -254,7 +257,7 @@ def _told(
         _stuck(judged),
         frozenset(there),
         objects(frozenset(there)) | put,
-        not judged.nonterminating,
+        not judged.nonterminating and (before.ends or not judged.waits),
         judged.reason,
         guards(frozenset(there)),
         judged.between,
@@ -330,8 +333,9 @@ def _missed(site: EditSite, seen: _Seen) -> int:
 
 
 def _goes_with(sites: Sequence[EditSite], seen: _Seen, s: int, o: int) -> int:
-    """Whether an option is as what ended one fault of several (1), and no barrier; or a wait that goes with those for the same
-    object further up, which is for the other parity (1), or does not (-1)."""
+    """Whether an option is as what ended one fault of several (1), and no barrier; or a wait for what the other faults are
+    about where one of their kind ended (1), or that goes with those for the same object further up, which is for the other
+    parity (1), or does not (-1)."""
     option = sites[s].options[o]
     if option.evident < 1 or not option.meets:
         alike = bool(seen.mended) and shape(option.words) == seen.mended and not option.meets
@@ -342,7 +346,9 @@ def _goes_with(sites: Sequence[EditSite], seen: _Seen, s: int, o: int) -> int:
         for line, other in put
         if line < sites[s].line and other.about == option.about and other.meets
     ]
-    return 0 if not above else 1 if max(above)[1] != option.words else -1
+    if seen.about and option.about not in seen.about:
+        return 0
+    return int(bool(seen.mended)) if not above else 1 if max(above)[1] != option.words else -1
 
 
 def _cost(sites: Sequence[EditSite], vector: Vector) -> int:
@@ -424,14 +430,16 @@ def _rank(site: EditSite, option: Option, seen: _Seen, *, fed: bool) -> tuple[in
     if seen.waits:
         if fed:
             return _CHEAP * option.arrives - _LACKING, option.apart, site.line
+        if option.arrives:  # it is evident that one is lacking, and who it is that does not arrive
+            later -= _LACKING * (option.evident > 1)
         return option.cost + later + _LACKING * ((option.evident < 0) - (option.evident > 2)), option.apart, site.line
-    if _number(option):  # accesses race: orders, barriers and what comes too early are tried first
+    # what is waited for before what is wrong may be over too soon: it counts too few
+    guards = option.about in seen.guards - seen.about and _raises(option)
+    if _number(option) and not guards:  # accesses race: orders, barriers and what comes too early are tried first
         later += _GUESS * seen.copies if seen.about else _RARELY
     apart = min((abs(line - site.line) for line in seen.lines), default=0)
-    # what is waited for before what is wrong may be over too soon: it counts too few
-    guards = _number(option) and option.about in seen.guards
-    other = bool(seen.about) and option.about not in seen.about and not guards
-    later = -_LACKING if option.evident > 0 else later + _OTHER * other - _LACKING * option.evident
+    other = _OTHER * (bool(seen.about) and option.about not in seen.about and not guards)
+    later = other - _LACKING if option.evident > 0 else later + other - _LACKING * option.evident
     if option.evident > 2:  # who arrives may well be in a loop, which costs, but tells nothing
         return 0, 0, site.line
     if option.evident > 1:

@@ -35,7 +35,7 @@ from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited, separ
 from ptxmm.repair.source_words import SourceWords
 from ptxmm.repair.states import sites_of_states
 from ptxmm.repair.tensor_sites import by_async_proxy, tensor_sites, works
-from ptxmm.repair.waits import arrivals_at, missing_waits, places_of_waits, price_of_wait
+from ptxmm.repair.waits import arrivals_at, missing_waits, places_of_waits, price_of_wait, waits_at
 
 _TWO = (frozenset({0}), frozenset({0, 1}))
 #: Barriers that may be put in: the statement, its cost, the scope whose threads meet, and the kind that it is of.
@@ -112,16 +112,20 @@ def objects_at(text: str, entries: Collection[str], lines: Collection[int]) -> f
     for _, body in bodies(text, entries):
         for k, s in enumerate(body):
             if s.span.line in lines:
-                found.add(object_of(s, k, body) or (_committed(body, k) if works(s) else ""))
+                found.add(object_of(s, k, body) or _committed(s, body, k))
     return frozenset(found - {""})
 
 
-def _committed(body: Sequence[AnyStatement], k: int) -> str:
-    """The name of what is told that an operation of tensor cores is complete."""
+def _committed(statement: AnyStatement, body: Sequence[AnyStatement], k: int) -> str:
+    """The name of what the next commit tells that operation number `k` is complete: one of tensor cores, or a copy."""
+    copies = isinstance(statement, Instruction) and statement.opcode == "cp" and statement.modifiers[:1] == ("async",)
+    opcode, word = ("cp", "mbarrier") if copies else ("tcgen05", "commit")
+    if not (copies or works(statement)):
+        return ""
     for i in range(k + 1, len(body)):
-        statement = body[i]
-        if isinstance(statement, Instruction) and statement.opcode == "tcgen05" and "commit" in statement.modifiers:
-            return object_of(statement, i, body)
+        following = body[i]
+        if isinstance(following, Instruction) and following.opcode == opcode and word in following.modifiers:
+            return object_of(following, i, body)
     return ""
 
 
@@ -261,6 +265,8 @@ def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Sour
     """Each arrival that may be missing, at each place where it matters: where its barrier is known there."""
     layout = Layout(lines, table=False)
     every = [(k, arrival, object_of(s, k, body)) for k, s in enumerate(body) for arrival in _missing(s, k, body)]
+    roles, waited, arrived = Roles(body), waits_at(body), arrivals_at(body)
+    unfed = {about: waits for about, waits in waited.items() if about not in arrived}
     for i, statement in enumerate(body):
         somewhere = matters(statement) or getattr(statement, "opcode", "") in ENDS
         if not (start_of(statement)[0] and somewhere):
@@ -280,7 +286,10 @@ def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Sour
             said = source.of_new(start[0], arrival.statement)
             loops = loops_around(body, i)
             edit, far = TextEdit(offset, offset, new), number >= _NEAREST
-            yield InsertedArrival(arrival, edit, who, start[0], words, loops, said, wanted, about, far, apart)
+            evident = about in unfed and 1 + roles.apart(i, unfed[about])
+            yield InsertedArrival(
+                arrival, edit, who, start[0], words, loops, said, wanted, about, far, apart, evident
+            )  # fmt: skip
 
 
 def _missing(statement: AnyStatement, at: int, body: Sequence[AnyStatement]) -> Iterator[Arrival]:

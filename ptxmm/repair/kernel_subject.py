@@ -281,9 +281,12 @@ class KernelSubject:
         return [(l.text, l.entry) for l in other.launches] == [(l.text, l.entry) for l in self.test.launches]
 
     def _judged(self, test: KernelTest, text: str, patience: float | None = None) -> Judgement:
-        glanced = None if text == self.text else self._glance(test, text)
+        started = time.perf_counter()
+        glanced = None if text == self.text else self._glance(test, text, None if patience is None else patience / 2)
         if glanced is not None:
             return of_result(glanced)
+        if patience is not None:  # what was looked at has had its share of it
+            patience = max(patience - (time.perf_counter() - started), patience / 2)
         try:
             result = self._checked(test, text, patience)
         except InputError as error:
@@ -292,8 +295,9 @@ class KernelSubject:
             return Judgement(False, reason=error.diagnostics[0].message)
         return of_result(result)
 
-    def _glance(self, test: KernelTest, text: str) -> Result | None:
-        """What some runs of a changed module show to be wrong, where these take less than all that is asked of it."""
+    def _glance(self, test: KernelTest, text: str, patience: float | None = None) -> Result | None:
+        """What some runs of a changed module show to be wrong, in so many seconds, where these take less than all that is asked
+        of it."""
         from ptxmm.api import model_named
 
         model = self.how.model
@@ -301,7 +305,7 @@ class KernelSubject:
             return None
         launches = tuple(replace(launch, text=text) for launch in test.launches)
         with self._pace.measured():
-            return glanced_at(replace(test, launches=launches), model_named(model))
+            return glanced_at(replace(test, launches=launches), model_named(model), patience)
 
     def _checked(self, test: KernelTest, text: str, patience: float | None = None) -> Result:
         from ptxmm.api import check

@@ -60,9 +60,12 @@ def orders(statement: AnyStatement) -> bool:
 
 
 def matters(statement: AnyStatement) -> bool:
-    """Whether it makes a difference to put something before a statement or behind it."""
+    """Whether it makes a difference to put something before a statement or behind it. So it does at one by which some threads
+    end: they have no part in what is behind."""
     if isinstance(statement, Instruction):
-        return statement.opcode in _BRANCHES or (orders(statement) and statement.opcode not in ("fence", "membar"))
+        leaves = statement.opcode in ENDS and statement.guard is not None
+        access = orders(statement) and statement.opcode not in ("fence", "membar")
+        return statement.opcode in _BRANCHES or leaves or access
     return isinstance(statement, Label)
 
 

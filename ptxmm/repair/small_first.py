@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ptxcore.clock import OutOfTime
+from ptxcore.diagnostics import InputError
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.guided import LedTo
 from ptxmm.repair.judgement import Judgement
@@ -34,6 +35,8 @@ def led_by_smaller(
             if not _alike(base, small.judge(small.text)):
                 continue
             found = search(small)
+        except InputError:  # the module does not allow that launch: it has clusters, say
+            continue
         except OutOfTime:
             break
         for edits in found:

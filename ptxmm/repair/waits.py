@@ -130,6 +130,17 @@ def arrivals_at(body: Sequence[AnyStatement]) -> dict[str, list[int]]:
     return found
 
 
+def waits_at(body: Sequence[AnyStatement]) -> dict[str, list[int]]:
+    """The numbers of the statements that wait for each mbarrier."""
+    found: dict[str, list[int]] = {}
+    for at, statement in enumerate(body):
+        if isinstance(statement, Instruction) and {"try_wait", "test_wait"} & set(statement.modifiers):
+            place = place_of(statement, at, body)
+            if place is not None:
+                found.setdefault(place.name, []).append(at)
+    return found
+
+
 def _parity(statement: Instruction) -> Iterator[str]:
     """The parity that a statement waits for, as it is written."""
     operand = statement.operands[-1]

@@ -25,7 +25,7 @@ from ptxcore.machine.run.emulation import blame, decide, emulate, undefined_regi
 from ptxcore.machine.run.faults import Blamed, Fault, KernelError, Longer, ThreadName, UnwrittenValue, fault, line_of
 from ptxcore.machine.run.memory import GlobalMemory, ParameterValues, Segment
 from ptxcore.machine.run.special import LaunchShape, SpecialRegisters, Triple
-from ptxcore.machine.run.thread import NOWHERE, Asleep, Polled, RunningThread, Suspended
+from ptxcore.machine.run.thread import NOWHERE, Asleep, Polled, RunningThread, Suspended, idle
 
 #: Blocks that a thread runs before the next one's turn: whole rounds of most short loops, so that those that change nothing
 #: are at the same place afterwards.
@@ -35,16 +35,15 @@ _TURN = 840
 _RESIDENT = 1024
 #: How often threads that sleep are told to go on although nothing else happened; then it is a deadlock.
 _MOST_STALLS = 200
-#: What a round counts in which threads were busy, with nothing coming of it.
-_BUSY_STALL = 20
+#: What a round counts in which threads were busy, with nothing coming of it, or looked again, and no register changed.
+_IDLE_STALL = 20
 #: So many threads are named that a run has left waiting.
 _MOST_TOLD = 8
 #: Rounds after which threads that sleep go on, and one more CTA is let in, although others get on.
 _PATIENCE = 16
 #: Blocks that a thread runs in random schedules to look once more at what it waits for.
 _LOOK = 32
-#: In random schedules one round of so many has long turns, and those behind it while nothing comes of them: threads that
-#: only go round and round are found there.
+#: In random schedules a round of so many has long turns: threads that only go round and round are found there.
 _LONG = 1000
 #: Errors of which the values of registers say nothing.
 _WITHOUT_VALUES = ("deadlock", "limit")
@@ -200,9 +199,9 @@ class GridLaunch:
                 continue
             rounds += 1
             patient = self.progressed and rounds % _PATIENCE != 0
-            stalls = 0 if self.progressed else stalls + (_BUSY_STALL if self.busy else 1)
+            sleepers = [thread for cta in resident for thread in cta.sleeping]
+            stalls = 0 if self.progressed else stalls + (_IDLE_STALL if self.busy or idle(sleepers) else 1)
             if not patient and not more:
-                sleepers = [thread for cta in resident for thread in cta.sleeping]
                 if stalls > _MOST_STALLS or (stalls and not sleepers and not any(cta.ready for cta in resident)):
                     raise self._deadlock(resident)
                 for thread in sleepers:
@@ -282,7 +281,8 @@ class GridLaunch:
             self._turns_together(cta, threads)
             threads = []
         for i, thread in enumerate(threads):
-            turn = _TURN if self.long or self.random is None else _LOOK if thread.stuck else self.random.randint(1, 16)
+            look = _LOOK * (thread.stuck or thread.insists)
+            turn = _TURN if self.long or self.random is None else look or self.random.randint(1, 16)
             try:
                 if self._turn(thread, turn):
                     cta.ready.append(thread)

@@ -636,6 +636,11 @@ class RunningThread(Images):
             self.write(base + passed.offset, size, value)
 
 
+def idle(sleepers: Sequence[RunningThread]) -> bool:
+    """Whether threads that sleep are as they were when that was asked before; each is asked, for the next time."""
+    return bool(sleepers) and not [thread for thread in sleepers if not thread.unchanged()]
+
+
 def _fits(call: CallTarget, code: Code) -> bool:
     """Whether a call by address gives a function what it takes, and takes what it gives."""
     pairs = ((call.arguments, code.parameters), (call.results, code.results))

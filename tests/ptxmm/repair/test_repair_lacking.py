@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+import ptxmm
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.repair.building import REPAIR
-from ptxmm.repair.guided import guided
+from ptxmm.repair.finding import answered
+from ptxmm.repair.guided import guided, led_to
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_subject import KernelSubject
+from ptxmm.repair.pace import Pace
 from ptxmm.repair.subjects import How, judging
 
+GATE = Path(__file__).resolve().parents[2] / "kernels" / "gate"
+#: Half of the threads end before the others read what all have written.
+_ENDS = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+    .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %rd<4>; .shared .align 4 .b32 s[64];
+    ld.param.u64 %rd1, [x]; mov.u32 %r1, s; mov.u32 %r2, %tid.x;
+    mad.lo.u32 %r3, %r2, 4, %r1;
+    st.shared.u32 [%r3], %r2;
+    setp.ge.u32 %p, %r2, 32;
+    @%p ret;
+    ld.shared.u32 %r4, [%r3+128];
+    mul.wide.u32 %rd2, %r2, 4;
+    add.u64 %rd2, %rd1, %rd2;
+    st.global.u32 [%rd2], %r4;
+    ret;
+}
+"""
 _TEXT = """.version 8.6
 .target sm_90
 .address_size 64
@@ -85,3 +109,34 @@ def _repaired(write: str, read: str, meets: str) -> tuple[int, Sequence[str]]:
     vector = guided(text, sites, judge, base, subject.objects)
     assert vector is not None
     return asked, [sites[s].options[o].words for s, o in enumerate(vector) if o]
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "becomes"),
+    [
+        ("pipeline_two_consumers", 4, ["[_ZZ1kE5state], 0", "[_ZZ1kE5state+16], 0"]),
+        ("umma_multicast", 8, ["becomes 2", "mbarrier.arrive.release.cluster"]),
+    ],
+)
+def test_a_few_texts_lead_to_what_lacks_at_mbarriers(name: str, most: int, becomes: Sequence[str]) -> None:
+    """Waits for just what tells that the copies are done, which race; a count of what is waited for before the copies, and an
+    arrival of the other CTA there."""
+    test = ptxmm.load(f"{GATE / name}/test.toml:buggy")
+    assert isinstance(test, KernelTest)
+    subject = KernelSubject(test, How())
+    asked = list[int]()
+    found = led_to(subject, subject.judge(subject.text), Pace(), 1.0, lambda: asked.append(1))
+    assert found is not None and len(asked) <= most
+    words = [found.sites[s].options[o].words for s, o in enumerate(found.vector) if o]
+    assert len(words) == len(becomes) and all(any(new in word for word in words) for new in becomes)
+
+
+def test_a_barrier_is_put_in_before_some_threads_end() -> None:
+    """Behind it, only the others would come by."""
+    text = _ENDS
+    buffer = Buffer("x", elements=64)
+    launch = Launch(text, "k", "k.ptx", grid=(1, 1, 1), block=(64, 1, 1), params=(buffer,))
+    subject = KernelSubject(KernelTest("k.ptx", "k", (launch,), (buffer,), (Check("race_free"),)), How())
+    found = answered(subject, REPAIR, every=False, most=None).found[0]
+    assert [change.words for change in found.changes] == ["bar.sync 0 is put in before this"]
+    assert found.text.index("bar.sync") < found.text.index("@%p ret")

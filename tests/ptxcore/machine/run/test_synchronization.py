@@ -230,3 +230,21 @@ AGAIN:
     with pytest.raises(KernelError) as error:
         words(body, 1, before=OBJECTS)
     assert error.value.kind in ("deadlock", "limit")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_many_threads_that_wait_in_vain_are_soon_a_deadlock(seed: int | None) -> None:
+    """Nothing changes while they look again, and ten rounds of that are enough."""
+    body = """
+    setp.ne.u32 %p2, %r0, 0; @%p2 bra MEET;
+    mbarrier.init.shared.b64 [full], 65;
+MEET:
+    bar.sync 0;
+    mbarrier.arrive.shared.b64 %rd2, [full];
+AGAIN:
+    mbarrier.try_wait.parity.shared.b64 %p1, [full], 0;
+    @!%p1 bra AGAIN;
+    """
+    with pytest.raises(KernelError) as error:
+        words(body, 64, before=OBJECTS, seed=seed, limit=20_000)
+    assert error.value.kind == "deadlock"

@@ -18,6 +18,7 @@ from ptxmm.repair.judgement import Judgement, Solution, Weakening
 from ptxmm.repair.meeting import met
 from ptxmm.repair.moves import is_move
 from ptxmm.repair.pace import Pace
+from ptxmm.repair.party_sites import is_of_some
 from ptxmm.repair.search import Search
 from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector, edited, edits_of
 from ptxmm.repair.small_first import led_by_smaller
@@ -36,6 +37,7 @@ _SOON_WEAKER = 1.0
 _BEFORE_ARRIVALS = 0.4
 #: What is not tried again where nothing was found.
 _MOVES = "what hands over that comes later, but where the lines of the fault led to it first"
+_OF_SOME = "barriers of those threads alone who come by a place, but where the lines of the fault led to one first"
 #: And one that is as strong as can be, which may be the first that holds, and so takes longer than the text as it is: a share
 #: of the time that is left.
 _AMPLE = 1 / 16
@@ -103,7 +105,7 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     with_arrivals = [site for site in with_moves if not is_move(site.options[-1])]
     moves = [_MOVES] * (len(with_arrivals) < len(with_moves))
     if not stuck:
-        subject.left_out = [*left_out, *not_put_in(with_arrivals, len(with_arrivals) - len(sites)), *moves]
+        subject.left_out = [*left_out, *_passed_over(with_arrivals, len(sites)), *moves]
         return answer
     subject.left_out += moves
     if len(with_arrivals) > len(sites):  # some thread waits for what nobody does
@@ -118,6 +120,12 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
             again.stopped = _LATE
         return _both(answer, again)
     return answer
+
+
+def _passed_over(with_arrivals: Sequence[EditSite], others: int) -> list[str]:
+    """Which sites beside so many others are not tried where every execution that was seen terminates, in words."""
+    by_all = [site for site in with_arrivals if not is_of_some(site.options[-1])]
+    return [*not_put_in(by_all, len(by_all) - others), *[_OF_SOME] * (len(by_all) < len(with_arrivals))]
 
 
 def _by_clues(answer: Answer, pace: Pace, once: float, *, every: bool, told: Callable[[str], None]) -> bool:

@@ -51,8 +51,8 @@ _ASYNCHRONOUS = (".async", "_async", "tcgen05.")
 _COUNT = " of mbarrier.init"
 #: What a text with mbarriers has.
 _MBARRIER = "mbarrier."
-#: And one with what hands over, which may come too early: accesses that release, and commits.
-_HANDS_OVER = (".release.", "commit_group")
+#: And one with what hands over, which may come too early: accesses that release, commits, arrivals at barriers.
+_HANDS_OVER = (".release.", "commit_group", ".arrive")
 #: What a reason says that names an mbarrier, though the lines are about none: a wait for it may be missing.
 _WAITED_FOR = "mbarrier object"
 

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxmm.kernels.launch import Launch
+from ptxmm.kernels.signature import own_sizes
 from ptxmm.kernels.smaller import smaller_of
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.beyond import NOT_KNOWN, Beyond, all_hold, beyond, claimed, name_of, verdict, with_ends
@@ -49,6 +51,7 @@ class KernelSubject:
         if len(texts) != 1:
             message = f"the launches of {test.name} are of {len(texts)} modules"
             raise InputError([Diagnostic(Span(0, 0, 0), message, "repair and weaken change one")], test.path, test.text)
+        test = replace(test, launches=tuple(map(_in_clusters, test.launches)))
         self.notes: list[str] = []
         self.left_out: list[str] = []
         self.judged = JudgedTexts()
@@ -338,6 +341,15 @@ class KernelSubject:
         waits = _waits(text)
         result = self._checked(replace(self.test, checks=tuple(map(Check, waits))), text, patience)
         return known_to_wait(result, waits)
+
+
+def _in_clusters(launch: Launch) -> Launch:
+    """A launch with the clusters that its kernel itself says it has."""
+    said = None if launch.cluster else own_sizes(launch.text, launch.entry)[1]
+    if not said:
+        return launch
+    x, y, z = (*said, 1, 1)[:3]
+    return replace(launch, cluster=(x, y, z))
 
 
 def _of_the_grid(test: KernelTest) -> tuple[str, ...]:

@@ -53,6 +53,12 @@ def party_sites(
         yield EditSite(who, start[0], (Option((), 0, (0,)), option), _TWO)
 
 
+def is_of_some(option: Option) -> bool:
+    """Whether an option is a barrier of those alone who come by."""
+    put = option.wanted is not None and option.wanted.kind == "put" and option.wanted.new.startswith("bar.")
+    return put and option.far and option.meets and not option.arrives
+
+
 def _spins(body: Sequence[AnyStatement], i: int) -> bool:
     """Whether a place is in a loop that does nothing but wait."""
     labels = {s.name: k for k, s in enumerate(body) if isinstance(s, Label)}

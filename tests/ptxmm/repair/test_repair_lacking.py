@@ -38,6 +38,77 @@ _ENDS = """.version 8.6
     ret;
 }
 """
+#: Each CTA of a cluster writes what the other one reads.
+_CLUSTER = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x) .explicitcluster .reqnctapercluster 2, 1, 1
+{
+    .reg .b32 %r<6>; .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [x]; mov.u32 %r1, %cluster_ctarank; mov.u32 %r2, %tid.x;
+    mad.lo.u32 %r3, %r1, 64, %r2;
+    mul.wide.u32 %rd2, %r3, 4;
+    add.u64 %rd2, %rd1, %rd2;
+    st.global.u32 [%rd2], %r3;
+    xor.b32 %r1, %r1, 1;
+    mad.lo.u32 %r3, %r1, 64, %r2;
+    mul.wide.u32 %rd3, %r3, 4;
+    add.u64 %rd3, %rd1, %rd3;
+    ld.global.u32 %r4, [%rd3];
+    ret;
+}
+"""
+#: Two warps write, let the others read, and write again.
+_ARRIVES_EARLY = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+    .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %rd<6>; .shared .align 4 .b32 s[128];
+    ld.param.u64 %rd1, [x]; mov.u32 %r1, s; mov.u32 %r2, %tid.x;
+    mad.lo.u32 %r3, %r2, 4, %r1;
+    setp.ge.u32 %p, %r2, 64;
+    @%p bra READ;
+    st.shared.u32 [%r3], %r2;
+    bar.arrive 1, 128;
+    bar.sync 2, 128;
+    st.shared.u32 [%r3], %r1;
+    ret;
+READ:
+    mul.wide.u32 %rd2, %r2, 4;
+    add.u64 %rd2, %rd1, %rd2;
+    bar.sync 1, 128;
+
+
+
+    bar.arrive 2, 128;
+
+    ld.shared.u32 %r4, [%r3+-256];
+    st.global.u32 [%rd2+-256], %r4;
+    ret;
+}
+"""
+#: Two rounds of a loop, of which the first computes the address for both.
+_UNROLLED = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k()
+{
+.reg .b32 %r<6>; .shared .align 4 .b32 s[4];
+.loc 1 4 3
+mov.u32 %r1, s;
+st.shared.u32 [%r1], 1;
+.loc 1 5 3
+add.u32 %r2, %r1, 4;
+ld.shared.u32 %r3, [%r2];
+.loc 1 4 3
+st.shared.u32 [%r1+8], 1;
+.loc 1 5 3
+ld.shared.u32 %r3, [%r2+4];
+ret;
+}
+.file 1 "k.cu"
+"""
 _TEXT = """.version 8.6
 .target sm_90
 .address_size 64
@@ -140,3 +211,32 @@ def test_a_barrier_is_put_in_before_some_threads_end() -> None:
     found = answered(subject, REPAIR, every=False, most=None).found[0]
     assert [change.words for change in found.changes] == ["bar.sync 0 is put in before this"]
     assert found.text.index("bar.sync") < found.text.index("@%p ret")
+
+
+def test_clusters_that_the_kernel_itself_declares_meet_at_their_barrier() -> None:
+    """Of more threads than are few, so that smaller launches are looked at, which this kernel does not allow."""
+    buffer = Buffer("x", elements=128)
+    launch = Launch(_CLUSTER, "k", "k.ptx", grid=(2, 1, 1), block=(64, 1, 1), params=(buffer,))
+    subject = KernelSubject(KernelTest("k.ptx", "k", (launch,), (buffer,), (Check("race_free"),)), How())
+    found = answered(subject, REPAIR, every=False, most=None).found[0]
+    assert [change.words for change in found.changes] == [
+        "barrier.cluster.arrive; barrier.cluster.wait is put in before this"
+    ]
+
+
+def test_an_arrival_at_a_barrier_of_the_cta_comes_later() -> None:
+    """Who arrives before it reads lets others write."""
+    buffer = Buffer("x", elements=64)
+    launch = Launch(_ARRIVES_EARLY, "k", "k.ptx", grid=(1, 1, 1), block=(128, 1, 1), params=(buffer,))
+    subject = KernelSubject(KernelTest("k.ptx", "k", (launch,), (buffer,), (Check("race_free"),)), How())
+    found = answered(subject, REPAIR, every=False, most=None).found[0]
+    assert [change.words for change in found.changes] == ["bar.arrive is moved behind ld.shared.u32 of line 25"]
+
+
+def test_copies_of_an_unrolled_loop_are_one_where_the_first_computes_an_address() -> None:
+    subject = KernelSubject(
+        KernelTest("k.ptx", "k", (Launch(_UNROLLED, "k", "k.ptx", block=(64, 1, 1)),), (), ()), How()
+    )
+    barriers = [site for site in subject.sites(REPAIR) if site.options[-1].words.startswith("bar.sync 0")]
+    (before_the_loads,) = (site for site in barriers if "add.u32" in _UNROLLED.split("\n")[site.line - 1])
+    assert [_UNROLLED.split("\n")[line - 1] for line in before_the_loads.copies] == ["ld.shared.u32 %r3, [%r2+4];"]

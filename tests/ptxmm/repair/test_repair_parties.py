@@ -7,7 +7,7 @@ import pytest
 import ptxmm
 from ptxmm.kernels.test import KernelTest
 from ptxmm.repair.cuda.spellings import statements
-from ptxmm.repair.finding import answered
+from ptxmm.repair.finding import _passed_over, answered
 from ptxmm.repair.guided import _raises, guided
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_subject import KernelSubject
@@ -115,3 +115,10 @@ def test_an_arrival_is_sought_where_a_count_was_raised() -> None:
 def test_a_barrier_of_some_lanes_is_syncwarp_with_their_mask() -> None:
     assert statements("bar.warp.sync 0x6", "", "", True)[0].code == "__syncwarp(0x6);"
     assert statements("bar.sync 1, 64", "", "", True)[0].code == 'asm volatile("bar.sync 1, 64;" ::: "memory");'
+
+
+@pytest.mark.parametrize(("block", "first", "said"), [(3, 1, True), (2, 1, False)])
+def test_that_barriers_of_some_were_not_tried_is_said(block: int, first: int, *, said: bool) -> None:
+    subject = KernelSubject(_kernel(block, first), How())
+    words = _passed_over(subject.sites("repair", True), len(subject.sites("repair")))
+    assert ("barriers of those threads alone" in "; ".join(words)) == said and "waits for mbarriers" in "; ".join(words)

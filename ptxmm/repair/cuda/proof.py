@@ -136,8 +136,9 @@ class CudaSource:
         for wanted in changes:
             if wanted.kind == "number":
                 number = re.compile(rf"(?<!\w){re.escape(wanted.old)}(?!\w)")
-                swapped = Counter(number.sub(wanted.new, line) for line in gone.elements())
-                if swapped != come:
+                # a number that others have, too, is in one register with them
+                swapped = {line: number.sub(wanted.new, line) for line in old}
+                if not ({swapped[line] for line in gone} <= new.keys() and come.keys() <= set(swapped.values())):
                     return False
         return True
 

@@ -282,3 +282,18 @@ def test_a_refused_source_is_told_beside_the_ptx(lock: Path, capsys: pytest.Capt
     told = capsys.readouterr()
     assert "in CUDA C++: " in told.out and "st.release.gpu.b32" in told.out and "--apply writes nothing" in told.err
     assert source.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("made", "same"),
+    [
+        (["mov.u32 %r7, 256;", "st.b32 [%rd1], %r7;"], True),  # one register for both numbers
+        (["mov.u32 %r7, 512;", "mov.u32 %r8, 128;", "st.b32 [%rd1], %r7;"], False),
+        (["mov.u32 %r7, 256;", "st.b32 [%rd1+4], %r7;"], False),
+    ],
+)
+def test_a_number_that_others_have_too_is_known_by_its_lines(tmp_path: Path, made: list[str], *, same: bool) -> None:
+    old = ["mov.u32 %r1, 512;", "mov.u32 %r2, 256;", "st.b32 [%rd1], %r1;"]
+    (tmp_path / "k.cu").write_text("", encoding="utf-8")
+    source = CudaSource(str(tmp_path / "k.cu"), "\n".join(old), ())
+    assert source._faithful([Wanted("number", 1, 0, "512", "256")], "\n".join(made)) == same

@@ -23,7 +23,7 @@ from ptxmm.result import Cause, RaceEntry, RaceEvent, Result, Spot
 from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
-from ptxmm.words.unordered import found_older, unawaited, unmet, unordered, unsynchronized
+from ptxmm.words.unordered import found_older, unawaited, unfenced_read, unmet, unordered, unsynchronized
 
 #: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
@@ -70,6 +70,9 @@ class Findings:
             found = [replace(found[0], causes=[self._cause(between)], lacking=((line, between.lacks),))]
         elif race.lacks and race.kind == "async":
             found = [replace(found[0], causes=[self._unawaited(race)])]
+        elif race.kind == "war" and not race.missing:
+            what = unfenced_read(race.after.op.name, str(self._where(race.after)))
+            found = [replace(found[0], causes=[Cause(self._where(race.before), what, events[0].instruction)])]
         if race.kind in UNDEFINED:
             more = f": {told.missing(race.missing)}" if race.missing else ""
             self._undefined(UNDEFINED[race.kind] + more, race.kind, (race.before, race.after))

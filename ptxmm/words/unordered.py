@@ -65,6 +65,13 @@ def unawaited(lacks: str, operation: str, at: str) -> str:
     return f"this does not come behind {wait.format(at)}"
 
 
+def unfenced_read(operation: str, at: str) -> str:
+    """That an asynchronous operation at a place writes what was read here, and that there is no fence between the proxies."""
+    return (
+        f"no fence.proxy.async comes behind this, before what {operation} at {at} writes here (--war-ok asks for none)"
+    )
+
+
 def unsynchronized(lacks: str, scope: str, other: str, at: str) -> str:
     """What lacks where a thread finds at a place what is written here, or finds here what was written there, and does not
     synchronize: `release` or `acquire` semantics, or a scope that has the other one."""

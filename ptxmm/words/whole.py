@@ -181,7 +181,9 @@ def several(
 
 def of_places(text: str, elements: list[str]) -> str:
     """Why a check of values is not decided by runs of which none is another one with its CTAs in other places."""
-    return f"{text}: not decided, since {', '.join(elements)} may differ where CTAs change places, of which one order was run"
+    return (
+        f"{text}: not decided, since {_named(elements)} may differ where CTAs change places, of which one order was run"
+    )
 
 
 def of_tickets(text: str, elements: list[str]) -> str:
@@ -368,7 +370,7 @@ def reordered(*, in_another: bool) -> list[str]:
 
 def of_contents(text: str, buffers: list[str]) -> str:
     """What is not known of a check whose values are computed from contents that may be any."""
-    return f"{text}: not decided, since it is about values that depend on the contents of {', '.join(buffers)}"
+    return f"{text}: not decided, since it is about values that depend on the contents of {_named(buffers)}"
 
 
 def of_products(text: str, places: list[str]) -> str:

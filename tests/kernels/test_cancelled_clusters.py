@@ -117,6 +117,7 @@ def test_responses_of_whole_clusters_and_their_proxy() -> None:
     assert decided(OF_CLUSTERS, 3, checks).verdict == "ok"
     wrong = decided(OF_CLUSTERS.replace(FENCE, ""), 3, checks)
     assert [race["kind"] for race in wrong.races] == ["war"]
+    assert "no fence.proxy.async comes behind this" in wrong.races[0].causes[0].what
     open_ = decided(STEAL.replace(FENCE, ""), 3, checks)
     assert "does not tell through which proxy it is written" in str(open_.error)
 

@@ -66,8 +66,9 @@ class Findings:
             found = [replace(found[0], causes=[self._unmet(between)], lacking=((line, "barrier"),))]
         elif between is not None:
             of_writer = between.lacks in OF_WRITER
+            lacks = "release" if between.lacks == "arrival" else between.lacks
             line = (between.writes if of_writer else between.reads).op.instruction.span.line
-            found = [replace(found[0], causes=[self._cause(between)], lacking=((line, between.lacks),))]
+            found = [replace(found[0], causes=[self._cause(between)], lacking=((line, lacks),))]
         elif race.lacks and race.kind == "async":
             found = [replace(found[0], causes=[self._unawaited(race)])]
         elif race.kind == "war" and not race.missing:

@@ -81,6 +81,8 @@ def unsynchronized(lacks: str, scope: str, other: str, at: str) -> str:
         return f"the .{scope} scope does not reach {other}, who accesses the same at {at}"
     if lacks == "scope of the reader":
         return f"the .{scope} scope does not reach {other}, who wrote at {at} what is found here"
+    if lacks == "arrival":
+        return f"no release semantics, and {other} waits for this at {at}"
     without = "no release semantics" if lacks == "release" else f"the .{scope} scope does not reach {other}"
     return f"{without}, {'who' if scope else f'and {other}'} finds this at {at}"
 

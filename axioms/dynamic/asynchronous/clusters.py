@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,11 +12,12 @@ from axioms.dynamic.asynchronous.proxies import Proxies
 from axioms.dynamic.asynchronous.tensor_order import TensorOrder
 from axioms.dynamic.core.clocks import Table
 from axioms.dynamic.core.findings import Misuse, Open, Party, Stopped
+from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread
 
-#: Meetings of which something may still be asked.
-_KEPT = 2
+#: Meetings of which something may still be asked; and of which each thread's arrivals and waits may be told.
+_KEPT, _TOLD = 2, 4
 
 
 class Meeting:
@@ -30,6 +32,9 @@ class Meeting:
         self.waiting: list[int] = []
         #: At which meeting a thread arrived last.
         self.arrived: dict[int, int] = {}
+        #: Of each thread the last arrivals that release nothing, and waits: the meeting, the time, the instruction.
+        self.relaxed: dict[int, deque[tuple[int, int, Op]]] = defaultdict(lambda: deque(maxlen=_TOLD))
+        self.waits: dict[int, deque[tuple[int, int, Op]]] = defaultdict(lambda: deque(maxlen=_TOLD))
 
 
 class Clusters:
@@ -57,6 +62,7 @@ class Clusters:
         number, use = thread.number, thread.instruction.use
         meeting = self._meetings.setdefault(self.of(number), Meeting())
         if waits:
+            meeting.waits[number].append((meeting.arrived.get(number, -1), self.clocks.own[number], thread.instruction))
             if meeting.count > meeting.arrived.get(number, meeting.count):
                 self._learns(meeting, number)
             else:
@@ -69,10 +75,23 @@ class Clusters:
         if use.sem == "release":
             parts.append(Part("cluster", number, arrival))
         else:
+            meeting.relaxed[number].append((meeting.count, self.clocks.own[number], thread.instruction))
             parts.append(Part("cluster", number, self._proxies.initialisations(number)))
             if relaxed := self._order.arrival(number):
                 parts.append(Part("cluster", number, relaxed, relaxed=True))
         parts += [Part(hand.scope, hand.thread, (number, hand.table, 0)) for hand in self.run.fenced.get(number, ())]
+
+    def unreleased(self, first: int, time: int, second: int, until: int) -> tuple[Party, Party] | None:
+        """Of two threads of a cluster: where the first one arrived at its barrier behind a time, and released nothing, and the
+        second one waited for that before another time."""
+        meeting = self._meetings.get(self.of(first))
+        if meeting is None or self.of(first) != self.of(second):
+            return None
+        arrivals = {number: op for number, at, op in meeting.relaxed[first] if at >= time}
+        for number, at, op in reversed(meeting.waits[second]):
+            if number in arrivals and at <= until:
+                return Party(first, arrivals[number]), Party(second, op)
+        return None
 
     def waiting(self, thread: int) -> list[int]:
         """Who of the cluster of a thread waits at its barrier now."""

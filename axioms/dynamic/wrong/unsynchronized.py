@@ -8,7 +8,8 @@ first access comes before, or R in no acquire pattern (section 8.8), or one is n
 
 Or a thread does so for others of its CTA, and did not meet them: who wrote W is in the CTA of the first access, and does not
 know of that, whose thread was not behind W. So both stand between the same two barriers, and another one should be there. Or
-who acquired the first access is in the CTA of the second one, whose thread has not met it since.
+who acquired the first access is in the CTA of the second one, whose thread has not met it since. Or they met at the barrier of
+their cluster, at which the first one arrived with `.relaxed` (section 9.7.13.3).
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ from ptxcore.records import NamedTuple
 _MOST = 4096
 _ACQUIRES = ("acquire", "acq_rel", "sc")
 #: What lacks at the one who writes; else it lacks at the reader.
-OF_WRITER = frozenset(("release", "scope", "scope of the writer"))
+OF_WRITER = frozenset(("release", "arrival", "scope", "scope of the writer"))
 
 
 class Unsynchronized(NamedTuple):
     """A strong write, and a strong read that found it. `lacks`: `release` or `acquire` semantics, or of the writer or the
-    reader a `scope` that has the other one; a `scope` alone of two strong accesses that race themselves."""
+    reader a `scope` that has the other one; a `scope` alone of two strong accesses that race themselves. Or an `arrival` at a
+    barrier that releases nothing, and a wait for it."""
 
     writes: Party
     reads: Party
@@ -99,6 +101,7 @@ def unsynchronized(watcher: Determinate, race: ByteRace, *, strong: bool = False
             _unmet(found, race, clocks)
             or _unmet_by_reader(found, race, clocks)
             or _unmet_the_other_way(found, race, clocks)
+            or _unreleased(watcher, race)
         )
     before, time = first, race.time
     for link in links:
@@ -107,6 +110,12 @@ def unsynchronized(watcher: Determinate, race: ByteRace, *, strong: bool = False
             return Unsynchronized(Party(link.writer, link.write), Party(link.reader, link.read), *lacks)
         before, time = link.reader, link.read_at
     return None
+
+
+def _unreleased(watcher: Determinate, race: ByteRace) -> Unsynchronized | None:
+    """Who arrived at the barrier of a cluster behind the first access, and released nothing, and who waited for that."""
+    found = watcher.clusters.unreleased(race.before.thread, race.time, race.after.thread, race.until)
+    return None if found is None else Unsynchronized(*found, "arrival")
 
 
 def _links(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Sequence[_Found]:

@@ -156,3 +156,40 @@ def test_of_a_chain_of_flags_the_first_link_is_told_that_lacks_something(
     found = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _RELAY.format(writes=writes, reads=reads)}).test())
     (race,) = found.races
     assert [(cause.spot.line, cause.what) for cause in race.causes] == [(line, what)]
+
+
+_CLUSTER = """.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+.reqnctapercluster 2
+{{
+ .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
+ mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
+ setp.ne.u32 %p, %r1, 0; @%p bra MEET;
+ st.global.u32 [%rd2+64], 7;
+MEET: barrier.cluster.arrive{sem};
+ barrier.cluster.wait;
+ setp.eq.u32 %p, %r1, 0; @%p ret;
+ ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4;
+ ret;
+}}"""
+
+
+def test_who_arrives_at_the_barrier_of_a_cluster_and_releases_nothing_is_told() -> None:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+
+    def found(sem: str) -> ptxmm.Result:
+        return ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _CLUSTER.format(sem=sem)}).test())
+
+    assert found("").verdict == found(".release").verdict == "ok"
+    (race,) = found(".relaxed").races
+    (cause,) = race.causes
+    assert cause.spot.line == 12
+    assert re.fullmatch(r"no release semantics, and CTA 1 thread \d+ waits for this at k.toml:13", cause.what), (
+        cause.what
+    )

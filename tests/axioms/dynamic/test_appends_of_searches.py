@@ -79,6 +79,15 @@ def test_what_is_wrong_is_not_taken_for_right(name: str, monkeypatch: pytest.Mon
     assert found is not None and (before is None or not found.differing)
 
 
+def test_a_store_behind_a_branch_is_at_the_place_of_any_ticket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread takes a ticket and stores nothing, so that the other one has the first place or the second one."""
+    body = _PLACES.format(1, 4).replace("mul.wide", "@%p1 bra END; mul.wide")
+    test = ticketed_kernel(body, 2, 1, words=8, start=(0, 0), forall="x[0] < 999 && x[1] < 999")
+    found, expected = by_searches(test), by_formula(test, monkeypatch)
+    assert found is not None and len(expected.states) == 2
+    assert found.differing >= {name for state in expected.states for name, n in state.items() if found.state[name] != n}
+
+
 #: Keys of one table are put into another one; in the next launch each thread looks for a key, and appends what it has found.
 _JOIN = """.version 8.0
 .target sm_90

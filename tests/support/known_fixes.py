@@ -32,7 +32,7 @@ from ptxmm.repair.found import Answer
 from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.order import ends, gaps, orders, start_of
-from ptxmm.repair.sites import EditSite, Vector, Wanted
+from ptxmm.repair.sites import MOVE, EditSite, Vector, Wanted
 from ptxmm.repair.subjects import How, judging
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,6 +53,16 @@ class Known(NamedTuple):
     vector: Vector
     cost: int
     edits: int
+
+
+class _Put(NamedTuple):
+    """A statement of the fix that is put in: what it is, its number there, the line that it stands behind, and the statements
+    before which it may stand."""
+
+    stem: tuple[str, ...]
+    number: int
+    behind: int
+    places: Sequence[int]
 
 
 class NotExpressible(Exception):
@@ -122,22 +132,45 @@ class Fix:
         """Adds what differs between two bodies. Raises NotExpressible."""
         here, there = counted(wrong), counted(right)
         ours, theirs = ([stem(body[i]) for i in at] for body, at in ((wrong, here), (right, there)))  # type: ignore[arg-type]
+        gone, put = list[int](), list[_Put]()
         for what, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
             if what == "equal":
                 for i, j in zip(here[a:b], there[c:d], strict=True):
                     self._same(wrong, i, right, j)
                 continue
-            left = (
-                s for s in ours[a:b] if s[0] != "fence" and "wait_group" not in s
-            )  # what stays of these does no harm
-            gone = [".".join(s) for s in left]
-            if gone:
-                raise NotExpressible(f"{', '.join(gone)} is gone or other")
+            # what stays of these does no harm
+            gone += [i for i, s in zip(here[a:b], ours[a:b], strict=True) if s[0] != "fence" and "wait_group" not in s]
             first = here[a - 1] + 1 if a else 0
             last = here[a] if a < len(here) else len(wrong)
             places = [i for i in (*gaps(wrong), *ends(wrong)) if first <= i <= last]
-            for j in there[c:d]:
-                self._put(right[j], [start_of(wrong[i])[0] for i in places])  # type: ignore[arg-type]
+            behind = wrong[here[a - 1]].span.line if a else 0
+            put += [_Put(stem(right[j]), j, behind, places) for j in there[c:d]]  # type: ignore[arg-type]
+        self._moved(wrong, gone, put)
+        for one in put:
+            self._put(right[one.number], [start_of(wrong[i])[0] for i in one.places])  # type: ignore[arg-type]
+
+    def _moved(self, wrong: Sequence[AnyStatement], gone: Sequence[int], put: list[_Put]) -> None:
+        """Takes what is gone and put in elsewhere out of `put`, as moves: of what hands over behind an access, or of the access
+        before what hands over. Raises NotExpressible."""
+        lost = list[str]()
+        for i in gone:
+            statement = wrong[i]
+            assert isinstance(statement, Instruction)
+            name, line = stem(statement), statement.span.line
+            again = next((one for one in put if one.stem == name), None)
+            found = [] if again is None else [
+                (cost, s, o)
+                for s, o, w, cost in self._options()
+                if w.kind == MOVE and ((w.line == line and w.before == again.behind)
+                or (w.before == line and again.behind < w.line < line))
+            ]  # fmt: skip
+            if again is None or not found:
+                lost.append(".".join(name))
+                continue
+            put.remove(again)
+            self._add([(s, o) for _, s, o in sorted(found)], f"{statement.name} is moved behind line {again.behind}")
+        if lost:
+            raise NotExpressible(f"{', '.join(lost)} is gone or other")
 
     def _same(self, wrong: Sequence[AnyStatement], i: int, right: Sequence[AnyStatement], j: int) -> None:
         one, other = wrong[i], right[j]
@@ -261,20 +294,26 @@ def known_fix(subject: KernelSubject, right: KernelTest) -> Known:
     raise NotExpressible("the edits are not decided in time" if open_ else "the edits do not do what the module does")
 
 
-def compared(wrong: str, right: str, seconds: float = SECONDS) -> Compared:
-    """The repair that is found beside the known fix."""
+def compared(wrong: str, right: str, seconds: float = SECONDS, *, always: bool = False) -> Compared:
+    """The repair that is found beside the known fix; `always`: also where that is none of the edits."""
     test, other = ptxmm.load(wrong), ptxmm.load(right)
     assert isinstance(test, KernelTest) and isinstance(other, KernelTest)
+    known = None
     try:
         known = known_fix(KernelSubject(test, How(deadline=time.perf_counter() + 120)), other)
-    except NotExpressible as why:
-        return Compared("known fix not expressible", str(why))
+    except NotExpressible as error:
+        why = str(error)
     except OutOfTime:
-        return Compared("known fix not expressible", "not decided in time")
+        why = "not decided in time"
+    if known is None and not always:
+        return Compared("known fix not expressible", why)
     answer = answered(
         KernelSubject(test, How(deadline=time.perf_counter() + seconds)), "repair", every=False, most=None
     )
-    return judged_against(known, answer)
+    if known is not None:
+        return judged_against(known, answer)
+    found = "; ".join(f"found: cost {one.cost}, {len(one.changes)} edits" for one in answer.found[:1])
+    return Compared("known fix not expressible", "; ".join(filter(None, (why, found))))
 
 
 def judged_against(known: Known, answer: Answer) -> Compared:
@@ -300,7 +339,7 @@ if __name__ == "__main__":
     for buggy, fixed in chosen[int(first) :: int(step)]:
         started = time.perf_counter()
         try:
-            became = compared(buggy, fixed, limit)
+            became = compared(buggy, fixed, limit, always=True)
         except ptxmm.InputError as error:
             became = Compared("not repaired", str(error).splitlines()[0])
         print(f"{time.perf_counter() - started:5.1f}s", buggy.removeprefix(f"{ROOT}/"), *became, sep=" | ", flush=True)

@@ -208,7 +208,7 @@ def tell_provenance(runs: Runs, result: Result, places: Places, state: FinalValu
         return
     for checked, check in zip(result.checks, test.checks, strict=True):
         if checked.holds is False and check.kind in ("forall", "never") and not checked.spots:
-            wanted = _wanted(test, check, state)
+            wanted = sought(test, check, state)
             if wanted is None:
                 continue
             try:
@@ -224,7 +224,7 @@ def _uses(runs: Runs, mnemonic: str) -> bool:
     return any(op.use.form.mnemonic == mnemonic for code in device.program.functions.values() for op in code.ops)
 
 
-def _wanted(test: KernelTest, check: Check, state: FinalValues) -> SoughtElement | None:
+def sought(test: KernelTest, check: Check, state: FinalValues) -> SoughtElement | None:
     """The first element of what does not hold: of several conditions that all must, of the first one that does not."""
     node = next(broken_parts(test, check, state), None)
     if node is None:

@@ -23,6 +23,7 @@ from ptxmm.result import Cause, RaceEntry, RaceEvent, Result, Spot
 from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
+from ptxmm.words.provenance import written
 from ptxmm.words.unordered import found_older, unawaited, unfenced_read, unmet, unordered, unsynchronized
 
 #: Checks that fail where a thread does not terminate.
@@ -104,6 +105,10 @@ class Findings:
         for checked in self.result.checks:
             if checked.holds is False and not checked.spots and not checked.causes:
                 checked.causes, checked.spots = [cause], [(self._where(pair.after), what)]
+
+    def last(self, label: str, party: Party) -> tuple[Spot, str]:
+        """Who wrote an element last."""
+        return self._where(party), written(label, self._event(party).thread)
 
     def torn(self, torn: Torn) -> None:
         """A read of a vector finds some elements of a write and misses others, and so some checks fail, or there is a fault."""

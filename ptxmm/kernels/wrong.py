@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from axioms.dynamic.core.findings import Misuse
+from axioms.dynamic.core.findings import Misuse, Party
 from axioms.dynamic.several.noting import Noting
 from axioms.dynamic.wrong.torn import Tearing
 from axioms.dynamic.wrong.unsynchronized import out_of_date, unsynchronized
 from ptxcore.clock import limited
 from ptxmm.kernels.hunting import FaultOf, Wrong
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.provenance import tell_provenance
+from ptxmm.kernels.provenance import sought, tell_provenance
 from ptxmm.kernels.runs import FinalValues, Runs, truth
 from ptxmm.kernels.several import FailedExecution
 from ptxmm.kernels.test import KernelTest
@@ -43,6 +43,7 @@ def tell_wrong(runs: Runs, result: Result, places: Places, wrong: Wrong, tearing
             with limited(_PROVENANCE):
                 tell_provenance(runs, result, places, wrong.state)
             _tell_out_of_date(runs, result, places, wrong.watchers)
+            _tell_last_writers(runs, result, places, wrong)
     else:
         findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
         if isinstance(wrong, FaultOf):
@@ -67,6 +68,21 @@ def _tell_out_of_date(runs: Runs, result: Result, places: Places, watchers: Sequ
         if found is not None:
             Findings(runs, places, number, watcher.indices, result).out_of_date(*found)
             return
+
+
+def _tell_last_writers(runs: Runs, result: Result, places: Places, wrong: FailedExecution) -> None:
+    """Tells who wrote what is against a check last, of writes whose order is open, where nothing else was told of it."""
+    assert wrong.state is not None
+    for checked, check in zip(result.checks, runs.test.checks, strict=True):
+        element = sought(runs.test, check, wrong.state) if checked.holds is False else None
+        if element is None or checked.spots or checked.causes:
+            continue
+        for number, watcher in enumerate(wrong.watchers):
+            at = (s for s in watcher.spots.values() if (s.segment.name, s.first) == (element.buffer, element.first))
+            last = next((spot.order[-1] for spot in at if spot.order), None)
+            if last is not None and last.does is not None:
+                party = Party(last.name[1], last.does)
+                checked.spots = [Findings(runs, places, number, watcher.indices, result).last(element.label, party)]
 
 
 __all__ = ["breaking", "tell_wrong"]

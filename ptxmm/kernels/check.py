@@ -25,7 +25,7 @@ from ptxcore.diagnostics import InputError, NotExplored
 from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
 from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading, tells_leniently
 from ptxmm.kernels.counterexamples import UNTOLD, shown_beside, shown_by_runs
-from ptxmm.kernels.determinism import NothingToCompare, with_expected
+from ptxmm.kernels.determinism import compared_with_a_run
 from ptxmm.kernels.extent import extent, too_large
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
@@ -50,7 +50,7 @@ from ptxmm.races import entry
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 from ptxmm.undefined import sentence
 from ptxmm.words import notes
-from ptxmm.words.checks import nothing_to_compare, open_for
+from ptxmm.words.checks import open_for
 from ptxmm.words.whole import LeftOpen, SumOrders
 from ptxmm.words.whole import by_runs_alone as told_by_runs_alone
 
@@ -62,6 +62,7 @@ __all__ = ["KernelQuestion", "check"]
 
 
 @collection_rare()
+@compared_with_a_run
 def check(
     test: KernelTest,
     model: Model,
@@ -88,10 +89,6 @@ def check(
     result = _begun(test, len(own), model_name or model.name)
     start = time.perf_counter()
     deadline = deadline_of_all(timeout)
-    test, result.error = _with_expected(test, deadline)
-    if result.error:
-        result.stopped, result.seconds = result.error == OUT_OF_TIME, time.perf_counter() - start
-        return result
     open_, of_run, question = "", None, None
     by_runs = engine == "solve" and not (all_elements or options - OF_RUNS) and (not why or must_be_run(test))
     of_runs = _reading(model, options & OF_RUNS)
@@ -206,16 +203,6 @@ def _scheduled(test: KernelTest, progress: str | None, resident: int | None, unr
         progress=test.progress if progress is None else progress,
         resident=test.resident if resident is None else resident,
     )
-
-
-def _with_expected(test: KernelTest, deadline: float | None) -> tuple[KernelTest, str | None]:
-    """A test with what a run says that its `deterministic` claims compare with, or why none does."""
-    try:
-        return with_expected(test, deadline), None
-    except NothingToCompare as error:
-        return test, nothing_to_compare(str(error))
-    except (OutOfTime, TimeoutError) as error:
-        return test, told(error)
 
 
 def _ends_so(test: KernelTest, result: Result, deadline: float | None, model: Model, open_: str) -> bool:

@@ -9,9 +9,11 @@ with.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import wraps
+from typing import Any
 
 from ptxcore import clock
 from ptxcore.machine.run.faults import KernelError
@@ -21,10 +23,43 @@ from ptxmm.kernels.expressions import TYPES, Element, KernelExpression, KernelNo
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.result import Checked, Result
+from ptxmm.words.checks import nothing_to_compare
+
+#: What is asked of a launch of which a run does not end.
+_ENDS = ("terminates", "no_trap")
 
 
 class NothingToCompare(Exception):
     """No run says what the contents are that all executions should end with. `str` of it says why, as a clause."""
+
+
+def compared_with_a_run(check: Callable[..., Result]) -> Callable[..., Result]:
+    """Decides tests with `deterministic` claims by what decides tests with others. Where there is nothing to compare with, the
+    other checks are decided, and whether the launches terminate: a run that does not end is one that shows something."""
+
+    @wraps(check)
+    def compared(test: KernelTest, model: Any, **how: Any) -> Result:
+        if not any(claim.of_run for claim in test.checks):
+            return check(test, model, **how)
+        timeout = how.get("timeout")
+        try:
+            deadline = None if timeout is None else time.monotonic() + timeout
+            return check(with_expected(test, deadline), model, **how)
+        except NothingToCompare as nothing:
+            why = nothing_to_compare(str(nothing))
+        claims = [claim for claim in test.checks if claim.of_run]
+        others = [claim for claim in test.checks if not claim.of_run]
+        ends = [Check(kind, spot=claims[0].spot) for kind in _ENDS if all(claim.kind != kind for claim in others)]
+        result = check(replace(test, checks=(*others, *ends)), model, **how)
+        for checked in result.checks[len(others) :]:
+            checked.besides = True
+        result.checks[:0] = [Checked(kind=c.kind, text=str(c), spot=c.spot, place=str(c), message=why) for c in claims]
+        if result.verdict not in ("no", "undefined"):
+            result.verdict, result.own, result.error = "undecided", "undecided", why
+        return result
+
+    return compared
 
 
 def with_expected(test: KernelTest, deadline: float | None) -> KernelTest:
@@ -57,8 +92,8 @@ def _run(test: KernelTest, claims: list[Check], deadline: float | None) -> dict[
 
 def _elements(test: KernelTest, check: Check) -> Iterator[Element]:
     """The elements of what a claim names: one, or all of a buffer."""
-    assert check.expression is not None
-    (named,) = check.expression.elements()
+    named = check.of_run
+    assert named is not None
     if named.index is not None:
         yield named
         return

@@ -31,7 +31,7 @@ SHARE = 0.2
 
 def may_be_smaller(test: KernelTest) -> bool:
     """Whether a test has smaller launches to look at, and checks that do not speak of values, which hang on the size."""
-    return any(check.expression is None for check in test.checks) and next(smaller_of(test), None) is not None
+    return any(check.of_any_size for check in test.checks) and next(smaller_of(test), None) is not None
 
 
 class OfSmaller(NamedTuple):
@@ -69,7 +69,7 @@ def smaller_of(test: KernelTest) -> Iterator[KernelTest]:
     launch = test.launches[0]
     if prod(launch.grid) * prod(launch.block) <= _LARGE:
         return
-    checks = tuple(check for check in test.checks if check.expression is None)
+    checks = tuple(check for check in test.checks if check.of_any_size)
     seen = {(launch.grid, launch.block)}
     for ctas, threads in _SIZES:
         small = _at_most(launch, ctas, threads)

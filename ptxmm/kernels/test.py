@@ -26,14 +26,19 @@ Parameter = Argument
 @dataclass(frozen=True, slots=True)
 class Check:
     """`kind` is one of `QUANTIFIERS`, with its `expression`, or of `PROPERTIES`: that it is so, or with `wanted` False
-    that it is not so; or `ASSERTIONS`. `of_run`: the `forall` that what the expression names ends as in one run, as
-    `deterministic` claims; `ptxmm.kernels.determinism` makes that run and says what it is."""
+    that it is not so; or `ASSERTIONS`. `of_run`: the buffer, or the element of one, that ends as in one run, as
+    `deterministic` claims; `ptxmm.kernels.determinism` makes that run and says what the contents are."""
 
     kind: str
     expression: KernelExpression | None = None
     wanted: bool = True
     spot: Spot | None = field(default=None, compare=False)
-    of_run: bool = False
+    of_run: Element | None = None
+
+    @property
+    def of_any_size(self) -> bool:
+        """Whether it asks the same of launches of other sizes, which claims about values do not."""
+        return self.expression is None or (self.of_run is not None and self.of_run.index is None)
 
     def elements(self) -> set[str]:
         """The elements that it speaks of, as `name[index]`."""

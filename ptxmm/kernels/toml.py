@@ -240,8 +240,7 @@ class KernelFile:
 
         try:
             expression = parse(text)
-            of_run = kind == DETERMINISTIC
-            problem_of = problem_with_contents if of_run else problem_with
+            problem_of = problem_with_contents if kind == DETERMINISTIC else problem_with
             problem = problem_of(expression, tuple(stored(p) for p in parameters.values()))
             if problem is not None:
                 raise problem
@@ -249,7 +248,10 @@ class KernelFile:
             self.document.note_inside(way, error.start, error.end, error.message, error.hint)
             return None
         spot = self.document.spot(way[:3] if len(way) > 3 else way)
-        return Check("forall" if of_run else kind, expression, True, spot, of_run)
+        if kind == DETERMINISTIC:
+            (named,) = expression.elements()
+            return Check("forall", expression, True, spot, named)
+        return Check(kind, expression, True, spot)
 
     # Launches.
 

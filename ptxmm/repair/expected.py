@@ -28,7 +28,7 @@ _LIMIT = 200_000
 def with_expected(small: KernelTest, asked: KernelTest) -> KernelTest:
     """A smaller launch with what is expected there of the values that the test which was asked for claims something of in all
     executions; as it is where runs of it in several orders do not end alike."""
-    claims = tuple(check for check in asked.checks if check.kind in ("forall", "never"))
+    claims = tuple(c for c in asked.checks if c.kind in ("forall", "never") and not c.of_any_size)
     elements = observed(claims)
     if not elements or not all(_inside(small, name, index) for name, index in elements):
         return small

@@ -13,6 +13,7 @@ from ptxcore.clock import OutOfTime, limited
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.kernels.bugs import BugSearch
+from ptxmm.kernels.determinism import NothingToCompare, with_expected
 from ptxmm.kernels.hunting import hunt
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs
@@ -42,17 +43,24 @@ def glanced_at(test: KernelTest, model: Model, patience: float | None = None) ->
         path=test.identity, name=test.name, model=model.name, verdict="undecided", of_kernel=True,
         checks=[Checked(kind=check.kind, text=str(check), place=str(check)) for check in test.checks],
     )  # fmt: skip
+    seconds = _MANY if many else _SECONDS
     try:
-        runs, places = Runs(test, watched=True), Places(test)
-        seconds = _MANY if many else _SECONDS
         with limited(seconds if patience is None else min(seconds, patience)):
+            test = with_expected(test, None)
+            runs, places = Runs(test, watched=True), Places(test)
             if many:
                 wrong = hunt(runs, breaking(test), 1, ("",))
                 return result if wrong is not None and tell_wrong(runs, result, places, wrong) else None
             bugs = BugSearch(runs, result, places)
             return result if bugs.in_orders() or bugs.at_once() else None
-    except (InputError, UsageError, OutOfTime, TimeoutError):  # who checks the module tells what is wrong with it
-        return None
+    except (
+        InputError,
+        UsageError,
+        NothingToCompare,
+        OutOfTime,
+        TimeoutError,
+    ):
+        return None  # who checks the module tells what is wrong with it
 
 
 __all__ = ["glanced_at"]

@@ -45,7 +45,9 @@ def next_larger(test: KernelTest, warps: bool = False) -> KernelTest | None:
         return None
     launches = [replace(l, params=tuple(_with(argument, buffers) for argument in l.params)) for l in launches]
     named = tuple(buffers.get(p.name, p) if isinstance(p, Buffer) else p for p in test.parameters)
-    checks = tuple(check for check in test.checks if check.kind in PROPERTIES) or (Check("race_free"),)
+    checks = tuple(
+        check for check in test.checks if check.kind in PROPERTIES or (check.of_run and check.of_any_size)
+    ) or (Check("race_free"),)
     return replace(test, launches=tuple(launches), parameters=named, checks=checks, expect=("ok",))
 
 

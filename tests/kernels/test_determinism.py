@@ -122,7 +122,10 @@ def test_without_anything_to_compare_with_nothing_is_said(check: Checker) -> Non
     assert opened.verdict == "undecided" and "x may hold anything at first" in str(opened.error)
     endless = text.replace("C1:\n", "C1:\n    trap;\n")
     trapped = check(endless, grid=2, block=1, args={"x": "u32[4]"}, deterministic="x")
-    assert trapped.verdict == "undecided" and "does not end" in str(trapped.error)
+    named, *ends = trapped.checks
+    assert trapped.verdict == "no" and named.holds is None and "does not end" in named.message
+    assert [(check.kind, check.besides) for check in ends] == [("terminates", True), ("no_trap", True)]
+    assert ends[1].holds is False
 
 
 @pytest.mark.parametrize(
@@ -157,6 +160,16 @@ def test_a_page_about_whole_buffers_names_what_is_wrong_alone(
     assert check(text, **launch, never="any(x[i] == 5 for i in range(256))").checks[0].message.endswith("x[77] = 5")
     many = check(text, **launch, forall="all(x[i] != 0 for i in range(256))").checks[0].message
     assert "x[7] = 0, and 247 more" in many and "x[77]" not in many
+
+
+def test_it_is_repaired_and_asked_of_launches_of_other_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    from ptxmm.cli.main import main
+
+    path = Path(__file__).parents[2] / "docs/mistakes/last-block-no-acquire/wrong.ptx"
+    words = ["--grid", "2", "--block", "1", "--arg", "part=u32[8]", "--arg", "count=u32[1]", "--arg", "sum=u32[1]"]
+    assert main(["repair", str(path), *words, "--deterministic", "sum"]) == 1
+    said = capsys.readouterr().out
+    assert "proven by check" in said and "on the next larger launch (grid 3, block 1): deterministic sum: holds" in said
 
 
 def test_a_value_that_is_no_number_is_compared_as_one(check: Checker) -> None:

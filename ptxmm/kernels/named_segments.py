@@ -31,9 +31,18 @@ class NamedSegments:
 
     def moved(self, address: int) -> int | None:
         """Where a byte lies now that lay at an address in the launch before; None where it is of no buffer that is here."""
+        place = self.named(address)
+        return None if place is None else self.at(*place)
+
+    def named(self, address: int) -> tuple[str, int] | None:
+        """The buffer of which a byte was in the launch before, and which byte; None where it was of none."""
         name = self._before.get(address >> GLOBAL_BITS)
+        return None if name is None else (name, address & (1 << GLOBAL_BITS) - 1)
+
+    def at(self, name: str, offset: int) -> int | None:
+        """Where a byte of a buffer lies now; None where that is not here."""
         number = next((n for n, other in self.names.items() if other == name), None)
-        return None if number is None else number << GLOBAL_BITS | address & (1 << GLOBAL_BITS) - 1
+        return None if number is None else number << GLOBAL_BITS | offset
 
     def open_elements(self, test: KernelTest, is_open: Callable[[Segment, int, int], bool]) -> Iterator[str]:
         """The observed elements that may have other values. `is_open`: whether some bytes of a segment, from the first one to

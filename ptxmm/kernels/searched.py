@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from axioms.dynamic.core.accesses import scope_of
 from axioms.dynamic.core.findings import Open, Party, Stopped, in_time
+from axioms.dynamic.searches.search_cells import EarlierBytes
 from axioms.dynamic.searches.searching import LeftByLaunches, Searching
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
+from ptxcore.machine.run.memory import Segment
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.named_segments import NamedSegments
 from ptxmm.kernels.runs import FinalValues, Runs, Watchers
@@ -90,25 +92,49 @@ def run_from_anywhere(runs: Runs) -> SearchedLaunches | None:
     return run_with_searches(runs, *begins)
 
 
-def _moved(left: LeftByLaunches, buffers: NamedSegments) -> LeftByLaunches:
-    """The same bytes where buffers lie in the launch that begins. Raises Stopped where one of them is there no more."""
-    places = {buffers.moved(at): place for at, place in left.places.items()}
-    if None in places:
-        raise Stopped(Open("order"))
-    return LeftByLaunches({at: place for at, place in places.items() if at is not None})
+class _LeftInBuffers:
+    """What launches leave: of buffers that the one that begins does not have, what those before it have left there."""
+
+    def __init__(self, buffers: NamedSegments) -> None:
+        self.buffers = buffers
+        self.aside: dict[tuple[str, int], EarlierBytes] = {}
+
+    def moved(self, before: Searching) -> LeftByLaunches:
+        """The same bytes where buffers lie in the launch that begins. Raises Stopped where some are of no buffer."""
+        self.ends(before)
+        places = {}
+        for at, place in before.settle().places.items():
+            named = self.buffers.named(at)
+            if named is None:
+                raise Stopped(Open("order"))
+            self.aside[named] = place
+        for named in list(self.aside):
+            here = self.buffers.at(*named)
+            if here is not None:
+                places[here] = self.aside.pop(named)
+        return LeftByLaunches(places)
+
+    def ends(self, launch: Searching) -> None:
+        """A launch is over that has not had what is aside: its searches come before those of all that launches have left."""
+        self.aside = {at: place._replace(by=place.by << launch.searches) for at, place in self.aside.items()}
+
+    def spread(self) -> list[tuple[Segment, int, int]]:
+        """What the last launch did not have, and may be something else in the end."""
+        segments = self.buffers.segments
+        return [(segments[name], at, at + place.size) for (name, at), place in self.aside.items()]
 
 
 def _run(runs: Runs, searched: frozenset[int]) -> SearchedLaunches | Open:
     watchers: list[Searching] = []
     buffers = NamedSegments()
-    left = [LeftByLaunches({})]
+    left, aside = [LeftByLaunches({})], _LeftInBuffers(buffers)
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         memory = runs.devices[launch.loaded].memory
 
         def single() -> Searching:
             if watchers:
-                left.append(_moved(watchers[-1].settle(), buffers))
+                left.append(aside.moved(watchers[-1]))
             buffers.note(memory)
             watchers.append(Searching(prod(launch.block), searched, left[-1]))
             return watchers[-1]
@@ -122,4 +148,4 @@ def _run(runs: Runs, searched: frozenset[int]) -> SearchedLaunches | Open:
         return stopped.why if isinstance(stopped.why, Open) else Open("race")
     except (KernelError, UsageError):
         return Open("error")
-    return SearchedLaunches(state, buffers.spread_over(runs.test, watchers[-1].spread), watchers)
+    return SearchedLaunches(state, buffers.spread_over(runs.test, [*watchers[-1].spread, *aside.spread()]), watchers)

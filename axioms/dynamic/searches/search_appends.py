@@ -10,13 +10,14 @@ docs/whole-launches.md (Searches) has the argument.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from math import gcd
 
 from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.core.findings import Party, step
-from axioms.dynamic.searches.search_cells import SearchedBytes
-from axioms.dynamic.searches.search_nodes import OpenSearch, ReachedBytes, SearchAppend, SearchNode
+from axioms.dynamic.searches.search_cells import SearchBag, SearchedBytes
+from axioms.dynamic.searches.search_claims import CertainClaims
+from axioms.dynamic.searches.search_nodes import OpenSearch, ReachedBytes, SearchAppend, SearchNode, TicketPlace
 from axioms.dynamic.searches.searches import Searches
 from axioms.dynamic.tickets.slots import Slots
 from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, Ticket, TicketAccess
@@ -41,7 +42,7 @@ _Sums = dict[SearchedBytes, AddedSums]
 _NOTHING = AddedSums(0, 0)
 
 
-def settle_counters(searches: Searches) -> dict[SearchedBytes, int]:
+def settle_counters(searches: Searches, claims: CertainClaims) -> dict[SearchedBytes, int]:
     """The most that all searches together add to cells; those to which they add one sum, whatever ways they go, are settled.
     Each round is known to write nothing (`searches.search_ends`)."""
     sums = _sums_from(searches.nodes)
@@ -56,7 +57,7 @@ def settle_counters(searches: Searches) -> dict[SearchedBytes, int]:
     for cell, total in most.items():
         if cell.summed and len(cell.starts) == 1 and _same(least[cell], total):
             cell.settled = True
-    return most
+    return {**most, **{cell: min(total, most[cell]) for cell, total in claims.most.items()}}
 
 
 def _same(least: int, most: int) -> bool:
@@ -101,9 +102,11 @@ def _joined(ways: list[_Sums]) -> _Sums | None:
     }
 
 
-def places_of_tickets(searches: Searches, totals: dict[SearchedBytes, int]) -> Iterator[tuple[ReachedBytes, int]]:
+def places_of_tickets(
+    searches: Searches, totals: dict[SearchedBytes, int], bags: Mapping[TicketPlace, frozenset[int]]
+) -> Iterator[tuple[ReachedBytes, int]]:
     """What may be stored at the places of tickets, as accesses of searches, with who may be there, as bits: each of these bytes
-    is one thread's, in each execution. Raises OpenSearch where that is not so."""
+    is one thread's, in each execution. Raises OpenSearch where that is not so. `bags`: what there is certain of."""
     by: dict[SearchAppend, int] = {}
     for node in searches.nodes:
         for append in node.appends:
@@ -118,11 +121,22 @@ def places_of_tickets(searches: Searches, totals: dict[SearchedBytes, int]) -> I
     problem = slots.problem()
     if problem is not None:
         raise OpenSearch(problem.op)
+    held: dict[SearchedBytes, set[TicketPlace]] = {}
+    numbers: dict[TicketPlace, int] = {}
     for (append, who), noted in zip(by.items(), slots.noted, strict=True):
-        for first in slots.places(noted):
-            places = _marked(append.cell, slots.factor_of(noted))
+        places = _marked(append.cell, slots.factor_of(noted))
+        mine = TicketPlace(append.cell, append.addend, append.term, append.beyond, append.size, append.base)
+        found = list(slots.places(noted))
+        numbers[mine] = len(found)
+        for first in found:
             cell = searches.cell_of_places(who, noted.segment, first, append.size, places)
+            held.setdefault(cell, set()).add(mine)
             yield ReachedBytes("W", "", cell, frozenset(), append.op), who
+    made = {of: SearchBag(values, numbers[of], of.cell.settled) for of, values in bags.items() if of in numbers}
+    for cell, of_places in held.items():
+        bag = made.get(next(iter(of_places))) if len(of_places) == 1 else None
+        if bag is not None:
+            searches.holds(cell, bag)
 
 
 def _noted(

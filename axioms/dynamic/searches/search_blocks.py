@@ -14,15 +14,16 @@ from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
 from axioms.dynamic.searches.search_handed import WIDE
 from axioms.dynamic.searches.search_nodes import (
+    DoneInStep,
     OpenSearch,
     ReachedBytes,
-    SearchAppend,
     SearchNode,
     SearchStep,
     SearchStore,
 )
-from axioms.dynamic.searches.search_symbols import SearchSymbols, WaysOfSearches
+from axioms.dynamic.searches.search_symbols import WaysOfSearches
 from axioms.dynamic.searches.search_threads import Divides, FoundThere, Searcher, Stops, TellsApart, asked_of
+from axioms.dynamic.searches.search_tickets import SearchTickets
 from axioms.dynamic.tickets.errand_threads import UnknownErrand, is_in
 from axioms.dynamic.tickets.publications import fence_scope
 from axioms.dynamic.waits.waiting import plain, stopped_at
@@ -35,28 +36,24 @@ from ptxcore.machine.run.emulation import emulate
 from ptxcore.machine.run.faults import Fault, UnwrittenValue
 from ptxcore.machine.run.uninitialised import VARIES, Varying
 from ptxcore.machine.run.watched import Write
-from ptxcore.values.terms import Term, evaluate, evaluate_each, mask, substitute, symbol, symbols_of
+from ptxcore.values.terms import Term, evaluate_each, mask, substitute, symbols_of
 
 _WINDOWS = 1 << GLOBAL_BITS
 
 
-class SearchBlock(SearchSymbols):
+class SearchBlock(SearchTickets):
     """Executes one block, and watches the copy of the thread that does."""
 
     def __init__(self, of: WaysOfSearches, node: SearchNode, number: int) -> None:
         super().__init__(of, node, number)
         self.edges: list[SearchStep] = []
-        self.appends: set[SearchAppend] = set()
         self.reaches: set[ReachedBytes] = set()
         self.puts: set[tuple[SearchedBytes, int | None]] = set()
         self._finds: tuple[tuple[SearchedBytes, SymbolRange], ...] = ()
-        self._wrote = False
         self._told: list[FoundThere] = []
         self.stores: set[SearchStore] = set()
-        self.handed = node.handed
         self._added: tuple[tuple[SearchedBytes, int], ...] = ()
-        #: The address of the instruction that a thread executes, where it hangs on a ticket.
-        self._at: Varying | None = None
+        self._done: frozenset[DoneInStep] = frozenset()
 
     def run(
         self,
@@ -107,13 +104,23 @@ class SearchBlock(SearchSymbols):
             self._goes(after, thread)
 
     def _end(self, key: Hashable) -> None:
-        self.edges.append(SearchStep(None, self._finds, self._wrote, self.passed, key, self.handed.put, self._added))
+        way = self._finds, self._wrote, self.passed, key, self.handed.put, self._added, self._done
+        self.edges.append(SearchStep(None, *way, won=self.won, kept=self.kept))
 
-    def _goes(self, block: int, thread: Any, ranges: dict[Term, SymbolRange] | None = None, more: Any = ()) -> None:
+    def _goes(
+        self,
+        block: int,
+        thread: Any,
+        ranges: dict[Term, SymbolRange] | None = None,
+        more: Any = (),
+        took: tuple[SearchedBytes, int] | None = None,
+    ) -> None:
         """The thread goes on at a block, if it can, with what is so of some cells besides."""
-        node, passed, handed = self.node, self.passes(more), self.handed
+        node, passed, handed, won, done = self.node, self.passes(more), self.handed, self.won, self._done
         if passed is None:
             return
+        if took is not None and took[0].bag is not None:
+            won, done = won | {self.of.role(took[0].bag, took[1])}, done | {DoneInStep(took[0])}
         for cell, range_ in more:
             if range_.is_told:
                 handed = handed.finds(cell, acquires=range_.looks > 1)
@@ -123,13 +130,15 @@ class SearchBlock(SearchSymbols):
             list(thread.R),
             thread.carry,
             self.ranges if ranges is None else ranges,
-            self.won,
+            won,
             node.share,
             passed,
             handed,
+            self.kept,
         )
         finds = (*self._finds, *more)
-        self.edges.append(SearchStep(self.of.node(made), finds, self._wrote, passed, added=self._added))
+        to = self.of.node(made)
+        self.edges.append(SearchStep(to, finds, self._wrote, passed, added=self._added, done=done, took=took))
 
     def _divide(self, thread: Any, compiled: Any, op: Op | None, ways: list[FoundThere]) -> None:
         """The thread goes on with each thing that an operation may find."""
@@ -137,9 +146,9 @@ class SearchBlock(SearchSymbols):
             raise OpenSearch
         block = compiled.compiler.again(compiled, op)
         finds, wrote, registers, carry = self._finds, self._wrote, list(thread.R), thread.carry
-        handed, added = self.handed, self._added
+        handed, added, done, kept = self.handed, self._added, self._done, self.kept
         for found in ways:
-            self.handed, self._added = handed, added
+            self.handed, self._added, self._done, self.kept = handed, added, done, kept
             if len(found.won) > 1:
                 self.of.claims_several()
             self._told = [found]
@@ -233,7 +242,9 @@ class SearchBlock(SearchSymbols):
         of = self.ranges.get(one, SymbolRange())
         ranges = {other: of for other, of in self.ranges.items() if other is not one}
         more = () if of.cell is None else ((of.cell, of._replace(without=frozenset(), among=frozenset((value,)))),)
-        self._goes(block, thread, ranges, more)
+        bag = None if of.cell is None else of.cell.bag
+        took = (of.cell, value) if of.cell is not None and bag is not None and value in bag.elements else None
+        self._goes(block, thread, ranges, more, took)
         thread.R, thread.carry = registers, carry
 
     def _with(self, value: Any, one: Term, number: int) -> Any:
@@ -271,10 +282,11 @@ class SearchBlock(SearchSymbols):
 
     def writes(self, thread: Any, address: int, size: int, value: Any) -> None:
         if self._at is not None:
-            self._append(thread, address, size)
+            self._append(thread, address, size, value)
             return
         cell = self._reach(thread, "W", address, size)
         self._wrote = True
+        self._done |= {DoneInStep(cell, stores=True)}
         self.of.again(cell.is_claimed(None, None))
         stored, use = self.stored(value, size), thread.instruction.use
         for one in stored:
@@ -291,7 +303,7 @@ class SearchBlock(SearchSymbols):
         told = self._told
         if told:
             self._told = []
-            self._reach(thread, "A", address, size)
+            self._done |= {DoneInStep(self._reach(thread, "A", address, size))}
             return told[0].value
         if how.words["vec"]:
             raise UnknownErrand
@@ -308,6 +320,10 @@ class SearchBlock(SearchSymbols):
             raise UnknownErrand
         if how.op == "cas":
             return self._compare(cell, *(operand & mask(8 * size) for operand in operands[:2]))
+        if how.op == "exch" and cell.once and not cell.top:
+            start = cell.claimed if cell.claimed != -1 else min(cell.starts) if len(cell.starts) == 1 else None
+            if start is not None and operands[0] & mask(8 * size) != start:
+                return self._compare(cell, start, operands[0] & mask(8 * size), exchanges=True)
         if (how.op == "add" and write(0)[0] != 0) or how.type[:1] not in "bus" or cell.top:
             adds = how.op == "add" and how.type[:1] in "bus"
             addend = write(0)[0] & mask(8 * size) if adds else 0
@@ -331,18 +347,24 @@ class SearchBlock(SearchSymbols):
         """An atomic operation puts something of which nothing is known; it adds a number, if that is not zero."""
         self._wrote = True
         self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
-        self._added = (*self._added, (cell, addend)) if addend else self._added
+        if addend:
+            self._added = (*self._added, (cell, addend))
+            self._adds(cell, addend)
         self.of.again(cell.is_claimed(None, None, adds=bool(addend)))
         self.puts.add((cell, None))
         return self._symbol(8 * cell.size, SymbolRange(cell, ticket=ticket))
 
-    def _compare(self, cell: SearchedBytes, compared: int, put: int) -> Any:
-        """A compare-and-swap succeeds, or fails."""
+    def _compare(self, cell: SearchedBytes, compared: int, put: int, *, exchanges: bool = False) -> Any:
+        """A compare-and-swap succeeds, or fails; an exchange is the first one there, or not."""
         if cell.top:
             raise UnknownErrand
         ways: list[FoundThere] = []
         without = frozenset((compared,))
         possible = set(self.possible_of(cell))
+        if exchanges:
+            self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
+            self.of.again(cell.is_claimed(compared, put, exchanges=True))
+            self.puts.add((cell, put))
         if compared not in possible:
             cell.one.setdefault(compared, set()).add(self.number)
         else:
@@ -350,7 +372,7 @@ class SearchBlock(SearchSymbols):
             won = self.won | {cell} if swaps else self.won
             found = () if swaps else ((cell, SymbolRange(cell, among=without)),)
             ways.append(FoundThere(compared, self.ranges, won, found, swaps, self.passed))
-            if swaps:
+            if swaps and not exchanges:
                 self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
                 self.of.again(cell.is_claimed(compared, put))
                 self.puts.add((cell, put))
@@ -361,7 +383,8 @@ class SearchBlock(SearchSymbols):
             passed = self.passes(finds)
             if passed is not None:
                 made = Varying.fresh(8 * cell.size, 0, self)
-                ways.append(FoundThere(made, {**self.ranges, made.term: finds[0][1]}, self.won, finds, False, passed))
+                ranges = {**self.ranges, made.term: finds[0][1]}
+                ways.append(FoundThere(made, ranges, self.won, () if exchanges else finds, exchanges, passed))
         raise Divides(ways)
 
     def _reach(self, thread: Any, kind: str, address: int, size: int) -> SearchedBytes:
@@ -382,40 +405,6 @@ class SearchBlock(SearchSymbols):
         self.reaches.add(ReachedBytes(kind, strong, cell, self.won, thread.op, handed.behind, handed.put, late))
         return cell
 
-    # What is stored at the places of tickets (`searches.search_appends`).
-
-    def _appends(self, thread: Any, op: Op) -> bool:
-        """Whether an instruction is a weak store at an address that hangs on one ticket."""
-        value = thread.R[op.sources[0].value] if op.use.form.mnemonic == "st" and op.sources[0] is not None else None
-        if not isinstance(value, Varying) or scope_of(op.use) != "":
-            return False
-        ranges = [self.ranges.get(one, SymbolRange()) for one in symbols_of(value.term)]
-        return (
-            len(ranges) == 1
-            and bool(ranges[0].ticket)
-            and ranges[0].cell is not None
-            and len(ranges[0].cell.starts) == 1
-        )
-
-    def _append(self, thread: Any, address: int, size: int) -> None:
-        assert self._at is not None
-        if not is_in("" if address >= _WINDOWS else "shared", thread, address):
-            raise UnknownErrand
-        (one,) = symbols_of(self._at.term)
-        of, use = self.ranges[one], thread.instruction.use
-        segment, first = thread.segment(address)
-        if of.cell is None or address < _WINDOWS or not segment.writable:
-            raise UnknownErrand
-        name = symbol(("ticket", one.width), one.width)
-        term = substitute(self._at.term, {one: name})
-        if not (isinstance(term, Term) and isinstance(name, Term)):
-            raise UnknownErrand
-        whole = use.width // 8 * int((use.words["vec"] or "v1")[1:])
-        beyond = address - self._at.number
-        self.handed, self._wrote = self.handed.accesses(), True
-        base = address - first
-        self.appends.add(SearchAppend(of.cell, of.ticket, term, name, beyond, size, whole, base, thread.op))
-
     # What else a copy does.
 
     def fences(self, thread: Any, how: Use) -> None:
@@ -430,19 +419,6 @@ class SearchBlock(SearchSymbols):
         if what != "unknown":
             raise UnknownErrand
         self._at = None
-
-    def locates(self, thread: Any, value: Varying) -> int:
-        """An address by a ticket: that of the first one. The ticket may be of a node before, whose block `self` is."""
-        here: SearchBlock = thread.watcher
-        (one,) = symbols_of(value.term)
-        start = here.ranges[one].cell
-        assert start is not None
-        number = evaluate(value.term, {one: min(start.starts)})
-        here._at = Varying(value.term, VARIES, 1, number, here)
-        return number
-
-    def decides(self, thread: Any, value: Varying, op: Op) -> int:
-        raise UnknownErrand
 
 
 def _is_strong(thread: Any) -> bool:

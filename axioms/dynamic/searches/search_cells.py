@@ -20,6 +20,16 @@ EVERYBODY = -1
 _MOST_VALUES = 2048
 
 
+@dataclass(frozen=True, eq=False)
+class SearchBag:
+    """What an earlier launch has left in some places: different `elements`, each at one of them; in each place, if it
+    `is_full`."""
+
+    elements: frozenset[int]
+    places: int
+    is_full: bool
+
+
 @dataclass(eq=False)
 class SearchedBytes:
     """Bytes of a segment from `epoch` writes on, and what they may hold: `values` with who may put them there; `top`: anything
@@ -44,6 +54,13 @@ class SearchedBytes:
     places: Hashable = None
     claimed: int = -1
     carried: bool = False
+    #: Whether who has not won it puts something there, too, by an exchange; what it holds in the end, where that is known of
+    #: each execution; the bag of which it is a place; and whether it is no memory, but what is done by the one thread that
+    #: finds an element of a bag.
+    exchanged: bool = False
+    ends: frozenset[int] | None = None
+    bag: SearchBag | None = None
+    is_role: bool = False
     #: The searches that may write, as bits; and whoever asked who they are, for any value, for one, for one beside some.
     by: int = 0
     counted: set[int] = field(default_factory=set)
@@ -85,9 +102,14 @@ class SearchedBytes:
             self.tells = True
             yield from self.asking()
 
-    def is_claimed(self, compared: int | None, put: int | None, *, adds: bool = False) -> Iterator[set[int]]:
-        """Something is put there, where `compared` is found (None: whatever is); `adds`: a number is added. Gives those who
-        must look again."""
+    def is_claimed(
+        self, compared: int | None, put: int | None, *, adds: bool = False, exchanges: bool = False
+    ) -> Iterator[set[int]]:
+        """Something is put there, where `compared` is found (None: whatever is); `adds`: a number is added; `exchanges`: it is
+        put there whatever is found. Gives those who must look again."""
+        if exchanges and not self.exchanged:
+            self.exchanged = True
+            yield from self.asking()
         self.summed = self.summed and adds
         if self.once and self.claimed == -1 and compared is not None and compared != put:
             self.claimed = compared
@@ -104,6 +126,11 @@ class SearchedBytes:
     def differs(self) -> bool:
         """Whether it may hold one thing or another in the end."""
         return not self.settled and (self.top or len(self.values) > 1)
+
+    @property
+    def left(self) -> frozenset[int] | None:
+        """What it may hold in the end; None for anything."""
+        return None if self.top else frozenset(self.values) if self.ends is None else self.ends
 
 
 class SymbolRange(NamedTuple):
@@ -130,12 +157,13 @@ class SymbolRange(NamedTuple):
 
 class EarlierBytes(NamedTuple):
     """Bytes that differ when a launch begins: how many, their values (None: anything), and the value by comparing with which
-    they were claimed, -1 where they were not, with the searches that may have, as bits."""
+    they were claimed, -1 where they were not, with the searches that may have, as bits; the bag of which they are a place."""
 
     size: int
     values: frozenset[int] | None
     claimed: int
     by: int = 0
+    bag: SearchBag | None = None
 
 
 #: Of each byte of a segment the numbers of the writes, what stood there before, and whether a search has written.

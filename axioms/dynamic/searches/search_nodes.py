@@ -85,10 +85,73 @@ class SearchAppend(NamedTuple):
     op: int
 
 
+class TicketPlace(NamedTuple):
+    """The places of the tickets that additions to a cell give, as of `SearchAppend`."""
+
+    cell: SearchedBytes
+    addend: int
+    term: Term
+    beyond: int
+    size: int
+    base: int
+
+
+class KeptTickets(NamedTuple):
+    """What a thread has done on its way with tickets: for which cells that it has won it has added to others, what it has
+    stored at places of its tickets, and at those of its last ticket of a cell (`fresh`)."""
+
+    used: frozenset[tuple[SearchedBytes, SearchedBytes]] = frozenset()
+    stored: frozenset[tuple[TicketPlace, int | None]] = frozenset()
+    fresh: frozenset[TicketPlace] = frozenset()
+
+    def adds(self, cell: SearchedBytes, owner: SearchedBytes | None) -> KeptTickets:
+        used = self.used if owner is None else self.used | {(cell, owner)}
+        return KeptTickets(used, self.stored, frozenset(place for place in self.fresh if place.cell is not cell))
+
+    def stores(self, place: TicketPlace, value: int | None) -> KeptTickets:
+        return KeptTickets(self.used, self.stored | {(place, value)}, self.fresh | {place})
+
+
+#: What a thread has where a search begins.
+NOTHING_KEPT = KeptTickets()
+
+
+class DoneInStep(NamedTuple):
+    """What a thread does to a cell: tries to claim it, or reads it, a place of a bag; `stores`: it writes it."""
+
+    cell: SearchedBytes
+    stores: bool = False
+
+
+class OwnedSum(NamedTuple):
+    """An addition to a cell by who has won another one, `owner`, and has not added for that before; None where that is
+    nobody, or which one is not known. `again`: the thread has added there before, and stored by that ticket at the
+    places `before`; `alone`: it has no other ticket of the cell any more."""
+
+    cell: SearchedBytes
+    addend: int
+    owner: SearchedBytes | None
+    again: bool
+    before: frozenset[TicketPlace]
+    alone: bool
+
+
+class BagStore(NamedTuple):
+    """What is stored at the place of a ticket, None where that is not known, by who has won some cells; `again`: the thread has
+    stored that before, or something by this ticket."""
+
+    place: TicketPlace
+    value: int | None
+    won: frozenset[SearchedBytes]
+    again: bool
+
+
 class SearchStep(NamedTuple):
     """A step from a node to another one, None where the search ends (`end`: what it goes on with): what is so of some cells
     then, whether the thread has written something, and the cells that it has `passed` by then, on its whole way: others had
-    claimed them. `put`: the cells that it has written by then; `added`: what it has added to cells in this step."""
+    claimed them. `put`: the cells that it has written by then; `added`: what it has added to cells in this step; `done`: what
+    it does in it; `took`: such a place, and what it has found there. `won` and
+    `kept`: what it has where the search ends."""
 
     to: SearchNode | None
     finds: tuple[tuple[SearchedBytes, SymbolRange], ...]
@@ -97,6 +160,10 @@ class SearchStep(NamedTuple):
     end: Hashable = None
     put: frozenset[SearchedBytes] = frozenset()
     added: tuple[tuple[SearchedBytes, int], ...] = ()
+    done: frozenset[DoneInStep] = frozenset()
+    took: tuple[SearchedBytes, int] | None = None
+    won: frozenset[SearchedBytes] = frozenset()
+    kept: KeptTickets = NOTHING_KEPT
 
 
 @dataclass(eq=False)
@@ -112,6 +179,7 @@ class SearchNode:
     share: Hashable
     passed: frozenset[SearchedBytes]
     handed: HandedCells = NOTHING_HANDED
+    kept: KeptTickets = NOTHING_KEPT
     by: int = 0
     gone: bool = False
     edges: tuple[SearchStep, ...] = ()
@@ -119,15 +187,23 @@ class SearchNode:
     puts: frozenset[tuple[SearchedBytes, int | None]] = frozenset()
     stores: frozenset[SearchStore] = frozenset()
     appends: frozenset[SearchAppend] = frozenset()
+    sums: frozenset[OwnedSum] = frozenset()
+    elements: frozenset[BagStore] = frozenset()
 
 
 __all__ = [
+    "NOTHING_KEPT",
+    "BagStore",
+    "DoneInStep",
+    "KeptTickets",
     "OpenSearch",
+    "OwnedSum",
     "ReachedBytes",
     "SearchAppend",
     "SearchNode",
     "SearchStart",
     "SearchStep",
     "SearchStore",
+    "TicketPlace",
     "bits",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from axioms.dynamic.code.live import Live
-from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
+from axioms.dynamic.searches.search_cells import SearchBag, SearchedBytes, SymbolRange
 from axioms.dynamic.searches.search_nodes import OpenSearch, SearchNode, SearchStart
 from axioms.dynamic.tickets.errand_threads import UnknownErrand
 from ptxcore.machine.run.memory import Segment
@@ -27,6 +27,7 @@ class WaysOfSearches(Protocol):
     def again(self, asking: Iterable[set[int]]) -> None: ...
     def cell(self, start: SearchStart, segment: Segment, first: int, size: int) -> SearchedBytes: ...
     def claims_several(self) -> None: ...
+    def role(self, bag: SearchBag, value: int) -> SearchedBytes: ...
 
 
 class SearchSymbols:
@@ -70,7 +71,7 @@ class SearchSymbols:
         """What the searches of the node may find in a cell: of one that is claimed none finds what only it has put there, if it
         has not."""
         by = self.node.by
-        alone = cell.once and not by & (by - 1) and cell not in self.won
+        alone = cell.once and not cell.exchanged and not by & (by - 1) and cell not in self.won
         for value, of in cell.values.items():
             if not alone or of & ~by:
                 yield value
@@ -106,7 +107,7 @@ class SearchSymbols:
         if cell.top:
             return True
         by = self.node.by
-        alone = cell.once and not by & (by - 1) and cell not in self.won
+        alone = cell.once and not cell.exchanged and not by & (by - 1) and cell not in self.won
         if cell.values.get(value, 0) & (~by if alone else -1):
             return True
         cell.one.setdefault(value, set()).add(self.number)

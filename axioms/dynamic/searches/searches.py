@@ -22,7 +22,14 @@ from axioms.dynamic.code.joins import reachable, special_registers
 from axioms.dynamic.code.live import Live
 from axioms.dynamic.core.findings import step
 from axioms.dynamic.searches.search_blocks import SearchBlock
-from axioms.dynamic.searches.search_cells import EVERYBODY, EarlierBytes, PastBytes, SearchedBytes, SymbolRange
+from axioms.dynamic.searches.search_cells import (
+    EVERYBODY,
+    EarlierBytes,
+    PastBytes,
+    SearchBag,
+    SearchedBytes,
+    SymbolRange,
+)
 from axioms.dynamic.searches.search_nodes import OpenSearch, SearchNode, SearchStart, bits
 from axioms.dynamic.waits.waiting import plain
 from ptxcore.machine.ir.windows import GLOBAL_BITS
@@ -51,6 +58,8 @@ class Searches:
         self._numbers: dict[SearchNode, int] = {}
         self._waiting: dict[SearchNode, bool] = {}
         self._shared: dict[int, bool] = {}
+        #: What is done by the one thread that finds an element of a bag.
+        self.roles: dict[tuple[SearchBag, int], SearchedBytes] = {}
 
     def go(self) -> None:
         """Goes all ways, until no value is added. Raises OpenSearch."""
@@ -98,7 +107,7 @@ class Searches:
         for slot, value in self.live.of(made.block, made.registers):
             live.append((slot, self._named(value, named) if isinstance(value, Term) else value))
         ranges = tuple(made.ranges.get(one, SymbolRange()) for one, _ in named)
-        key = made.share, made.block, tuple(live), plain(made.carry), ranges, made.won, made.handed
+        key = made.share, made.block, tuple(live), plain(made.carry), ranges, made.won, made.handed, made.kept
         found = self._known.get(key)
         if found is None:
             if len(self.nodes) >= _MOST_NODES:
@@ -149,6 +158,7 @@ class Searches:
         going.run(node.block, node.registers, node.carry, node.ranges, node.won, node.passed)
         node.edges, node.reaches, node.puts = tuple(going.edges), frozenset(going.reaches), frozenset(going.puts)
         node.stores, node.appends = frozenset(going.stores), frozenset(going.appends)
+        node.sums, node.elements = frozenset(going.sums), frozenset(going.elements)
 
     # Cells.
 
@@ -169,6 +179,15 @@ class Searches:
             )
             found.claimed, found.carried = claimed, claimed != -1
             found.by = 0 if earlier is None else earlier.by << len(self.starts)
+            found.bag = None if earlier is None else earlier.bag
+        return found
+
+    def role(self, bag: SearchBag, value: int) -> SearchedBytes:
+        """What is done by who finds an element of a bag, as a cell that it wins by that."""
+        found = self.roles.get((bag, value))
+        if found is None:
+            segment = self.starts[0].thread.cta.shared
+            found = self.roles[bag, value] = SearchedBytes(segment, -1, 0, 0, frozenset(), is_role=True)
         return found
 
     def cell_of_places(self, who: int, segment: Segment, first: int, size: int, places: Hashable) -> SearchedBytes:
@@ -185,6 +204,15 @@ class Searches:
         if found.places != places or self.past.at(segment, first, size, ends.at)[0] != epoch:
             raise OpenSearch(begins.op)
         return found
+
+    def holds(self, cell: SearchedBytes, bag: SearchBag) -> None:
+        """A place of tickets holds an element of a bag in the end, or what stood there first."""
+        epoch, value = self.past.at(cell.segment, cell.first, cell.size, self.starts[0].at)
+        fresh = epoch == cell.epoch and self._earlier(self.starts[0], cell.segment, cell.first, cell.size) is None
+        if bag.is_full or (fresh and value is not None and value not in bag.elements):
+            first = () if bag.is_full else (value,)
+            cell.top, cell.bag = False, bag
+            cell.values = {one: EVERYBODY for one in (*bag.elements, *first) if one is not None}
 
     def _earlier(self, start: SearchStart, segment: Segment, first: int, size: int) -> EarlierBytes | None:
         """What an earlier launch may have left in some bytes; None where it left the same. Raises OpenSearch where it left

@@ -18,6 +18,7 @@ from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.searches.search_appends import places_of_tickets, settle_counters
 from axioms.dynamic.searches.search_cells import EarlierBytes, PastBytes, SearchedBytes
+from axioms.dynamic.searches.search_claims import CertainClaims
 from axioms.dynamic.searches.search_ends import check_ends
 from axioms.dynamic.searches.search_handovers import comes_behind, promised, telling
 from axioms.dynamic.searches.search_nodes import OpenSearch, ReachedBytes, SearchStart, bits
@@ -235,7 +236,8 @@ class Searching(Determinate):
             _check_where_they_end(searches)
             told = telling(searches.nodes, searches.cells.values())
             check_ends(searches.nodes, promised(searches.nodes, told))
-            appended = dict(places_of_tickets(searches, settle_counters(searches)))
+            claims = CertainClaims(searches)
+            appended = dict(places_of_tickets(searches, settle_counters(searches, claims), claims.bags()))
             self.appended = len(appended)
             cells = list(searches.cells.values())
             _HeldAgainst(self, searches, told, appended).check(self._outside)
@@ -283,9 +285,9 @@ class Searching(Determinate):
                     raise OpenSearch  # written anew in part
                 continue
             if cell.differs:
-                values = None if cell.top else frozenset(cell.values)
-                claimed = cell.claimed if cell.counts and counts else -1
-                found[base + cell.first] = EarlierBytes(cell.size, values, claimed, cell.by)
+                claimed = cell.claimed if cell.counts and counts and cell.ends is None else -1
+                bag = cell.bag if cell.summed and not cell.top else None  # nobody has written it since
+                found[base + cell.first] = EarlierBytes(cell.size, cell.left, claimed, cell.by, bag)
             else:
                 found.pop(base + cell.first, None)
         for at, place in found.items():

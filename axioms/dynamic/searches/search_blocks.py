@@ -24,6 +24,7 @@ from axioms.dynamic.searches.search_nodes import (
 from axioms.dynamic.searches.search_symbols import WaysOfSearches
 from axioms.dynamic.searches.search_threads import Divides, FoundThere, Searcher, Stops, TellsApart, asked_of
 from axioms.dynamic.searches.search_tickets import SearchTickets
+from axioms.dynamic.sections.told import only_looks
 from axioms.dynamic.tickets.errand_threads import UnknownErrand, is_in
 from axioms.dynamic.tickets.publications import fence_scope
 from axioms.dynamic.waits.waiting import plain, stopped_at
@@ -303,7 +304,9 @@ class SearchBlock(SearchTickets):
         told = self._told
         if told:
             self._told = []
-            self._done |= {DoneInStep(self._reach(thread, "A", address, size))}
+            cell = self._reach(thread, "A", address, size)
+            if how.op != "cas" or not only_looks(thread, how, write):
+                self._done |= {DoneInStep(cell)}
             return told[0].value
         if how.words["vec"]:
             raise UnknownErrand

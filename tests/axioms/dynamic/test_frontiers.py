@@ -85,6 +85,17 @@ def test_what_is_wrong_is_not_taken_for_right(name: str, monkeypatch: pytest.Mon
     assert found is not None and not found.differing
 
 
+def test_who_puts_what_it_compares_with_claims_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thread 0 does so at node 0; the others claim that where they find node 1 claimed, and may not find it."""
+    looks = "atom.global.cas.b32 %r8, [%rd1], 0, 0;"
+    body = (
+        f"setp.eq.u32 %p2, %r4, 0; @%p2 bra OTHER; {_SEES_IT} {_FIRST} bra END; OTHER: {looks} {_WINS.format('%rd1+4')}"
+    )
+    test = launched([body], 2, 1, {"forall": "x[0] == 0", "race_free": True, "terminates": True})
+    found = by_searches(test)
+    assert by_formula(test, monkeypatch).verdict == "no" and (found is None or found.differing == {"x[0]"})
+
+
 #: One level: each thread goes along the edges of a node of the frontier.
 _LEVEL = """.version 8.0
 .target sm_90

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from axioms.dynamic.code.early_launches import overtaking
 from axioms.dynamic.core.findings import ByteRace, Misuse, Open, Party
 from axioms.dynamic.ctas.numbered import Numbered
 from axioms.dynamic.lookback.confluent import Confluent
@@ -195,6 +196,8 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     places = Places(test)
     result.warnings = places.warnings(runs.warnings)
     if cancels(runs):
+        if (early := _overtaking(runs)) is not None:
+            return told.left_open("grid", _place_of(runs, places, *early))
         with limited(None if deadline is None else max(0.0, deadline - time.monotonic())):
             return decide_by_choices(runs, result, places, run, racing=racing)
     share = _SHARE_OF_LARGE if threads_of(test) > _LARGE else _SHARE
@@ -221,6 +224,8 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     ended = None if open_buffers(test) else ran.ended
     if ended is not None and tell_wrong(runs, result, places, FailedExecution(ended)):
         return ""
+    if (early := _overtaking(runs, ran)) is not None:
+        return told.left_open("grid", _place_of(runs, places, *early))
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
     first = left[0] if left else (0, Open(""))
@@ -282,6 +287,19 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             tell_provenance(runs, result, places, ran.state)
     return said
+
+
+def _overtaking(runs: Runs, ran: WatchedRun | None = None) -> tuple[int, Open] | None:
+    """The launch that may overtake the one before it, and by what, where they come one by one; `ran` may show who waits."""
+    if side_by_side(runs.test):
+        return None
+    loaded = [(runs.devices[one.loaded].program.functions, one.entry) for one in runs.test.launches]
+    codes = [[found[entry], *(code for code in found.values() if not code.entry)] for found, entry in loaded]
+    watchers = ran.watchers if ran is not None and ran.why is None else []
+    settled = all(w.unknown is None for w in watchers)
+    waits = {i for i, w in enumerate(watchers) if settled and isinstance(w, Determinate) and w.waits_for_launch}
+    found = overtaking(codes, waits)
+    return None if found is None else (found[0], Open("grid", Party(0, found[1])))
 
 
 def _held(test: KernelTest, fill: int) -> list[str]:

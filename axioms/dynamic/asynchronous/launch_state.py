@@ -47,6 +47,8 @@ class LaunchState:
         self.partly = False
         #: A value that nothing determines was met: nothing is settled, but a race that comes up is one.
         self.unknown: Open | None = None
+        #: Whether somebody waited for the launch before (`griddepcontrol.wait`).
+        self.waits_for_launch = False
         #: By the identity of a segment of memory, which lasts as long as this says something of it.
         self.shadows: dict[int, Shadow] = {}
         #: Bytes that strong operations access, by segment and byte; what threads' fences hand on, and what they may acquire by

@@ -35,7 +35,7 @@ from axioms.dynamic.core.sums import AddedAround, Sums, is_sum
 from axioms.dynamic.one_run.convergence import Convergence
 from axioms.dynamic.one_run.polls import Polling, Polls
 from axioms.dynamic.waits.waiting import Hand, Poll, StrongRead, Written, WrittenBytes, behind, leading
-from ptxcore.isa.effect_kinds import FENCE, PROXY_FENCE
+from ptxcore.isa.effect_kinds import FENCE, GRID, PROXY_FENCE
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
@@ -84,7 +84,6 @@ class Determinate(LaunchState):
         self.proxies = Proxies(self, self.agents, order, pairs)
         self.products = WarpgroupProducts(self, self.agents)
         self._agent_order = AgentOrder(self, self.agents, order, pairs, self.proxies)
-        #: mbarrier objects.
         self.phases = Phases(self, order, self.proxies, self.products)
         self.clusters = Clusters(self, order, self.proxies)
         alike = AlikeCopies(self, self.agents, lambda n: self.polled[n].block if n in self.polled else -1)
@@ -495,6 +494,7 @@ class Determinate(LaunchState):
         if what == "unknown":
             if how is None or not (how.form.kind == "value" or self.open_values.takes(thread, address)):
                 self.leaves_open(Open(what))
-            return
-        if what != "clock" or not self.live_of(thread).is_idle(thread.instruction):
+        elif what == GRID and how is not None:
+            self.waits_for_launch |= how.words["action"] == "wait"
+        elif what != "clock" or not self.live_of(thread).is_idle(thread.instruction):
             raise self.leaves(thread, what)

@@ -12,7 +12,7 @@ from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name, Oper
 from ptxmm.repair import costs
 from ptxmm.repair.building import Lines, Place, head_of
 from ptxmm.repair.objects import object_of
-from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted
+from ptxmm.repair.sites import COMPUTED, EditSite, Option, TextEdit, Wanted
 from ptxmm.repair.source_words import SourceWords
 
 _WARP = 32
@@ -35,6 +35,8 @@ def count_sites(
         return
     number = value_of(statement.operands[at], body)
     if number is None:
+        if statement.opcode == "mbarrier" and "init" in statement.modifiers and statement.guard is None:
+            yield from _computed(statement, at, body, lines, place, source)
         return
     line, column, end = operand_span(statement, at)
     start, stop = lines.offset(line, column), lines.offset(line, end)
@@ -58,6 +60,34 @@ def count_sites(
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
         yield EditSite(place.who, statement.span.line, tuple(options), below)
+
+
+def _computed(
+    statement: Instruction,
+    at: int,
+    body: Sequence[AnyStatement],
+    lines: Lines,
+    place: Place,
+    source: SourceWords | None,
+) -> Iterator[EditSite]:
+    """The arrivals that an mbarrier waits for, where they are computed (`block.size() - 1`): one more, or one less."""
+    line, column, end = operand_span(statement, at)
+    start, stop = lines.offset(line, column), lines.offset(line, end)
+    ended, first, line = lines.text.find(";", stop) + 1, lines.offset(*statement.start), statement.span.line
+    register, about = lines.text[start:stop], _about(statement, body)
+    if not (ended and register.startswith("%")):
+        return
+    options = [Option((), 0, (0,))]
+    for more, told in ((1, "one more"), (-1, "one less")):
+        before = f"{{ .reg .b32 other; add.s32 other, {register}, {more}; "
+        edits = (TextEdit(first, first, before), TextEdit(start, stop, "other"), TextEdit(ended, ended, " }"))
+        words = f"{register} of {statement.name} becomes {told}"
+        said = source.of_line(line, f"the number of arrivals becomes {told}") if source is not None else ""
+        wanted = Wanted(COMPUTED, line, 0, "0", str(more))
+        options.append(
+            Option(edits, costs.NUMBER + costs.EDIT, (more,), words, said, alters=True, wanted=wanted, about=about)
+        )
+    yield EditSite(place.who, line, tuple(options), (frozenset({0}), frozenset({0, 1}), frozenset({0, 2})))
 
 
 def _about(statement: Instruction, body: Sequence[AnyStatement]) -> str:

@@ -20,7 +20,7 @@ from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.moves import is_move
 from ptxmm.repair.pace import Pace
 from ptxmm.repair.repeated import AlikeSites, shape
-from ptxmm.repair.sites import EditSite, Option, TextEdit, Vector, edits_of, separate
+from ptxmm.repair.sites import COMPUTED, EditSite, Option, TextEdit, Vector, edits_of, separate
 from ptxmm.repair.subjects import Subject, judging
 
 #: So many times its patience a text may take, and the share of the time for all of them: where objects are known, or not.
@@ -47,6 +47,8 @@ _TOGETHER = ".sync.aligned"
 _ASYNC, _OF_ASYNC, _CHEAP = "an asynchronous operation", ("fence.proxy.async", "cp.async."), 3
 #: What operations have in their names that are asynchronous.
 _ASYNCHRONOUS = (".async", "_async", "tcgen05.")
+#: Reasons that say that a phase was over too soon: it counted too few arrivals.
+_TOO_SOON = ("an arrival in a phase of an mbarrier object before any wait", "more arrivals than the mbarrier object")
 #: The words of a number of arrivals.
 _COUNT = " of mbarrier.init"
 #: What a text with mbarriers has.
@@ -421,7 +423,7 @@ def _counts_more(sites: Sequence[EditSite], seen: _Seen, option: Option) -> bool
 def _raises(option: Option) -> bool:
     """Whether with an option an mbarrier counts more arrivals."""
     wanted = option.wanted
-    counts = wanted is not None and wanted.kind == "number" and _COUNT in option.words
+    counts = wanted is not None and wanted.kind in ("number", COMPUTED) and _COUNT in option.words
     return counts and wanted is not None and int(wanted.new) > int(wanted.old)
 
 
@@ -435,6 +437,8 @@ def _rank(site: EditSite, option: Option, seen: _Seen, *, fed: bool) -> tuple[in
         return option.cost + later + _LACKING * ((option.evident < 0) - (option.evident > 2)), option.apart, site.line
     # what is waited for before what is wrong may be over too soon: it counts too few
     guards = option.about in seen.guards - seen.about and _raises(option)
+    if option.about in seen.about and _raises(option) and seen.reason.startswith(_TOO_SOON):
+        return option.cost - _LACKING, 0, site.line
     if _number(option) and not guards:  # accesses race: orders, barriers and what comes too early are tried first
         later += _GUESS * seen.copies if seen.about else _RARELY
     apart = min((abs(line - site.line) for line in seen.lines), default=0)

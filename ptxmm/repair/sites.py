@@ -21,6 +21,8 @@ class TextEdit(NamedTuple):
 STATE = "state"
 #: What a statement that is moved behind another one is called in `Wanted.kind`.
 MOVE = "move"
+#: And a number that is computed, and becomes one more or less.
+COMPUTED = "computed"
 
 
 class Wanted(NamedTuple):

@@ -24,7 +24,7 @@ from ptxmm.repair.cuda.spellings import (
     Spelling,
     statements,
 )
-from ptxmm.repair.sites import MOVE, STATE, TextEdit, Wanted
+from ptxmm.repair.sites import COMPUTED, MOVE, STATE, TextEdit, Wanted
 
 #: So many candidates of one change are looked at.
 MOST = 12
@@ -69,6 +69,7 @@ def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> 
         "gone": (_gone, _sequential),
         "number": (_numbers,),
         "bytes": (),
+        COMPUTED: (),
         "word": (_assembler, _reading),
     }
     if wanted.kind == "put":

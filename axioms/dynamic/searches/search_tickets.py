@@ -80,13 +80,13 @@ class SearchTickets(SearchSymbols):
             self.kept = self.kept.stores(place, stored)
 
     def locates(self, thread: Any, value: Varying) -> int:
-        """An address by a ticket: that of the first one."""
-        symbols = symbols_of(value.term)
-        (one,) = symbols
-        start = self.ranges[one].cell
+        """An address by a ticket: that of the first one. The ticket may be of a node before, whose block `self` is."""
+        here: SearchTickets = thread.watcher
+        (one,) = symbols_of(value.term)
+        start = here.ranges[one].cell
         assert start is not None
         number = evaluate(value.term, {one: min(start.starts)})
-        self._at = Varying(value.term, VARIES, 1, number, self)
+        here._at = Varying(value.term, VARIES, 1, number, here)
         return number
 
     def decides(self, thread: Any, value: Varying, op: Op) -> int:

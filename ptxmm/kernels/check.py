@@ -461,8 +461,7 @@ def _unset(question: KernelQuestion, decision: Decision) -> list[str]:
 
 
 def _written(check: Check, several: bool) -> str:
-    assert check.expression is not None
-    text = check.expression.text
+    text = check.condition
     if check.kind == "never":
         return f"!({text})"
     return f"({text})" if several else text

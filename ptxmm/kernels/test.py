@@ -36,6 +36,13 @@ class Check:
     of_run: Element | None = None
 
     @property
+    def condition(self) -> str:
+        """What must be so of outcomes, in words; empty for a property."""
+        if self.expression is None:
+            return ""
+        return f"{DETERMINISTIC} {self.expression.text}" if self.of_run else self.expression.text
+
+    @property
     def of_any_size(self) -> bool:
         """Whether it asks the same of launches of other sizes, which claims about values do not."""
         return self.expression is None or (self.of_run is not None and self.of_run.index is None)
@@ -47,7 +54,7 @@ class Check:
 
     def __str__(self) -> str:
         if self.expression is not None:
-            return f"{DETERMINISTIC if self.of_run else self.kind} {self.expression.text}"
+            return self.condition if self.of_run else f"{self.kind} {self.condition}"
         return self.kind if self.wanted else f"{self.kind} = false"
 
 

@@ -46,7 +46,7 @@ def tell_all(
         holds = [all(truth(test, check, state) for check in asked) for state in states]
         result.satisfied, result.positive, result.negative = holds, holds.count(True), holds.count(False)
         result.kind = "forall" if safe else "exists"
-        result.condition = " && ".join(str(check.expression and check.expression.text) for check in asked)
+        result.condition = " && ".join(check.condition for check in asked)
         if result.listed_all or several.beyond or (result.positive and result.negative):
             result.observation = observation_of(result.positive, result.negative)
 
@@ -89,7 +89,7 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns, additions: 
         result.satisfied = [all(truth(test, check, state) for check in asked) for state in states]
         result.positive, result.negative = result.satisfied.count(True), result.satisfied.count(False)
         result.kind = "forall" if safe else "exists"
-        result.condition = " && ".join(str(check.expression and check.expression.text) for check in asked)
+        result.condition = " && ".join(check.condition for check in asked)
         if result.listed_all or (result.positive and result.negative):
             result.observation = observation_of(result.positive, result.negative)
 

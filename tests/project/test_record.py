@@ -1,0 +1,49 @@
+"""What a CUDA program launches, written down as a kernel test (examples/record)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ptxmm
+
+RECORD = Path(__file__).resolve().parents[2] / "examples" / "record" / "record.py"
+COMPILER = os.environ.get("NVCC") or shutil.which("nvcc")
+
+PROGRAM = """
+#include <cuda_runtime.h>
+struct Params { int n; float *in; double scale; float *out[2]; };
+__global__ void twice(Params p) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < p.n) p.out[1][i] = p.in[i] * p.scale;
+}
+__global__ void back(float *a, const float *b) { a[threadIdx.x] = b[threadIdx.x]; }
+int main() {
+  float *in, *out, given[128];
+  for (int i = 0; i < 128; i++) given[i] = i;
+  cudaMalloc(&in, sizeof given);
+  cudaMalloc(&out, 2 * sizeof given);
+  cudaMemcpy(in, given, sizeof given, cudaMemcpyHostToDevice);
+  twice<<<2, 64>>>(Params{128, in, 2.0, {out, out + 128}});
+  back<<<1, 128>>>(in, out + 128);
+}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(COMPILER is None or shutil.which("g++") is None, reason="nvcc is not installed")
+def test_launches_of_a_program_are_a_kernel_test(tmp_path: Path) -> None:
+    """A structure has its fields, pointers lead where they do, and buffers hold what the program put there."""
+    source = tmp_path / "host.cu"
+    source.write_text(PROGRAM)
+    subprocess.run([sys.executable, str(RECORD), str(tmp_path / "made"), str(source)], check=True, timeout=600)
+    test = tmp_path / "made" / "host.toml"
+    text = test.read_text()
+    assert '{at = 24, value = "&b1"}, {at = 32, value = "&b1+512"}' in text
+    test.write_text(text.replace("[check]", '[check]\nforall = ["b1[255] == 1132331008", "b0[127] == 1132331008"]'))
+    assert ptxmm.check(ptxmm.load(str(test))).verdict == "ok"  # 254, as an f32

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import compress, islice
+from math import inf
 from operator import not_
 
 from axioms.dynamic.core.accesses import scope_of
@@ -55,7 +56,9 @@ class Unmet(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A write and a read that found it: the instructions, threads and times; the scopes; what the writer knew, and hands on."""
+    """A write and a read that found it: the instructions, threads and times; the scopes; what the writer knew, and hands on.
+    `turn`: where the read stands in the run among operations of which each order is a way of its own, of which a thread may
+    have several at one time; others count as behind these."""
 
     writer: int
     wrote: int
@@ -66,6 +69,7 @@ class _Found(NamedTuple):
     read_at: int
     read: Op
     scopes: tuple[str, str]
+    turn: float = inf
 
 
 def out_of_date(watcher: Noting) -> tuple[ByteRace, Unsynchronized | Unmet] | None:
@@ -122,7 +126,7 @@ def _links(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Sequence[
     """The fewest writes and reads that found them which would order the second access behind the first one, had each pair
     synchronized, from the first access on: the last ones; none where there are none."""
     first, second = race.before.thread, race.after.thread
-    left = sorted(found, key=lambda one: (one.reader == second, one.read_at), reverse=True)
+    left = sorted(found, key=lambda one: (one.reader == second, one.read_at, one.turn), reverse=True)
     ways: list[tuple[_Found, ...]] = [()]
     while ways:
         further = []
@@ -212,14 +216,14 @@ def _found(watcher: Determinate) -> Iterator[_Found]:
 
 def _found_in_order(events: Sequence[OpenOperation]) -> Iterator[_Found]:
     """The same, of operations of which each order is a way of its own."""
-    for event in events:
+    for turn, event in enumerate(events):
         order = event.spot.order
         last = event.source if event.kind == "read" else next((n for n, e in enumerate(order) if e is event), 0) - 1
         for w in order[: last + 1] if event.lead is not None else ():
             if w.name[1] != event.name[1] and w.does is not None and event.does is not None:
                 yield _Found(
                     w.name[1], w.time, w.does, w.known, w.hands, event.name[1], event.time, event.does,
-                    (w.strong, event.scope),
+                    (w.strong, event.scope), turn,
                 )  # fmt: skip
 
 

@@ -193,3 +193,47 @@ def test_who_arrives_at_the_barrier_of_a_cluster_and_releases_nothing_is_told() 
     assert re.fullmatch(r"no release semantics, and CTA 1 thread \d+ waits for this at k.toml:13", cause.what), (
         cause.what
     )
+
+
+
+_QUEUE = """.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .align 4 .u32 mine;
+ ld.param.u64 %rd1, [x]; mov.u32 %r2, %tid.x; setp.ne.u32 %p, %r2, 0; @%p bra MEET;
+ atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1;
+ mul.wide.u32 %rd3, %r3, 4; add.u64 %rd4, %rd1, %rd3; add.u32 %r4, %r3, 5;
+ st.global.u32 [%rd4+64], %r4;
+ st.{writes}.gpu.global.u32 [%rd4+128], 1;
+ atom.relaxed.gpu.global.add.u32 %r5, [%rd1+4], 1;
+ mul.wide.u32 %rd5, %r5, 4; add.u64 %rd6, %rd1, %rd5;
+POLL: ld.{reads}.gpu.global.u32 %r6, [%rd6+128];
+ setp.eq.u32 %p, %r6, 0; @%p bra POLL;
+ st.shared.u32 [mine], %r5;
+MEET: bar.sync 0;
+ ld.shared.u32 %r5, [mine]; mul.wide.u32 %rd5, %r5, 4; add.u64 %rd6, %rd1, %rd5; ld.global.u32 %r7, [%rd6+64];
+ mad.lo.u32 %r8, %r5, 64, %r2; mul.wide.u32 %rd7, %r8, 4; add.u64 %rd8, %rd1, %rd7; st.global.u32 [%rd8+256], %r7;
+ ret;
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("writes", "reads", "line", "what"),
+    [
+        ("relaxed", "acquire", 11, r"no release semantics, and CTA \d thread 0 finds this at k.toml:14"),
+        ("release", "relaxed", 14, r"no acquire semantics, where what CTA \d thread 0 wrote at k.toml:11 is found"),
+    ],
+)
+def test_of_a_queue_the_flag_of_an_item_is_told_and_not_its_counters(
+    writes: str, reads: str, line: int, what: str
+) -> None:
+    """Threads find each other's additions to the tail and the head as well, and wait for neither."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 3, "block": 64,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+    found = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _QUEUE.format(writes=writes, reads=reads)}).test())
+    (cause,) = found.races[0].causes
+    assert cause.spot.line == line and re.fullmatch(what, cause.what)

@@ -40,6 +40,8 @@ from ptxcore.machine.run.watched import Write
 from ptxcore.values.terms import Term, evaluate_each, mask, substitute, symbols_of
 
 _WINDOWS = 1 << GLOBAL_BITS
+#: Operations that tell who is the first one there; all but exchanges, where all put one value.
+_CLAIMING = frozenset(("exch", "min", "max", "or"))
 
 
 class SearchBlock(SearchTickets):
@@ -118,6 +120,7 @@ class SearchBlock(SearchTickets):
     ) -> None:
         """The thread goes on at a block, if it can, with what is so of some cells besides."""
         node, passed, handed, won, done = self.node, self.passes(more), self.handed, self.won, self._done
+        won = frozenset(cell for cell in won if cell.once)  # others have no one winner
         if passed is None:
             return
         if took is not None and took[0].bag is not None:
@@ -323,10 +326,15 @@ class SearchBlock(SearchTickets):
             raise UnknownErrand
         if how.op == "cas":
             return self._compare(cell, *(operand & mask(8 * size) for operand in operands[:2]))
-        if how.op == "exch" and cell.once and not cell.top:
+        is_atom = thread.instruction.use.form.mnemonic == "atom" and how.type[:1] in "bus"
+        if how.op in _CLAIMING and cell.once and not cell.top and is_atom:
             start = cell.claimed if cell.claimed != -1 else min(cell.starts) if len(cell.starts) == 1 else None
-            if start is not None and operands[0] & mask(8 * size) != start:
-                return self._compare(cell, start, operands[0] & mask(8 * size), exchanges=True)
+            if how.op != "exch":
+                cell.any.add(self.number)
+            if start is not None:
+                put = int(write(start)[0]) & mask(8 * size)
+                if put != start and (how.op == "exch" or cell.values.keys() <= {start, put}):
+                    return self._compare(cell, start, put, exchanges=how.op == "exch")
         if (how.op == "add" and write(0)[0] != 0) or how.type[:1] not in "bus" or cell.top:
             adds = how.op == "add" and how.type[:1] in "bus"
             addend = write(0)[0] & mask(8 * size) if adds else 0

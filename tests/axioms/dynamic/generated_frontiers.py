@@ -51,12 +51,13 @@ class FrontierWriter:
         if put == "%r6":
             put = "%r9"
         where = [self._at(node, "%rd1"), "add.u32 %r9, %r6, 1;"]
-        kind = self.choose.choice(("cas", "cas", "exch", "look", "plain" if self._rarely(0.3) else "cas"))
+        kind = self.choose.choice(("cas", "cas", "exch", "look", "max", "or", "plain" if self._rarely(0.3) else "cas"))
         out = f"setp.ne.u32 %p2, %r8, 0; @%p2 bra {lost};"
         if kind == "plain":
             return [*where, f"ld.global.u32 %r8, [%rd6]; {out} st.global.u32 [%rd6], {put};"]
-        if kind == "exch":
-            return [*where, f"atom.global.exch.b32 %r8, [%rd6], {put}; {out}"]
+        if kind in ("exch", "max", "or"):
+            width = "u32" if kind == "max" else "b32"
+            return [*where, f"atom.global.{kind}.{width} %r8, [%rd6], {put}; {out}"]
         scope = ".relaxed.cta" if self._rarely(0.15) else ""
         claim = f"atom{scope}.global.cas.b32 %r8, [%rd6], 0, {put}; {out}"
         return [*where, *([f"ld.relaxed.gpu.global.u32 %r8, [%rd6]; {out}"] if kind == "look" else []), claim]

@@ -154,6 +154,7 @@ def _levels(node: str = _NODE, claim: str = _CLAIM, ticket: str = _TICKET, more:
     pytest.param(_CLAIM, id="compare-and-swap"),
     pytest.param(_LOOK, id="a look before it"),
     pytest.param("atom.global.exch.b32 %r9, [%rd7], 3;", id="exchange"),
+    pytest.param("atom.global.min.u32 %r9, [%rd7], %r0;", id="least"),
 ])  # fmt: skip
 def test_levels_of_a_search_are_right_whoever_claims_a_node(claim: str) -> None:
     open_, found = by_runs(_levels(claim=claim))

@@ -40,7 +40,7 @@ ORDERS = {
     """,
     "axioms.dynamic.tickets": """
         errand_threads branching claims ticket_accesses slots publications errands imagined tickets swaps swapping walks
-        walking turns handovers handing persistent climbing carried_rounds
+        walking turns handovers handing beginnings round_kinds persistent climbing carried_rounds
     """,
     "axioms.dynamic.searches": """
         search_cells search_handed search_nodes search_handovers search_threads search_symbols search_tickets search_blocks

@@ -7,8 +7,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from axioms.dynamic.core.findings import Open, Stopped, in_time
+from axioms.dynamic.tickets.beginnings import WARP
 from axioms.dynamic.tickets.carried_rounds import CarriedAlong, CarryingRounds, Scouting
-from axioms.dynamic.tickets.persistent import WARP, Persistent
+from axioms.dynamic.tickets.persistent import Persistent
+from axioms.dynamic.tickets.round_kinds import LEADING, RoundKinds
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
@@ -20,7 +22,7 @@ from ptxmm.kernels.ticketed import MORE, leaves_open
 from ptxmm.words import whole as told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from axioms.dynamic.tickets.persistent import TicketCounter
     from ptxcore.machine.lower.ops import ExecutableModule
@@ -35,7 +37,7 @@ _LONGEST = 20.0
 class InRounds(NamedTuple):
     """The final values of all executions; how many accesses there were; and the counters of the launches of a number, with what
     takes their tickets. `carries`: rounds carry something along; `differing`: what may have another value in other
-    executions."""
+    executions; how many runs there were."""
 
     state: FinalValues
     accesses: int
@@ -43,6 +45,7 @@ class InRounds(NamedTuple):
     worker: str
     carries: bool = False
     differing: frozenset[str] = frozenset()
+    runs: int = 1
 
 
 def decide_by_rounds(
@@ -67,7 +70,9 @@ def decide_by_rounds(
         program = runs.devices[test.launches[launch].loaded].program
         said.append((counter.taken, str(places.of(launch, counter.party.op, program))))
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
-    result.notes.append(told.in_rounds(threads, found.accesses, said, found.worker, carries=found.carries))
+    result.notes.append(
+        told.in_rounds(threads, found.accesses, said, found.worker, carries=found.carries, runs=found.runs)
+    )
     return None
 
 
@@ -77,7 +82,7 @@ def run_in_rounds(runs: Runs) -> InRounds | None:
     if len(runs.test.launches) > 1 and all_beside(runs.test):
         return None
     for width, worker in ((0, "CTA"), (WARP, "warp"), (1, "thread")):
-        found = _run(runs, worker, partial(Persistent, width=width))
+        found = _run(runs, worker, partial(Persistent, width=width), [])
         found = found or _carrying(runs, worker, width)
         if found is not None:
             return found
@@ -85,18 +90,42 @@ def run_in_rounds(runs: Runs) -> InRounds | None:
 
 
 def _carrying(runs: Runs, worker: str, width: int) -> InRounds | None:
-    """Runs a test twice, where rounds may carry something along: what that is, and whether they do."""
-    along = CarriedAlong()
-    if _run(runs, worker, partial(Scouting, width=width, along=along)) is None:
+    """Runs a test again, where rounds may carry something along, or begin otherwise by their number in their worker: what that
+    is, and whether they do."""
+    along, kinds = CarriedAlong(), [RoundKinds(leading=LEADING[0]) for _ in runs.test.launches]
+    if _run(runs, worker, partial(Scouting, width=width, along=along), kinds) is None:
         return None
-    if not (along.registers or along.shared):
+    if along.numbered or along.places:
+        others = CarriedAlong(along.registers - along.numbered, along.shared)
+        found = _numbered(runs, worker, partial(CarryingRounds, width=width, along=others))
+        if found is not None:
+            return found._replace(carries=bool(others.registers or others.shared))
+    if along.places or not (along.registers or along.shared):
         return None
-    found = _run(runs, worker, partial(CarryingRounds, width=width, along=along))
+    found = _run(runs, worker, partial(CarryingRounds, width=width, along=along), [])
     return None if found is None else found._replace(carries=True)
 
 
-def _run(runs: Runs, worker: str, watcher: Callable[[int], Persistent]) -> InRounds | None:
-    """Runs a test with workers of one kind."""
+def _numbered(runs: Runs, worker: str, watcher: Callable[..., Persistent]) -> InRounds | None:
+    """Runs a test until each ticket was taken in rounds of each kind."""
+    kinds = [RoundKinds(numbered=True) for _ in runs.test.launches]
+    before: InRounds | None = None
+    for turn, leading in enumerate(LEADING, 1):
+        for one in kinds:
+            one.run_begins(leading)
+        found = _run(runs, worker, watcher, kinds)
+        if found is None or (before is not None and found.state != before.state):
+            return None
+        if before is not None:
+            found = found._replace(differing=found.differing | before.differing)
+        if all(one.covered() for one in kinds):
+            return found._replace(runs=turn) if all(one.apart() for one in kinds) else None
+        before = found
+    return None
+
+
+def _run(runs: Runs, worker: str, watcher: Callable[..., Persistent], kinds: Sequence[RoundKinds]) -> InRounds | None:
+    """Runs a test with workers of one kind. `kinds`: what is known of the rounds of each launch."""
     watchers: list[Persistent] = []
     found = NamedSegments()
 
@@ -105,7 +134,8 @@ def _run(runs: Runs, worker: str, watcher: Callable[[int], Persistent]) -> InRou
             if watchers and _spreads(watchers[-1]):
                 raise Stopped(Open("order"))  # of what a later launch finds nothing is known
             found.note(runs.devices[launch.loaded].memory)
-            watchers.append(watcher(prod(launch.block)))
+            known = kinds[len(watchers)] if kinds else RoundKinds()
+            watchers.append(watcher(prod(launch.block), kinds=known))
             if watchers[-1].size % watchers[-1].width:
                 raise Stopped(Open("order"))
             return watchers[-1]

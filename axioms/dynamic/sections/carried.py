@@ -40,6 +40,12 @@ class Carried:
             return True
         return one[2] if one[2].term.width == 8 * size else True
 
+    def values_in(self, segment: Segment) -> Iterator[tuple[int, int, Varying]]:
+        """All values of a segment that are there as a whole, with their first bytes and sizes."""
+        for byte, (first, size, value) in self._segments.get(id(segment), (segment, {}))[1].items():
+            if byte == first and self.found(segment, first, size) is value:
+                yield first, size, value
+
     def places_of(self, symbols: Set[Term], size: int) -> dict[Term, list[tuple[Segment, int]]]:
         """Where some symbols were stored as they are, in so many bytes."""
         found: dict[Term, list[tuple[Segment, int]]] = {}

@@ -12,7 +12,7 @@ each worker adds what it has, in its last round, to the same bytes, these come t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Set
 from dataclasses import field
 from typing import Any
 
@@ -21,22 +21,22 @@ from axioms.dynamic.code.owners import OUTSIDE
 from axioms.dynamic.core.accesses import commutative
 from axioms.dynamic.core.open_values import are_written
 from axioms.dynamic.one_run.determinate import Determinate
-from axioms.dynamic.sections.carried import Carried
+from axioms.dynamic.tickets.beginnings import normal_value, reads_open
 from axioms.dynamic.tickets.persistent import Persistent, RoundWorker
+from axioms.dynamic.tickets.round_kinds import RoundKinds
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
-from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import UNDEFINED
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.uninitialised import VARIES, Uninitialised, Varying, anything
+from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, Value, mask
 
 _WINDOWS = 1 << GLOBAL_BITS
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
-#: The one thing besides moving that may be done across threads with what is carried along.
-_MOVES = "shfl"
+#: How many values a register may have by turns.
+_FEW = 4
 
 #: What is carried along, the same in all workers: a register of the thread at a place, or bytes of shared memory.
 Name = tuple[str, int, int]
@@ -49,20 +49,39 @@ class CarriedAlong:
 
     registers: set[int] = field(default_factory=set)
     shared: set[int] = field(default_factory=set)
+    #: The registers that may hang on the number of the round in its worker alone; whether the place does at which it begins.
+    numbered: set[int] = field(default_factory=set)
+    places: bool = False
 
 
 class Scouting(Persistent):
     """Watches a first run: where rounds begin otherwise, something is carried along. What it says else is of no matter."""
 
-    def __init__(self, size: int, width: int, along: CarriedAlong) -> None:
-        super().__init__(size, width)
+    def __init__(self, size: int, width: int, kinds: RoundKinds, along: CarriedAlong) -> None:
+        super().__init__(size, width, kinds)
         self.along = along
+        #: By register, and place of a thread in its worker, what it has when rounds of some number begin.
+        self._values: dict[int, dict[int, dict[int, object]]] = {}
+        #: Registers of which that is not the same in all workers; whether rounds begin at several places of the code.
+        self._loose: set[int] = set()
+        self._places = False
+
+    def _begin(self, thread: WatchedThread, stands: object, worker: RoundWorker) -> None:
+        index, place = self._begun.get(thread.number, 0), thread.number % self.width
+        super()._begin(thread, stands, worker)
+        if isinstance(stands, tuple):
+            for slot, value in stands[2]:
+                value = normal_value(value, worker.tickets[index][1])
+                by_number = self._values.setdefault(slot, {}).setdefault(place, {})
+                if by_number.setdefault(index, value) != value:
+                    self._loose.add(slot)
 
     def _differs(self, thread: WatchedThread, before: object, stands: object) -> None:
         found = _differing(before, stands)
         if found is None:
-            raise self.leaves(thread, "order")
-        self.along.registers |= found
+            self._places = True
+        else:
+            self.along.registers |= found
 
     def _found(self, thread: WatchedThread, segment: Segment, kind: str, first: int, size: int, iteration: int) -> None:
         if not self.shared.access(thread.number // self.size, segment, kind, first, first + size, iteration):
@@ -71,6 +90,13 @@ class Scouting(Persistent):
     def settle(self) -> None:
         """The launch has ended."""
         self.along.shared |= self.shared.changed()
+        self.along.numbered |= {slot for slot in self.along.registers - self._loose if self._few(slot)}
+        self.along.places |= self._places
+
+    def _few(self, slot: int) -> bool:
+        """Whether a register has a few values by turns."""
+        values = (list(of.values()) for of in self._values[slot].values())
+        return all(sum(one not in of[:n] for n, one in enumerate(of)) <= _FEW for of in values)
 
 
 def _differing(before: object, stands: object) -> set[int] | None:
@@ -101,18 +127,16 @@ class _Given:
 class CarryingRounds(Persistent):
     """Watches a second run."""
 
-    def __init__(self, size: int, width: int, along: CarriedAlong) -> None:
-        super().__init__(size, width)
+    def __init__(self, size: int, width: int, kinds: RoundKinds, along: CarriedAlong) -> None:
+        super().__init__(size, width, kinds)
         self.along = along
-        #: Stored values that vary, but where they are carried along.
-        self.stored = Carried()
         #: Whether some of them were stored to memory that outlives the launch.
         self.lasting = False
         #: What symbols are, and of which round; and the one that a register of a thread had when its round began.
         self._names: dict[Term, tuple[Name, int]] = {}
         #: What other symbols are: sums of these, and of which round.
         self._sums: dict[Term, tuple[dict[Term, int], int]] = {}
-        self._begun: dict[tuple[int, int], Term] = {}
+        self._had: dict[tuple[int, int], Term] = {}
         #: Registers that nobody has written before the first round; of each whether it is one, the same in all workers.
         self._unwritten: set[tuple[int, int]] = set()
         self._begins_written: dict[Name, bool] = {}
@@ -125,17 +149,6 @@ class CarryingRounds(Persistent):
         self.spread: list[tuple[Segment, int, int]] = []
 
     # Values that vary.
-
-    def decides(self, thread: WatchedThread, value: Varying, op: Op) -> int:
-        raise self.leaves(thread, "order")
-
-    def locates(self, thread: WatchedThread, value: Varying) -> int:
-        raise self.leaves(thread, "order")
-
-    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
-        if what == "unknown" and all(isinstance(v, Varying) for v in thread.R if isinstance(v, Uninitialised)):
-            return  # an instruction has been executed on values that vary
-        super().other(thread, what, how, address)
 
     def _symbol(self, name: Name, ticket: int, width: int, number: int) -> Varying:
         one = anything(width)
@@ -169,33 +182,47 @@ class CarryingRounds(Persistent):
         self._sums[one] = factors, ticket
         return Varying(one, VARIES, 1, value.number, self)
 
-    def _keeps(self, value: object, name: Name, ticket: int) -> None:
+    def _keeps(self, thread: WatchedThread, value: object, name: Name, ticket: int) -> None:
         """A round leaves a value in the place of what it found: it may have added something, else it is no sum."""
         factors = self._factors(value.term, ticket) if isinstance(value, Varying) else None
+        self._does(thread, name, self._told_apart(thread, value))
         if factors is None or [(self._names[one][0], f) for one, f in factors.items()] != [(name, 1)]:
             self.no_sums.add(name)
+
+    def _told_apart(self, thread: WatchedThread, value: Any) -> object:
+        if not isinstance(value, Varying):
+            return value
+        ticket = self._round.get(thread.number, OUTSIDE)
+        form, factors = congruent(value.term, self._range), self._factors(value.term, ticket)
+        if form is None or factors is None:
+            return None
+        return form.start, frozenset((self._names[one][0], factor) for one, factor in factors.items())
 
     # Registers.
 
     def _begin(self, thread: WatchedThread, stands: object, worker: RoundWorker) -> None:
         if not isinstance(stands, tuple):
             raise self.leaves(thread, "order")
-        if self.width == 1:  # nobody else has to learn of its ticket
-            self._check_first(thread)
+        self._check_first(thread)
         name, place, values, *more = stands
+        along = [slot for slot, _ in values if slot in self.along.registers]
+        for slot in along:
+            before = self._had.get((thread.number, slot))
+            if before is not None:
+                self._keeps(thread, thread.R[slot], *self._names[before])
         kept = tuple(one for one in values if one[0] not in self.along.registers)
         super()._begin(thread, (name, place, kept, *more), worker)
         widths = thread.launch.program.functions[name].widths
-        for slot, _ in values:
-            if slot in self.along.registers:
-                self._carries(thread, slot, widths[slot], worker.ticket)
+        for slot in along:
+            self._carries(thread, slot, widths[slot], self._round[thread.number])
+
+    def _along(self) -> Set[int]:
+        return self.along.registers
 
     def _carries(self, thread: WatchedThread, slot: int, width: int, ticket: int) -> None:
         """A register goes from one round to the next one."""
         number, value = thread.number, thread.R[slot]
-        name, before = ("register", slot, number % self.width), self._begun.get((number, slot))
-        if before is not None:
-            self._keeps(value, name, self._names[before][1])
+        name, before = ("register", slot, number % self.width), self._had.get((number, slot))
         here = value.number if isinstance(value, Varying) else value
         written = (number, slot) not in self._unwritten and here is not UNDEFINED
         if self._begins_written.setdefault(name, written) != written or (written and type(here) is not int):
@@ -208,11 +235,7 @@ class CarryingRounds(Persistent):
             raise self.leaves(thread, "order")
         thread.R[slot] = found = self._symbol(name, ticket, width, here)
         assert isinstance(found.term, Term)
-        self._begun[number, slot] = found.term
-
-    def _learn(self, worker: RoundWorker, threads: Sequence[Any], standing: list[object]) -> None:
-        self._check_first(threads[0])
-        super()._learn(worker, threads, standing)
+        self._had[number, slot] = found.term
 
     def _check_first(self, thread: WatchedThread) -> None:
         """Before its first round each CTA has something in all bytes that are carried along."""
@@ -223,12 +246,6 @@ class CarryingRounds(Persistent):
         segment, _ = thread.segment(thread.shared)
         if not all(are_written(segment, at, 1) for at in self.along.shared):
             raise self.leaves(thread, "unknown")
-
-    def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
-        op = threads[0].launch.running()
-        if op is None or (how.form.mnemonic != _MOVES and any(_reads_open(op, thread) for thread in threads)):
-            raise self.leaves(threads[0], "order")
-        super().met(how, threads, masked)
 
     # Memory.
 
@@ -246,55 +263,40 @@ class CarryingRounds(Persistent):
             raise self.leaves(thread, "order")
         return True
 
-    def _memory_at(self, thread: WatchedThread, address: int, size: int) -> tuple[Segment, int, Name | None] | None:
-        """The memory of an access that others may see; with a name where it is in a round and carried along."""
-        if address >= _WINDOWS:
-            return *thread.segment(address), None
-        if address & ~_SHARED_OFFSET != thread.shared:
+    def _named(self, thread: WatchedThread, address: int, size: int) -> Name | None:
+        """What bytes of shared memory are in a round, if they are carried along."""
+        if address >= _WINDOWS or address & ~_SHARED_OFFSET != thread.shared or thread.number not in self._round:
             return None
-        segment, first = thread.segment(address)
-        along = self._round.get(thread.number, OUTSIDE) != OUTSIDE and self._is_along(thread, first, size)
-        return segment, first, ("shared", first, size) if along else None
+        first = address & _SHARED_OFFSET
+        return ("shared", first, size) if self._is_along(thread, first, size) else None
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> Any:
-        told = super().reads(thread, address, size)
-        place = self._memory_at(thread, address, size)
-        if place is None:
-            return told
-        segment, first, name = place
-        number = int.from_bytes(segment.data[first : first + size], "little")
+        told, name = super().reads(thread, address, size), self._named(thread, address, size)
         if name is not None:
+            segment, first = thread.segment(address)
+            number = int.from_bytes(segment.data[first : first + size], "little")
             return self._symbol(name, self._round[thread.number], 8 * size, number)
-        found = self.stored.found(segment, first, size)
-        if found is None:
-            return told
-        if not isinstance(found, Varying) or self._scope_of(thread):
-            raise self.leaves(thread, "order")
-        return self._short(found, self._round.get(thread.number, OUTSIDE))
+        return self._short(told, self._round.get(thread.number, OUTSIDE)) if isinstance(told, Varying) else told
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         super().writes(thread, address, size, value)
-        place = self._memory_at(thread, address, size)
-        if place is None:
-            if isinstance(value, Varying):
-                raise self.leaves(thread, "order")
-            return
-        segment, first, name = place
+        name = self._named(thread, address, size)
         if name is not None:
-            self._keeps(value, name, self._round[thread.number])
-        else:
-            self.stored.store(segment, first, size, value if isinstance(value, Varying) else None)
-            self.lasting = self.lasting or (isinstance(value, Varying) and address >= _WINDOWS)
+            self._keeps(thread, value, name, self._round[thread.number])
+
+    def _puts(self, thread: WatchedThread, segment: Segment, first: int, size: int, value: Varying | None) -> None:
+        shared = segment is thread.cta.shared
+        if not shared or thread.number not in self._round or not self._is_along(thread, first, size):
+            self.stored.store(segment, first, size, value)
+            self.lasting = self.lasting or (value is not None and not shared)
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
-        place = self._memory_at(thread, address, size)
+        place = self._memory_at(thread, address)
         if place is None:
             raise self.leaves(thread, "order")
-        segment, first, name = place
-        open_ = _reads_open(thread.instruction, thread)
+        segment, first = place
+        name, open_ = self._named(thread, address, size), reads_open(thread.instruction, thread)
         if name is None and not open_:
-            if self.stored.found(segment, first, size) is not None:
-                raise self.leaves(thread, "order")
             return super().updates(thread, how, address, size, write)
         whole = not address % size and first + size <= segment.size
         if self.uses_result(thread) or how.words["vec"] or (name is not None and open_) or not whole:
@@ -306,6 +308,7 @@ class CarryingRounds(Persistent):
         if not commutative(how):
             raise self.leaves(thread, "order")
         Determinate.updates(self, thread, how, address, size, write)
+        self._does(thread, name, how.op, write(0)[0])
         if how.op != "add" or how.type[:1] not in "us":
             self.no_sums.add(name)
         segment.write(first, size, write(number)[0] & mask(8 * size))
@@ -326,6 +329,7 @@ class CarryingRounds(Persistent):
         given = self._given.setdefault((id(segment), first), _Given(segment, first, size))
         worker, factors = thread.number // self.width, self._factors(value.term, ticket)
         given.tickets.add((worker, ticket))
+        self._does(thread, "gives", address, self._told_apart(thread, value))
         if factors is None or given.size != size:
             given.is_open = True
         else:
@@ -346,7 +350,7 @@ class CarryingRounds(Persistent):
 
     def _is_kept(self, given: _Given) -> bool:
         """Whether bytes come to the same in all executions: each worker adds as much of everything, once, in its last round."""
-        last = {number: worker.ticket for number, worker in self._workers.items() if worker.taker >= 0}
+        last = {number: worker.tickets[-1][0] for number, worker in self._workers.items() if worker.taker >= 0}
         parts = [{name: f for name, f in of.items() if f} for of in given.by.values()]
         return (
             not given.is_open
@@ -355,17 +359,6 @@ class CarryingRounds(Persistent):
             and all(of == parts[0] for of in parts)
             and self.no_sums.isdisjoint(parts[0])
         )
-
-
-def _reads_open(op: Op, thread: WatchedThread) -> bool:
-    """Whether an instruction reads a value that varies, or is unknown."""
-    waiting = [source for source in op.sources if source is not None]
-    while waiting:
-        source = waiting.pop()
-        if source.kind == "register" and isinstance(thread.R[source.value], Uninitialised):
-            return True
-        waiting += source.parts
-    return False
 
 
 __all__ = ["CarriedAlong", "CarryingRounds", "Scouting"]

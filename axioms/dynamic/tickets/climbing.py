@@ -19,7 +19,7 @@ from axioms.dynamic.core.clocks import Clocks, Table
 from axioms.dynamic.core.findings import Open, Party, Stopped
 from axioms.dynamic.core.shadow import CLOSES, CONSTANT, COUNTED
 from axioms.dynamic.one_run.determinate import Determinate
-from axioms.dynamic.tickets.persistent import SAME, THREADS, asks_no_more
+from axioms.dynamic.tickets.beginnings import SAME, THREADS, asks_no_more
 from axioms.dynamic.waits.waiting import Hand, plain
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NoReturn
 
-from axioms.dynamic.waits.waiting import Copying, Ended
+from axioms.dynamic.code.live import Live, Same
+from axioms.dynamic.waits.waiting import Copying, Ended, Still, plain, stopped_at
 from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
-from ptxcore.machine.run.watched import Write
+from ptxcore.machine.run.watched import WatchedThread, Write
 
 _WINDOWS = 1 << GLOBAL_BITS
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
+#: Blocks that a thread goes by itself.
+_MOST_BLOCKS = 64
 
 
 class UnknownErrand(Exception):
@@ -127,4 +132,21 @@ for _space in ("", "global", "shared"):
         setattr(ErrandThread, f"write_{_space}", _store_any(_space))
 
 
-__all__ = ["ErrandThread", "LookingThread", "UnknownErrand", "is_in"]
+def goes_on(thread: WatchedThread, op: Op, registers: list[Any], live: Live) -> object:
+    """Where a thread comes with some registers, from an instruction on, by itself: up to the first thing that others see, or
+    take part in. Equal where it goes on equally."""
+    one = copy.copy(thread)
+    one.__class__, one.watcher = Copying, Still(-1, 0, live)
+    one.R, one.frames = registers, []
+    compiled, parameters = thread.launch.compiled, thread.launch.read_parameters  # type: ignore[attr-defined]
+    at = compiled.compiler.again(compiled, op)
+    for _ in range(_MOST_BLOCKS):
+        try:
+            at = compiled.blocks[at](one, registers, parameters)
+        except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
+            stopped = stopped_at(compiled, error)
+            return Same(error) if stopped is None else (*live.before(stopped, registers), plain(one.carry))
+    return Same(at)
+
+
+__all__ = ["ErrandThread", "LookingThread", "UnknownErrand", "goes_on", "is_in"]

@@ -1,42 +1,57 @@
 """One run of threads that take tickets in rounds until there are none left, where each round is a function of its ticket.
 
-A *worker* is a CTA, a warp or a thread; one of its threads takes a ticket by an atomic addition, the others learn of it where
-they meet, and with that a *round* begins. Which worker gets which tickets is open. Where what a round does hangs on its ticket
-alone, and no two rounds touch each other's memory, that is of no matter: the run stands for all executions
-(docs/whole-launches.md, Rounds).
+A *worker* is a CTA, a warp or a thread; one of its threads takes a ticket by an atomic addition, which is a symbol then. With
+the ticket a *round* begins: of a thread where its ticket first decides something or is an address, or where the worker meets
+and somebody of it has begun. What was done before, also behind the addition, is of the round before, which may do the same
+with any other ticket. Which worker gets which tickets is open. Where what a round does hangs on its ticket alone, and no two
+rounds touch each other's memory, that is of no matter: the run stands for all executions (docs/whole-launches.md, Rounds).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import field
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
-
+from axioms.dynamic.code.live import Same
 from axioms.dynamic.code.owners import OUTSIDE, Owners
 from axioms.dynamic.core.accesses import commutative
 from axioms.dynamic.core.findings import Open, Party, Stopped
 from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.one_run.determinate import Determinate
+from axioms.dynamic.sections.carried import Carried
+from axioms.dynamic.tickets.beginnings import (
+    LANES,
+    SAME,
+    THREADS,
+    WARP,
+    any_ticket,
+    asks_no_more,
+    normal,
+    normal_value,
+    overwritten,
+    reads_open,
+    without,
+)
+from axioms.dynamic.tickets.errand_threads import goes_on
+from axioms.dynamic.tickets.round_kinds import TAKES, RoundKinds
 from axioms.dynamic.waits.waiting import plain
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
-from ptxcore.machine.lower.liveness import results_unused, writes
-from ptxcore.machine.lower.ops import Code, Op, Source
+from ptxcore.machine.lower.liveness import results_unused
+from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.faults import UNDEFINED
 from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.thread import Asleep
+from ptxcore.machine.run.uninitialised import VARIES, Uninitialised, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.records import dataclass
-from ptxcore.values.terms import mask
+from ptxcore.values.terms import Term, mask, substitute, symbols_of
 
 _WINDOWS = 1 << GLOBAL_BITS
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
-#: The threads of a warp.
-WARP = 32
-#: Special registers that are the same in all threads; and in those of the same place in all CTAs, or warps.
-SAME = ("ntid.", "nctaid.")
-LANES = ("laneid", "lanemask_")
-THREADS = ("tid.", *LANES)
+#: The one thing besides moving that may be done across threads with what is open.
+_MOVES = "shfl"
 
 
 @dataclass
@@ -54,12 +69,15 @@ class TicketCounter:
 
 @dataclass
 class RoundWorker:
-    """`taker`: the thread that takes its tickets; `fresh`: it has taken one of which the others do not know yet; `since`: what
-    its threads did to shared memory since they all met."""
+    """`taker`: the thread that takes its tickets; `tickets`: these, and their symbols; `begun`: how many rounds have begun;
+    `fresh`: some of its threads have begun the last one, which others may not have; `joined`: how many have; `since`: what its
+    threads did to shared memory since they all met."""
 
     taker: int = -1
-    ticket: int = OUTSIDE
+    tickets: list[tuple[int, Term]] = field(default_factory=list)
+    begun: int = 0
     fresh: bool = False
+    joined: int = 0
     since: list[tuple[str, int, int, int]] = field(default_factory=list)
 
 
@@ -68,20 +86,28 @@ class Persistent(Determinate):
 
     alone = False
 
-    def __init__(self, size: int, width: int) -> None:
-        """`size`: the threads of a CTA; `width`: those of a worker, 0 for a CTA, whose threads meet at its barriers."""
+    def __init__(self, size: int, width: int, kinds: RoundKinds | None = None) -> None:
+        """`size`: the threads of a CTA; `width`: those of a worker, 0 for a CTA, whose threads meet at its barriers; `kinds`:
+        what other runs have shown of rounds."""
         super().__init__(size)
         self.width = width or size
         self.by_barriers = not width
+        self.kinds = kinds or RoundKinds()
         self.counter: TicketCounter | None = None
         self.owners = Owners()
-        self.shared = SharedRounds()
+        self.shared = self.kinds.shared
+        #: Where values that vary are stored.
+        self.stored = Carried()
         self._workers: dict[int, RoundWorker] = {}
-        #: Of each thread the round that it is in, a ticket; where it stands at a barrier; and by its place in a worker, how
-        #: rounds begin.
+        #: Of each thread how many rounds it has begun, and the ticket of the one that it is in; where it stands at a barrier.
+        self._begun: dict[int, int] = {}
         self._round: dict[int, int] = {}
         self._standing: dict[int, object] = {}
-        self._begins: dict[int, object] = {}
+        #: By their symbols, the workers of tickets and their numbers there.
+        self._symbols: dict[Term, tuple[int, int]] = {}
+        #: The workers that have come to take tickets, in this order; whether they take them in any order from now on.
+        self._come: dict[int, int] = {}
+        self._free = self.kinds.leading is None
         self._used: dict[int, bool] = {}
         self._apart: dict[int, bool] = {}
 
@@ -103,6 +129,7 @@ class Persistent(Determinate):
             segment, first = thread.segment(address)
             owner = iteration if iteration != OUTSIDE else OUTSIDE - 1 - number // self.width
             self.owners.note(segment, first, size, owner, kind, commutes, scope)
+            self._does(thread, kind, address, size, commutes)
         elif address & ~_SHARED_OFFSET == thread.shared:
             if iteration != OUTSIDE and not self.by_barriers:
                 raise self.leaves(thread, "order")
@@ -113,16 +140,27 @@ class Persistent(Determinate):
         """An access to the shared memory of a worker that is a CTA."""
         worker = self._worker(thread.number)
         segment, _ = thread.segment(thread.shared)
-        self._found(thread, segment, kind, first, size, iteration)
-        if worker.fresh and thread.number == worker.taker:
-            self.shared.heads.add(kind, first, first + size)
+        if kind != "R" or not self._is_ticket(thread, self.stored.found(segment, first, size)):
+            self._found(thread, segment, kind, first, size, iteration)
+        access = kind, first, first + size, thread.number % self.width
+        number = self.kinds.number(worker.begun - 1)
+        if not worker.fresh:
+            worker.since.append(access)
+        elif self._begun.get(thread.number, 0) == worker.begun:
+            self.shared.begins(number, access)
         else:
-            worker.since.append((kind, first, first + size, thread.number))
+            self.shared.ends_round(self.kinds.number(worker.begun - 2), [access])
 
     def _found(self, thread: WatchedThread, segment: Segment, kind: str, first: int, size: int, iteration: int) -> None:
         """What an access to the shared memory of a CTA finds is of its own round, or there before all."""
         if not self.shared.access(thread.number // self.size, segment, kind, first, first + size, iteration):
             raise self.leaves(thread, "order")
+
+    def _does(self, thread: WatchedThread, *what: object) -> None:
+        """A thread does something that others see: in each round with its ticket it does the same."""
+        number = thread.number
+        if number in self._round:
+            self.kinds.done(self._round[number], self._begun[number] - 1, number % self.width, what)
 
     def uses_result(self, thread: WatchedThread) -> bool:
         """Whether anything is done with the result of an atomic operation."""
@@ -132,16 +170,58 @@ class Persistent(Determinate):
             used = self._used[thread.op] = not results_unused(functions, thread.instruction)
         return used
 
+    def reads(self, thread: WatchedThread, address: int, size: int) -> Any:
+        told = super().reads(thread, address, size)
+        place = self._memory_at(thread, address)
+        found = None if place is None else self.stored.found(*place, size)
+        if found is None:
+            return told
+        if not isinstance(found, Varying) or self._scope_of(thread):
+            raise self.leaves(thread, "order")
+        return self._known(thread, found)
+
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        super().writes(thread, address, size, value)
+        place, varies = self._memory_at(thread, address), isinstance(value, Varying)
+        if place is None:
+            if varies:
+                raise self.leaves(thread, "order")
+            return
+        if address >= _WINDOWS:
+            self._does(thread, self._told_apart(thread, value))
+        self._puts(thread, *place, size, value if varies else None)
+
+    def _puts(self, thread: WatchedThread, segment: Segment, first: int, size: int, value: Varying | None) -> None:
+        """A thread writes memory that others see; None for what does not vary."""
+        if value is not None and (not self.by_barriers or segment is not thread.cta.shared):
+            raise self.leaves(thread, "order")
+        self.stored.store(segment, first, size, value)
+
+    def _told_apart(self, thread: WatchedThread, value: Any) -> object:
+        """What tells a value that a round writes from another one. Those that vary are open data, whatever they are."""
+        return None if isinstance(value, Varying) else value
+
+    def _memory_at(self, thread: WatchedThread, address: int) -> tuple[Segment, int] | None:
+        """The memory of an access that others may see."""
+        seen = address >= _WINDOWS or address & ~_SHARED_OFFSET == thread.shared
+        return thread.segment(address) if seen else None
+
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
         used = self.uses_result(thread)
-        if not used or how.op != "add" or not commutative(how) or how.words["vec"] or address < _WINDOWS:
-            return super().updates(thread, how, address, size, write)
-        self._takes(thread, how, address, size, write(0)[0])
-        return None
+        place = self._memory_at(thread, address)
+        if reads_open(thread.instruction, thread) or place is None or self.stored.found(*place, size) is not None:
+            raise self.leaves(thread, "order")
+        if used and how.op == "add" and commutative(how) and not how.words["vec"] and address >= _WINDOWS:
+            return self._takes(thread, *place, size, write(0)[0])
+        if address >= _WINDOWS:
+            if how.words["vec"] and self.kinds.numbered:
+                raise self.leaves(thread, "order")
+            ends = 0, mask(8 * size), mask(8 * size - 1), mask(8 * size - 1) + 1
+            self._does(thread, thread.op if how.words["vec"] else tuple(write(end)[0] for end in ends))
+        return super().updates(thread, how, address, size, write)
 
-    def _takes(self, thread: WatchedThread, how: Use, address: int, size: int, step: int) -> None:
-        """An addition whose result is used: a ticket, and with it a round of the thread begins."""
-        segment, first = thread.segment(address)
+    def _takes(self, thread: WatchedThread, segment: Segment, first: int, size: int, step: int) -> Varying:
+        """An addition whose result is used: a ticket."""
         number = segment.read(first, size)
         if type(number) is not int:
             raise self.leaves(thread, "unknown")
@@ -151,13 +231,82 @@ class Persistent(Determinate):
         same = (counter.segment is segment, counter.first, counter.size, counter.step) == (True, first, size, step)
         if not same or not 0 < step <= mask(8 * size) - number:
             raise self.leaves(thread, "order")
-        self.shade(thread, "A", segment, first, size, f"{how.op}.{how.type}")
         worker = self._worker(thread.number)
-        if worker.fresh or worker.taker not in (-1, thread.number):
+        if len(worker.tickets) > worker.begun or worker.taker not in (-1, thread.number):
             raise self.leaves(thread, "order")
-        worker.taker, worker.fresh, worker.ticket = thread.number, self.width > 1, counter.taken
+        self._hold(thread, len(worker.tickets))
+        self.shade(thread, "A", segment, first, size, "add")
+        self._does(thread, *TAKES)
+        symbol = anything(8 * size)
+        self._symbols[symbol] = thread.number // self.width, len(worker.tickets)
+        worker.taker = thread.number
+        worker.tickets.append((counter.taken, symbol))
         counter.taken += 1
-        self._begin(thread, self._stands(thread), worker)
+        segment.write(first, size, number + step)
+        return Varying(symbol, VARIES, 1, number, self)
+
+    def _hold(self, thread: WatchedThread, taken: int) -> None:
+        """Lets a worker wait while others take tickets before it."""
+        leading, number = self.kinds.leading, thread.number // self.width
+        rank = self._come.setdefault(number, len(self._come))
+        if self._free or leading is None:
+            return
+        first = next(iter(self._come))
+        led = len(self._workers[first].tickets) >= leading.first
+        if taken < leading.rest if rank > 1 else led if rank else taken < leading.first:
+            return
+        if not thread.insists:  # nobody else goes on
+            raise Asleep
+        self._free = True
+
+    # Tickets.
+
+    def decides(self, thread: WatchedThread, value: Varying, op: Op) -> int:
+        return self._uses(thread, value, op)
+
+    def locates(self, thread: WatchedThread, value: Varying) -> int:
+        return self._uses(thread, value, thread.instruction)
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+        if what == "unknown" and all(isinstance(v, Varying) for v in thread.R if isinstance(v, Uninitialised)):
+            return  # an instruction has been executed on values that vary
+        super().other(thread, what, how, address)
+
+    def _uses(self, thread: WatchedThread, value: Varying, op: Op) -> int:
+        """A value decides something: where a ticket does so, its round begins."""
+        found = self._known(thread, value)
+        if isinstance(found, Varying):
+            worker = self._worker(thread.number)
+            tickets = {self._symbols.get(one) for one in symbols_of(found.term)}
+            if tickets != {(thread.number // self.width, self._begun.get(thread.number, 0))}:
+                return self._varies(thread, found)
+            self._begin(thread, self._stands(thread, op), worker)
+            found = self._known(thread, found)
+        return found if isinstance(found, int) else self._varies(thread, found)
+
+    def _varies(self, thread: WatchedThread, value: Varying) -> int:
+        """Something decides that is no ticket of the next round."""
+        raise self.leaves(thread, "order")
+
+    def _is_ticket(self, thread: WatchedThread, found: Varying | bool | None) -> bool:
+        """Whether what stands somewhere is a function of the ticket of the round in which a thread is."""
+        if not isinstance(found, Varying):
+            return False
+        mine = thread.number // self.width, self._begun.get(thread.number, 0) - 1
+        return {self._symbols.get(one) for one in symbols_of(found.term)} == {mine}
+
+    def _known(self, thread: WatchedThread, value: Varying) -> Varying | int:
+        """What a value is for a thread, which knows the tickets of rounds that it has begun."""
+        begun = self._begun.get(thread.number, 0)
+        tickets = self._worker(thread.number).tickets[:begun]
+        counter = self.counter
+        if counter is None:
+            return value
+        known = {one: counter.start + ticket * counter.step for ticket, one in tickets[-2:]}
+        term = substitute(value.term, known)
+        if isinstance(term, int):
+            return term
+        return value if term is value.term else Varying(term, VARIES, value.size, value.number, self)
 
     # Rounds.
 
@@ -176,22 +325,95 @@ class Persistent(Determinate):
         return (*self.live_of(thread).before(op, thread.R), plain(thread.carry)) if apart else None
 
     def _begin(self, thread: WatchedThread, stands: object, worker: RoundWorker) -> None:
-        """A thread begins a round. All rounds begin alike."""
-        place = thread.number % self.width
-        if stands is None:
+        """A thread begins its next round, which others may have begun. All rounds of a number begin alike."""
+        number, place = thread.number, thread.number % self.width
+        index = self._begun.get(number, 0)
+        if stands is None or index >= len(worker.tickets):
             raise self.leaves(thread, "order")
-        before = self._begins.setdefault(place, stands)
+        ticket, symbol = worker.tickets[index]
+        if index == worker.begun:
+            self._begins_first(thread, worker, ticket, symbol)
+        elif index != worker.begun - 1:
+            raise self.leaves(thread, "order")
+        key, stands = (self.kinds.number(index), place), normal(stands, symbol)
+        before = self.kinds.begins.setdefault(key, stands)
         if before != stands:
             self._differs(thread, before, stands)
-        self._round[thread.number] = worker.ticket
+        self._begun[number], self._round[number] = index + 1, ticket
+        worker.joined += 1
+        if not self.by_barriers:
+            worker.fresh = worker.joined < self.width
+        for slot, value in enumerate(thread.R):
+            if isinstance(value, Varying):
+                thread.R[slot] = self._known(thread, value)
+        if isinstance(thread.carry, Varying):
+            thread.carry = self._known(thread, thread.carry)
+        if self.kinds.numbered and index:
+            self._comes_together(thread, stands, symbol)
+
+    def _comes_together(self, thread: WatchedThread, stands: object, symbol: Term) -> None:
+        """Whether a thread goes on as a first round with the same ticket would."""
+        number, place = thread.number, thread.number % self.width
+        first = self.kinds.begins[0, place]
+        if first == stands:
+            return
+        if not (isinstance(first, tuple) and isinstance(stands, tuple)) or first[3:] != stands[3:]:
+            self.kinds.unlike.add(self._begun[number] - 1)
+        if self._begun[number] - 1 in self.kinds.unlike:
+            return
+        ends = []
+        for one in (first, stands):
+            name, at, values, *_ = cast("tuple[Any, ...]", one)
+            registers = [v if slot in self._along() else UNDEFINED for slot, v in enumerate(thread.R)]
+            for slot, value in values:
+                registers[slot] = self._number(thread, value)
+            op = thread.launch.program.functions[name].ops[at]
+            ends.append(goes_on(thread, op, registers, self.live_of(thread)))
+        if ends[0] != ends[1]:
+            self.kinds.unlike.add(self._begun[number] - 1)
+
+    def _along(self) -> Set[int]:
+        """The registers that are carried along."""
+        return frozenset()
+
+    def _number(self, thread: WatchedThread, value: Any) -> Any:
+        """A value with which rounds begin, with the ticket of a thread."""
+        if isinstance(value, Term):
+            counter, ticket = self.counter, self._round[thread.number]
+            assert counter is not None
+            value = substitute(value, {any_ticket(8 * counter.size): counter.start + ticket * counter.step})
+        return UNDEFINED if isinstance(value, (Term, Same)) else value
+
+    def _begins_first(self, thread: WatchedThread, worker: RoundWorker, ticket: int, symbol: Term) -> None:
+        """The first thread of a worker begins a round."""
+        if worker.fresh:
+            raise self.leaves(thread, "order")
+        index = worker.begun
+        worker.begun, worker.joined, worker.fresh = index + 1, 0, True
+        self.kinds.starts(ticket, index)
+        self.shared.ends_round(self.kinds.number(index - 1), worker.since)
+        worker.since.clear()
+        if self.by_barriers:
+            segment = thread.cta.shared
+            there = {
+                (first, size, normal_value(value.term, symbol))
+                for first, size, value in self.stored.values_in(segment)
+                if symbol in symbols_of(value.term)
+            }
+            before = self.kinds.begins.setdefault((self.kinds.number(index), -1), there)
+            if before != there:
+                self._differs(thread, before, there)
 
     def _differs(self, thread: WatchedThread, before: object, stands: object) -> None:
         """A round begins otherwise than another one."""
         raise self.leaves(thread, "order")
 
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
+        op = thread.launch.running()
+        if op is None or reads_open(op, thread):
+            raise self.leaves(thread, "order")
         if self.by_barriers:
-            self._standing[thread.number] = self._stands(thread)
+            self._standing[thread.number] = self._stands(thread, op)
         elif thread.number in self._round:
             raise self.leaves(thread, "order")
         super().arrives(thread, level, identity, waits, count)
@@ -208,27 +430,29 @@ class Persistent(Determinate):
         if worker.taker >= 0 and not every:
             raise self.leaves(threads[0], "order")
         if worker.fresh:
-            self.shared.ends_round(worker.since, worker.taker)
             self._learn(worker, threads, [self._standing[thread.number] for thread in threads])
         if every:
             worker.since.clear()
 
     def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
+        op = threads[0].launch.running()
+        if op is None or (how.form.mnemonic != _MOVES and any(reads_open(op, thread) for thread in threads)):
+            raise self.leaves(threads[0], "order")
         super().met(how, threads, masked)
         worker = self._worker(threads[0].number)
-        if worker.fresh and not self.by_barriers:
-            if len(threads) != WARP:
-                raise self.leaves(threads[0], "order")
-            op = threads[0].launch.running()
-            given = _overwritten(op, threads, worker.taker % WARP) if op is not None else frozenset()
-            self._learn(worker, threads, [_without(self._stands(thread, op), given) for thread in threads])
+        late = [thread for thread in threads if self._begun.get(thread.number, 0) < worker.begun]
+        if worker.fresh and late and len(late) < len(threads):
+            lanes = [thread.number % WARP for thread in threads if thread not in late]
+            given = overwritten(op, threads, lanes[0]) if len(lanes) == 1 else frozenset()
+            for thread in late:
+                self._begin(thread, without(self._stands(thread, op), given), worker)
         if len({self._round.get(thread.number, OUTSIDE) for thread in threads}) > 1:
             raise self.leaves(threads[0], "order")
 
     def _learn(self, worker: RoundWorker, threads: Sequence[Any], standing: list[object]) -> None:
-        """The threads of a worker meet that which has taken a ticket: they begin its round."""
+        """The threads of a worker meet, and some have begun a round: the others begin it."""
         for thread, stands in zip(threads, standing, strict=True):
-            if thread.number != worker.taker:
+            if self._begun.get(thread.number, 0) < worker.begun:
                 self._begin(thread, stands, worker)
         worker.fresh = False
 
@@ -245,132 +469,17 @@ class Persistent(Determinate):
         counter = self.counter
         if counter is None:
             return
-        places = {worker.taker % self.width for worker in self._workers.values() if worker.taker >= 0}
+        workers = {number: worker for number, worker in self._workers.items() if worker.taker >= 0}
+        self.kinds.workers = len(workers)
+        for number, worker in workers.items():  # every ticket has its round
+            threads = range(number * self.width, (number + 1) * self.width)
+            if any(self._begun.get(thread, 0) != len(worker.tickets) for thread in threads):
+                raise Stopped(Open("order", counter.party))
+        places = {worker.taker % self.width for worker in workers.values()}
         touched = self.owners.touched(counter.segment, counter.first, counter.first + counter.size)
-        if len(places) > 1 or touched or not self.owners.apart() or not self.shared.apart():
+        if len(places) > 1 or touched or not self.owners.apart() or not self._is_apart():
             raise Stopped(Open("order", counter.party))
 
-
-def _overwritten(op: Op, threads: Sequence[Any], lane: int) -> frozenset[int]:
-    """The registers that an instruction overwrites in all threads of a warp with what one lane has: it is of no matter what the
-    others held."""
-    if op.use.form.mnemonic != "shfl" or op.use.words["mode"] != "idx" or op.guard is not None:
-        return frozenset()
-    sources = op.sources[1:3]
-    for source, wanted in zip(sources, (lane, WARP - 1), strict=True):
-        if source is None or source.kind not in ("constant", "register") or source.offset:
-            return frozenset()
-        if {source.value if source.kind == "constant" else thread.R[source.value] for thread in threads} != {wanted}:
-            return frozenset()
-    kept = {source.value for source in op.sources[1:] if source is not None and source.kind == "register"}
-    return frozenset(writes(op)) - kept
-
-
-def _without(stands: object, slots: frozenset[int]) -> object:
-    """The same but for some registers."""
-    if not isinstance(stands, tuple):
-        return stands
-    name, place, values, *more = stands
-    return name, place, tuple(one for one in values if one[0] not in slots), *more
-
-
-def asks_no_more(entry: Code, op: Op, others: Sequence[Code], names: tuple[str, ...]) -> bool:
-    """Whether no special register but some is read by what may come behind an instruction, or by other functions."""
-    index = next(i for i, one in enumerate(entry.ops) if one is op)
-    seen, todo = {index}, [index]
-    while todo:
-        at = todo.pop()
-        one = entry.ops[at]
-        following = [entry.labels[label] for label in one.labels if label in entry.labels]
-        jumps = one.use.form.mnemonic in ("bra", "brx", "ret", "exit", "trap")
-        if one.guard is not None or not jumps:
-            following.append(at + 1)
-        if jumps and one.use.form.mnemonic in ("bra", "brx") and not one.labels:
-            return False  # it may go anywhere
-        fresh = [place for place in following if place < len(entry.ops) and place not in seen]
-        seen.update(fresh)
-        todo += fresh
-    ops = [entry.ops[at] for at in seen] + [one for code in others for one in code.ops]
-    return all(name.removeprefix("%").startswith(names) for one in ops for name in _asked(one.sources))
-
-
-def _asked(sources: Sequence[Source | None]) -> list[str]:
-    """The special registers that are read."""
-    found = []
-    for source in sources:
-        if source is not None:
-            found += [source.name] if source.kind == "special" else _asked(source.parts)
-    return found
-
-
-class Touched:
-    """Bytes of shared memory that were read, and those that were written."""
-
-    def __init__(self) -> None:
-        self.read: set[int] = set()
-        self.written: set[int] = set()
-
-    def add(self, kind: str, first: int, end: int) -> None:
-        """One access."""
-        if kind != "W":
-            self.read.update(range(first, end))
-        if kind != "R":
-            self.written.update(range(first, end))
-
-    def conflicts(self, other: Touched) -> bool:
-        """Whether an access of the one conflicts with one of the other."""
-        return not (self.written.isdisjoint(other.read | other.written) and self.read.isdisjoint(other.written))
-
-
-class SharedRounds:
-    """What rounds do to the shared memory of workers that are CTAs. `heads`: what takers do between a ticket and the barrier at
-    which the others learn of it; `tails`: what the others do behind the last barrier before that one. Rounds of one CTA may
-    follow each other in any pairs, so each head may meet each tail."""
-
-    def __init__(self) -> None:
-        self.heads, self.tails = Touched(), Touched()
-        #: What rounds write, and what they find that was there before them.
-        self._inside = Touched()
-        self._last: dict[int, Any] = {}
-        self._contents: dict[int, tuple[bytes, bytes]] = {}
-
-    def access(self, cta: int, segment: Segment, kind: str, first: int, end: int, iteration: int) -> bool:
-        """One access; whether what it finds is of its own round, or there before all."""
-        last = self._last.get(cta)
-        if last is None:
-            last = self._last[cta] = np.full(segment.size, OUTSIDE, dtype=np.int64)
-        if kind != "W" and iteration != OUTSIDE:
-            found = last[first:end]
-            if not (found == iteration).all():
-                if not ((found == iteration) | (found == OUTSIDE)).all():
-                    return False
-                self._inside.read.update((first + np.flatnonzero(found == OUTSIDE)).tolist())
-        if kind != "R":
-            last[first:end] = iteration
-            if iteration != OUTSIDE:
-                self._inside.written.update(range(first, end))
-        return True
-
-    def ends_round(self, since: list[tuple[str, int, int, int]], taker: int) -> None:
-        """A round ends, and another one begins."""
-        for kind, first, end, number in since:
-            if number != taker:
-                self.tails.add(kind, first, end)
-
-    def ends(self, cta: int, segment: Segment) -> None:
-        """A CTA ends: what is left in its shared memory."""
-        self._contents[cta] = bytes(segment.data), bytes(segment.known or b"\xff" * segment.size)
-
-    def changed(self) -> set[int]:
-        """What rounds find that was there before them, and others write."""
-        return self._inside.read & self._inside.written
-
-    def apart(self) -> bool:
-        """Whether rounds leave each other's shared memory alone, and find the same there before them in all CTAs."""
-        found = sorted(self._inside.read)
-        if self.changed() or self.heads.conflicts(self.tails):
-            return False
-        if not found:
-            return True
-        there = {tuple(bytes(of[at] for at in found) for of in both) for both in self._contents.values()}
-        return len(there) == 1 and all(bits == 0xFF for bits in next(iter(there))[1])
+    def _is_apart(self) -> bool:
+        """Whether rounds leave each other's shared memory alone; of several runs, that is asked behind all."""
+        return self.kinds.numbered or self.kinds.apart()

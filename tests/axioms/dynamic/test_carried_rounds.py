@@ -105,15 +105,15 @@ def test_each_condition_leaves_a_sum_open_that_is_none(name: str, monkeypatch: p
 _OPEN: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
     "it decides a branch": (
         "setp.eq.u32 %p4, %r9, 1; @%p4 st.global.u32 [%rd1+40], 1; add.u32 %r9, %r9, 1;", {},
-        (CarryingRounds, "decides", lambda self, thread, value, op: value.number),
+        (CarryingRounds, "_varies", lambda self, thread, value: value.number),
     ),
     "it is an address": (
         "mul.wide.u32 %rd5, %r9, 16; add.u64 %rd5, %rd5, %rd4; st.global.u32 [%rd5], 1; add.u32 %r9, %r9, 1;", {},
-        (CarryingRounds, "locates", lambda self, thread, value: value.number),
+        (CarryingRounds, "_varies", lambda self, thread, value: value.number),
     ),
     "something has to be there before": (
         "setp.eq.u32 %p4, %t0, 0; @%p4 ld.shared.u32 %r5, [s+8]; @%p4 add.u32 %r5, %r5, 1; @%p4 st.shared.u32 [s+8], %r5; "
-        "@%p4 st.global.u32 [%rd4], %r5;", {"before": "setp.eq.u32 %p4, %r1, 0; @%p4 st.shared.u32 [s+8], 0;"},
+        "@%p4 st.global.u32 [%rd4], %r5;", {"before": "setp.eq.u32 %p4, %r1, 1; @%p4 st.shared.u32 [s+8], 0;"},
         (CarryingRounds, "_check_first", _loses_nothing),
     ),
 }  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from ptxcore.values.terms import signed
 from ptxmm.kernels.contents import BufferContents
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, FinalElement, Imaged, Launch, MultimemBuffers, Scalar, Structure
+from ptxmm.kernels.modules import bare
 from ptxmm.kernels.packing import pack
 from ptxmm.kernels.source import loaded
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from ptxcore.machine.vector.watching import Watcher
 
 FinalValues = dict[str, int]
+#: What a kernel says that is launched in clusters.
+_CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster|blocksareclusters)\b")
 
 
 class Watchers(NamedTuple):
@@ -39,7 +44,7 @@ def all_beside(test: KernelTest) -> bool:
     launches = test.launches
     alike = len({(launch.loaded, launch.block) for launch in launches}) == 1
     apart = len({launch.queue for launch in launches}) == len(launches) > 1
-    return alike and apart and not any(launch.after or launch.cluster for launch in launches)
+    return alike and apart and not any(launch.after or _in_clusters(launch) for launch in launches)
 
 
 def side_by_side(test: KernelTest) -> bool:
@@ -48,7 +53,17 @@ def side_by_side(test: KernelTest) -> bool:
     launches = test.launches
     apart = len({launch.queue for launch in launches}) == len(launches) > 1
     one = len({launch.text for launch in launches}) == 1
-    return apart and one and not any(launch.after or launch.cluster for launch in launches)
+    return apart and one and not any(launch.after or _in_clusters(launch) for launch in launches)
+
+
+def _in_clusters(launch: Launch) -> bool:
+    """Whether CTAs are launched in clusters, or kernels of its module say that they are."""
+    return launch.cluster is not None or _declares_clusters(launch.text)
+
+
+@cache
+def _declares_clusters(text: str) -> bool:
+    return _CLUSTERS.search(bare(text)) is not None
 
 
 def threads_of(test: KernelTest) -> int:

@@ -22,7 +22,7 @@ _RUNS = 12
 def _shown(test: KernelTest) -> Wrong | None:
     """What some run shows that is wrong."""
     runs = Runs(test, watched=True)
-    return race_of(runs) or hunt(runs, lambda _: False, _RUNS)
+    return race_of(runs, lambda _: False) or hunt(runs, lambda _: False, _RUNS)
 
 
 def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:

@@ -79,7 +79,7 @@ def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     for seed in seeds:
         test = _kernel(seed)
         runs = Runs(test, watched=True)
-        wrong = race_of(runs) or hunt(runs, lambda _: False, _RUNS)
+        wrong = race_of(runs, lambda _: False) or hunt(runs, lambda _: False, _RUNS)
         expected = by_formula(test, monkeypatch).verdict
         if wrong is None:
             found["missed" if expected == "no" else "right"] += 1
@@ -185,4 +185,32 @@ def test_a_hand_over_between_devices_is_looked_at_at_its_size(
         assert found.verdict == "no" and {e.thread.split(" of ")[1] for e in found.races[0].events} == {"k0", "k1"}
     else:
         runs = Runs(test, watched=True)
-        assert race_of(runs) is None and hunt(runs, lambda _: False, _RUNS) is None
+        assert race_of(runs, lambda _: False) is None and hunt(runs, lambda _: False, _RUNS) is None
+
+
+_FLAG = """mov.u32 %r2, %ctaid.x; setp.ne.u32 %p0, %r1, 0; @%p0 ret;
+ setp.ne.u32 %p0, %r2, 0; @%p0 bra READS;
+ st.global.u32 [%rd1+4], 7; st.release.cluster.global.u32 [%rd1], 1; ret;
+READS: ld.acquire.cluster.global.u32 %r3, [%rd1]; setp.eq.u32 %p0, %r3, 0; @%p0 bra READS;
+ ld.global.u32 %r4, [%rd1+4]; st.global.u32 [%rd1+8], %r4;"""
+
+
+@pytest.mark.parametrize(
+    ("clusters", "verdict"), [((True, False), "ok"), ((False, True), "no"), ((False, False), "no")]
+)
+def test_clusters_of_one_launch_are_none_of_another_that_runs_beside_it(
+    clusters: tuple[bool, bool], verdict: str
+) -> None:
+    """CTAs hand over in the scope of a cluster, which they are of or not; those of the other launch may be of clusters."""
+    entries = [
+        _ENTRY.format(name=name, body=body).replace("\n{", "\n.reqnctapercluster 2\n{" if declared else "\n{", 1)
+        for name, body, declared in zip(("flag", "other"), (_FLAG, ""), clusters, strict=True)
+    ]
+    kernels = [{"entry": name, "stream": name, "grid": 2, "block": 256} for name in ("flag", "other")]
+    tree = {
+        "ptx": "k.ptx", "kernel": kernels, "params": {"x": {"type": "u32", "elements": 64}},
+        "check": {"race_free": True, "terminates": True},
+    }  # fmt: skip
+    text = f".version 8.8\n.target sm_90\n.address_size 64\n{''.join(entries)}"
+    found = check(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test(), model_named("ptx-9.0"), timeout=300)
+    assert found.verdict == verdict

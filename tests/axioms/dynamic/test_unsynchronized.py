@@ -195,7 +195,6 @@ def test_who_arrives_at_the_barrier_of_a_cluster_and_releases_nothing_is_told() 
     )
 
 
-
 _QUEUE = """.version 8.8
 .target sm_90
 .address_size 64

@@ -48,23 +48,48 @@ class InRounds(NamedTuple):
     runs: int = 1
 
 
+def decides_in_rounds(
+    found: InRounds | None,
+    runs: Runs,
+    result: Result,
+    places: Places,
+    tell: Callable[[FinalStates, Callable[[str, list[str]], str]], None],
+) -> bool:
+    """Answers the checks by runs of all rounds, where these stand for all executions and leave no check open; whether so."""
+    test = runs.test
+    if found is None or any(leaves_open(check, test, found.state, found.differing) for check in test.checks):
+        return False
+    _tell(found, runs, result, places, tell)
+    return True
+
+
 def decide_by_rounds(
+    found: InRounds | None,
     runs: Runs,
     result: Result,
     places: Places,
     otherwise: Callable[..., tuple[int, Open] | None],
     tell: Callable[[FinalStates, Callable[[str, list[str]], str]], None],
 ) -> tuple[int, Open] | None:
-    """Answers the checks by one run of all rounds, where it stands for all executions, and `otherwise` as that says."""
-    with limited(_LONGEST):
-        found = run_in_rounds(runs)
+    """Answers the checks by runs of all rounds, where these stand for all executions and leave a check open that `otherwise`
+    does not answer; and else as that says."""
     if found is None:
         return otherwise()
+    with limited(MORE):
+        if otherwise(raceless=True) is None:
+            return None
+    _tell(found, runs, result, places, tell)
+    return None
+
+
+def _tell(
+    found: InRounds,
+    runs: Runs,
+    result: Result,
+    places: Places,
+    tell: Callable[[FinalStates, Callable[[str, list[str]], str]], None],
+) -> None:
     test, said = runs.test, []
-    if any(leaves_open(check, test, found.state, found.differing) for check in test.checks):
-        with limited(MORE):
-            if otherwise(raceless=True) is None:
-                return None
     tell(FinalStates([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
     for launch, counter in found.counters:
         program = runs.devices[test.launches[launch].loaded].program
@@ -73,7 +98,6 @@ def decide_by_rounds(
     result.notes.append(
         told.in_rounds(threads, found.accesses, said, found.worker, carries=found.carries, runs=found.runs)
     )
-    return None
 
 
 def run_in_rounds(runs: Runs) -> InRounds | None:
@@ -81,6 +105,11 @@ def run_in_rounds(runs: Runs) -> InRounds | None:
     have parameters of their own, so their rounds are not alike."""
     if len(runs.test.launches) > 1 and all_beside(runs.test):
         return None
+    with limited(_LONGEST):
+        return _with_workers(runs)
+
+
+def _with_workers(runs: Runs) -> InRounds | None:
     for width, worker in ((0, "CTA"), (WARP, "warp"), (1, "thread")):
         found = _run(runs, worker, partial(Persistent, width=width), [])
         found = found or _carrying(runs, worker, width)

@@ -32,7 +32,7 @@ from ptxmm.kernels.changing import NotAlike
 from ptxmm.kernels.climbed import decide_by_climbs
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
-from ptxmm.kernels.persistent import decide_by_rounds
+from ptxmm.kernels.persistent import decide_by_rounds, decides_in_rounds, run_in_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
 from ptxmm.kernels.runs import FinalValues, Runs, all_beside, side_by_side, threads_of
@@ -250,11 +250,12 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
                     by_orders := partial(_decide_by_several, runs, result, places, bugs, known, apart),
                     telling,
                 )
+                or decides_in_rounds(rounds := run_in_rounds(runs), runs, result, places, telling)
                 or bugs.soon()
             ):
                 several = None
             else:
-                by_rounds = partial(decide_by_rounds, runs, result, places, by_orders, telling)
+                by_rounds = partial(decide_by_rounds, rounds, runs, result, places, by_orders, telling)
                 by_searches = partial(_by_searches, runs, result, places, bugs, first[1].party, by_rounds)
                 by_tickets = partial(decide_by_tickets, runs, result, places, by_orders, telling, by_searches)
                 several = _whatever_order(run, test, result, places, by_tickets)

@@ -236,6 +236,7 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     if what in _EXPLORED | _HIDDEN and spoken_of:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             telling, known, apart = partial(tell_all, test, result), StrongBytes(), SeparateGroups(runs)
+            by_orders = partial(_decide_by_several, runs, result, places, bugs, known, apart)
             if bugs.suspected(ran.suspects):
                 return ""
             if what in _HIDDEN:
@@ -243,13 +244,7 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
             elif (
                 decide_by_climbs(runs, result, places, telling)
                 or _decided_in_any_order(runs, result, places, known, apart)
-                or decide_by_sections(
-                    runs,
-                    result,
-                    places,
-                    by_orders := partial(_decide_by_several, runs, result, places, bugs, known, apart),
-                    telling,
-                )
+                or decide_by_sections(runs, result, places, by_orders, telling)
                 or decides_in_rounds(rounds := run_in_rounds(runs), runs, result, places, telling)
                 or bugs.soon()
             ):

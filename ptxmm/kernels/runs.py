@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -16,8 +14,8 @@ from ptxcore.values.terms import signed
 from ptxmm.kernels.contents import BufferContents
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, FinalElement, Imaged, Launch, MultimemBuffers, Scalar, Structure
-from ptxmm.kernels.modules import bare
 from ptxmm.kernels.packing import pack
+from ptxmm.kernels.signature import declares_clusters
 from ptxmm.kernels.source import loaded
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from ptxcore.machine.vector.watching import Watcher
 
 FinalValues = dict[str, int]
-#: What a kernel says that is launched in clusters.
-_CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster|blocksareclusters)\b")
 
 
 class Watchers(NamedTuple):
@@ -58,12 +54,7 @@ def side_by_side(test: KernelTest) -> bool:
 
 def _in_clusters(launch: Launch) -> bool:
     """Whether CTAs are launched in clusters, or kernels of its module say that they are."""
-    return launch.cluster is not None or _declares_clusters(launch.text)
-
-
-@cache
-def _declares_clusters(text: str) -> bool:
-    return _CLUSTERS.search(bare(text)) is not None
+    return launch.cluster is not None or declares_clusters(launch.text)
 
 
 def threads_of(test: KernelTest) -> int:

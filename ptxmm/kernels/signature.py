@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from math import prod
 
 from ptxcore.diagnostics import nearest
@@ -64,6 +65,12 @@ def own_sizes(text: str, entry: str) -> tuple[list[int] | None, list[int] | None
     said = [re.search(rf"\.{word}{_DIMENSIONS}", head) for word in ("reqntid", "reqnctapercluster")]
     block, cluster = ([int(n) for n in one.groups() if n is not None] if one else None for one in said)
     return block, cluster
+
+
+@cache
+def declares_clusters(text: str) -> bool:
+    """Whether some kernel of a module says that it is launched in clusters."""
+    return re.search(r"\.(?:reqnctapercluster|explicitcluster|blocksareclusters)\b", bare(text)) is not None
 
 
 def declared_images(text: str) -> dict[str, str]:

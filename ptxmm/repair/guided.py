@@ -437,7 +437,7 @@ def _rank(site: EditSite, option: Option, seen: _Seen, *, fed: bool) -> tuple[in
         return option.cost + later + _LACKING * ((option.evident < 0) - (option.evident > 2)), option.apart, site.line
     # what is waited for before what is wrong may be over too soon: it counts too few
     guards = option.about in seen.guards - seen.about and _raises(option)
-    if option.about in seen.about and _raises(option) and seen.reason.startswith(_TOO_SOON):
+    if option.about in seen.about and _raises(option) and any(words in seen.reason for words in _TOO_SOON):
         return option.cost - _LACKING, 0, site.line
     if _number(option) and not guards:  # accesses race: orders, barriers and what comes too early are tried first
         later += _GUESS * seen.copies if seen.about else _RARELY

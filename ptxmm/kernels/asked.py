@@ -367,14 +367,17 @@ class AskedKernel(NamedTuple):
     def _size_missing(self, name: str, value: int | list[int], guess: Plausible) -> Diagnostic:
         example = self.style.size.format(name=name, value=_sizes(value))
         what = {
+            ("grid", 1): "one CTA, since the code never asks which it is",
             ("grid", CTAS): "two CTAs",
             ("block", 1): "CTAs of one thread",
             ("block", THREADS): "CTAs of two threads",
-        }.get((name, value if isinstance(value, int) else 0), "")
-        own = "as the kernel says" if name == "block" and guess.own else "the kernel's clusters are so large"
-        return Diagnostic(
-            Span(0, 0, 0), f"how large is the {name}?", f"as in {example}, {f'for {what}' if what else own}"
-        )
+        }.get((name, value if isinstance(value, int) else 0), f"CTAs of {_sizes(value)} threads, whose run ends")
+        why = f"for {what}"
+        if name == "block" and guess.own:
+            why = "as the kernel says"
+        elif name == "grid" and isinstance(value, list):
+            why = "the kernel's clusters are so large"
+        return Diagnostic(Span(0, 0, 0), f"how large is the {name}?", f"as in {example}, {why}")
 
     def _instead(self, endings: Sequence[str]) -> str:
         """What may be typed, with one of these endings; nothing where a test is not asked for on a command line, or of several

@@ -31,6 +31,7 @@ _PLAIN = {"LC_ALL": "C"}
 _LONGEST = 64 << 20  # bytes of a module
 _ENTRY = re.compile(r"(?<![\w$.])\.entry\s++([\w$]++)")
 _TARGET = re.compile(r"(?<![\w$.])\.target\s++(sm_\w++)")
+_ATOMIC = re.compile(r"\b(?:atom|red)\.(?![^;]*\bshared\b)")
 _DYNAMIC = re.compile(r"(?<![\w$.])\.extern\s++\.shared\b")
 #: Strings and comments; either may hold what looks like the other.
 _NO_CODE = re.compile(r'"[^"\r\n]*+"|//[^\r\n]*+|/\*(?>(?:[^*]++|\*(?!/))*)(?>(?:\*/)?)')
@@ -55,6 +56,11 @@ class PtxText(NamedTuple):
 def has_dynamic(text: str) -> bool:
     """Whether a module declares dynamic shared memory."""
     return _DYNAMIC.search(bare(text)) is not None
+
+
+def has_atomics(text: str) -> bool:
+    """Whether a module has atomic operations that may be on memory that several CTAs have."""
+    return _ATOMIC.search(bare(text)) is not None
 
 
 def bare(text: str) -> str:

@@ -2,7 +2,8 @@
 
 Two CTAs are the fewest that have neighbours, and so are two threads of each. A kernel that never asks which thread of its CTA
 executes it (a lock that somebody takes for the CTA) is launched with one: all threads do the same there, to the same data,
-which few kernels mean. A number may count anything, so it is that of the threads: then `if (i < n)` lets all of them in. A
+which few kernels mean. One that asks which thread, but not which CTA, and has no atomic operation on memory of all, is of one
+CTA. A number may count anything, so it is that of the threads: then `if (i < n)` lets all of them in. A
 buffer has room for each thread and number at once. One that the source declares `const` is full of ones, since of zeros any
 order makes the same.
 """
@@ -12,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.modules import PtxText, bare, has_dynamic
+from ptxmm.kernels.modules import PtxText, bare, has_atomics, has_dynamic
 from ptxmm.kernels.signature import own_sizes
 from ptxmm.kernels.takes import KernelSignature, TakenParameter
 
 CTAS, THREADS = 2, 2
 #: What tells a thread which of its CTA it is.
 _WHO = ("%tid", "%laneid", "%warpid")
+#: What tells it which CTA of the grid.
+_WHERE = ("%ctaid", "%clusterid", "%cluster_ctaid", "%cluster_ctarank")
 _DYNAMIC = 1024  # bytes
 #: So many elements for each thread at most.
 _EACH = 4
@@ -70,9 +73,11 @@ class Plausible(NamedTuple):
 def plausible(module: PtxText, taken: KernelSignature, grid: object = None, block: object = None) -> Plausible:
     """The launch to begin with; what is given of it stays."""
     own, cluster = own_sizes(module.text, taken.entry)
-    ctas = [CTAS * cluster[0], *cluster[1:]] if cluster else CTAS
+    ctas: int | list[int] = [CTAS * cluster[0], *cluster[1:]] if cluster else CTAS
     code = bare(module.text)
     several = THREADS if any(word in code for word in _WHO) else 1
+    if not cluster and several > 1 and not any(word in code for word in _WHERE) and not has_atomics(module.text):
+        ctas = 1
     wide: int | list[int] = several if own is None else own[0] if len(own) == 1 else own
     threads = _count(grid, _count(ctas)) * _count(block, _count(wide))
     dynamic = _DYNAMIC if has_dynamic(module.text) else 0

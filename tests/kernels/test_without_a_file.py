@@ -616,20 +616,22 @@ def test_launches_and_bounds_in_python(here: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
-        ("ld.global.u32 %r, [%rd];", ["--block", "1", "x=u32[4]"]),
-        ("mov.u32 %r, %tid.x; ld.global.u32 %r, [%rd];", ["--block", "2", "x=u32[16]"]),
-        ("mov.u32 %r, %tid.x; barrier.sync 1, 128; bar.sync 0;", ["--block", "128", "x=u32[1024]"]),
-        ("ld.global.u32 %r, [%rd+400];", ["--block", "1", "x=u32[128]"]),
-        ("mov.u32 %r, %tid.x; trap;", ["--block", "2", "x=u32[16]"]),  # no launch of it ends
+        ("ld.global.u32 %r, [%rd];", "--grid 2 --block 1 x=u32[4]"),
+        ("mov.u32 %r, %tid.x; ld.global.u32 %r, [%rd];", "--grid 1 --block 2 x=u32[4]"),
+        ("mov.u32 %r, %tid.x; mov.u32 %r, %ctaid.x; ld.global.u32 %r, [%rd];", "--grid 2 --block 2 x=u32[16]"),
+        ("mov.u32 %r, %tid.x; red.global.add.u32 [%rd], 1;", "--grid 2 --block 2 x=u32[16]"),
+        ("mov.u32 %r, %tid.x; barrier.sync 1, 128; bar.sync 0;", "--grid 1 --block 128 x=u32[512]"),
+        ("ld.global.u32 %r, [%rd+400];", "--grid 2 --block 1 x=u32[128]"),
+        ("mov.u32 %r, %tid.x; trap;", "--grid 1 --block 2 x=u32[4]"),  # no launch of it ends
     ],
 )
 def test_the_launch_that_is_proposed_runs_to_its_end(
-    here: Path, body: str, wanted: list[str], capsys: pytest.CaptureFixture[str]
+    here: Path, body: str, wanted: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     head = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 .ptr .global x)\n{\n"
     text = f"{head}.reg .b64 %rd; .reg .b32 %r;\nld.param.u64 %rd, [x]; mov.u32 %r, 0;\n{body}\nret;\n}}\n"
     Path("run.ptx").write_text(text, encoding="utf-8")
     assert main(["check", "--no-defaults", "run.ptx"]) == 2
     (command,) = proposed(capsys)
-    at = command.index("--block")
-    assert [*command[at : at + 2], command[-1]] == wanted
+    at = command.index("--grid")
+    assert [*command[at : at + 4], command[-1]] == wanted.split()

@@ -90,7 +90,8 @@ class Scouting(Persistent):
     def settle(self) -> None:
         """The launch has ended."""
         self.along.shared |= self.shared.changed()
-        self.along.numbered |= {slot for slot in self.along.registers - self._loose if self._few(slot)}
+        own = self.along.registers & self._values.keys()  # others are those of other launches
+        self.along.numbered |= {slot for slot in own - self._loose if self._few(slot)}
         self.along.places |= self._places
 
     def _few(self, slot: int) -> bool:

@@ -12,7 +12,8 @@ from campaigns import lengths, share
 from generated_carried_rounds import ALL_ADD, generated
 from generated_ticket_rounds import round_kernel
 
-from axioms.dynamic.tickets.carried_rounds import CarryingRounds
+from axioms.dynamic.tickets.carried_rounds import CarriedAlong, CarryingRounds, Scouting
+from axioms.dynamic.tickets.round_kinds import RoundKinds
 from ptxmm.kernels.persistent import InRounds, run_in_rounds
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
@@ -193,3 +194,9 @@ def test_sums_of_blocks_are_as_in_the_run() -> None:
 def test_a_mistake_with_a_sum_is_told(name: str) -> None:
     _, result = by_runs(_at_size(_MISTAKES[name]))
     assert result.verdict == "no"
+
+
+def test_what_another_launch_carries_along_is_no_matter() -> None:
+    along = CarriedAlong(registers={21})
+    Scouting(32, 32, RoundKinds(), along).settle()
+    assert along == CarriedAlong(registers={21})

@@ -134,7 +134,7 @@ for _space in ("", "global", "shared"):
 
 def goes_on(thread: WatchedThread, op: Op, registers: list[Any], live: Live) -> object:
     """Where a thread comes with some registers, from an instruction on, by itself: up to the first thing that others see, or
-    take part in. Equal where it goes on equally."""
+    take part in. Equal where it goes on equally; who comes to none of that goes on like nobody."""
     one = copy.copy(thread)
     one.__class__, one.watcher = Copying, Still(-1, 0, live)
     one.R, one.frames = registers, []
@@ -146,7 +146,7 @@ def goes_on(thread: WatchedThread, op: Op, registers: list[Any], live: Live) -> 
         except (Ended, Exception) as error:  # whatever goes wrong goes wrong there, and not here
             stopped = stopped_at(compiled, error)
             return Same(error) if stopped is None else (*live.before(stopped, registers), plain(one.carry))
-    return Same(at)
+    return Same(one)
 
 
 __all__ = ["ErrandThread", "LookingThread", "UnknownErrand", "goes_on", "is_in"]

@@ -189,7 +189,17 @@ class Persistent(Determinate):
             return
         if address >= _WINDOWS:
             self._does(thread, self._told_apart(thread, value))
+        elif isinstance(value, Varying) and self._is_late(thread, value):
+            raise self.leaves(
+                thread, "order"
+            )  # where it lies hangs on the round before, and is not in how this one begins
         self._puts(thread, *place, size, value if varies else None)
+
+    def _is_late(self, thread: WatchedThread, value: Varying) -> bool:
+        """Whether a value is a function of the ticket of a round that others have begun, and the thread has not."""
+        worker = self._worker(thread.number)
+        late = worker.fresh and self._begun.get(thread.number, 0) < worker.begun
+        return late and worker.tickets[worker.begun - 1][1] in symbols_of(value.term)
 
     def _puts(self, thread: WatchedThread, segment: Segment, first: int, size: int, value: Varying | None) -> None:
         """A thread writes memory that others see; None for what does not vary."""

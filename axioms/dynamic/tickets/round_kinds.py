@@ -191,14 +191,19 @@ class RoundKinds:
         return self.shared.apart(self.kinds() if self.numbered else None)
 
     def covered(self) -> bool:
-        """Whether each ticket was taken in a round of each kind that it may be, and is the same to others in all of them."""
+        """Whether each ticket was taken in a round of each kind that it may be, and is the same to others in all of them; and
+        one kind follows each. First rounds that begin otherwise than their kind are like it with tickets that it was given."""
         kinds = self.kinds()
+        follows: dict[int, int] = {}
+        if any(follows.setdefault(kind, kinds[n + 1]) != kinds[n + 1] for n, kind in kinds.items() if n + 1 in kinds):
+            return False
+        counted = kinds if kinds.get(0) == 0 else kinds.keys() - {0}
         by_ticket: dict[int, dict[int, dict[int, list[object]]]] = {}
         for (ticket, index), of in self.does.items():
             by_ticket.setdefault(ticket, {})[index] = of
         for ticket, runs in by_ticket.items():
-            may_be = {kind for number, kind in kinds.items() if number <= ticket}
-            if self.workers > 1 and may_be != {kinds[index] for index in runs}:
+            may_be = {kinds[number] for number in counted if number <= ticket}
+            if self.workers > 1 and may_be != {kinds[index] for index in runs if index in counted}:
                 return False
             first = next(iter(runs.values()))
             if any(of != first for of in runs.values()):

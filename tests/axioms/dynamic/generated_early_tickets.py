@@ -47,6 +47,10 @@ def early_kernel(
     lines += [f"{ends} @%p3 bra END;", "LOOP:", *round_, f"{ends} @!%p3 bra LOOP;"] if rotated else [
         "LOOP:", f"{ends} @%p3 bra END;", *round_, "bra LOOP;",
     ]  # fmt: skip
+    return _kernel(lines, grid, block, words)
+
+
+def _kernel(lines: list[str], grid: int, block: int, words: int = WORDS) -> KernelTest:
     text = "\n ".join([*lines, "END: ret;", "}"])
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
@@ -59,6 +63,38 @@ def early_kernel(
         },
     }  # fmt: skip
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+#: Sixty-four turns of a loop in which nobody sees anything.
+_LONG = """mov.u32 %r5, 200; TURN: sub.u32 %r5, %r5, 1; and.b32 %r12, %r5, 1; setp.eq.u32 %p5, %r12, 0; @%p5 bra EVEN;
+ add.u32 %r13, %r13, 1; EVEN: setp.ne.u32 %p4, %r5, 0; @%p4 bra TURN;"""
+
+
+def first_in_a_register() -> KernelTest:
+    """The first round of a CTA writes something else than others do, behind a long loop before which nobody sees anything."""
+    fetch = f"{_TAKE} @%p2 st.shared.u32 [s], %t1;"
+    return _kernel([
+        _HEAD, f"mov.u32 %r10, 1; {fetch} bar.sync 0; ld.shared.u32 %t0, [s];",
+        "LOOP: setp.ge.u32 %p3, %t0, 2; @%p3 bra END;",
+        f"mov.u32 %r13, 0; {_LONG} {fetch} {_PLACE} st.global.u32 [%rd4], %r10; mov.u32 %r10, 0;",
+        "bar.sync 0; ld.shared.u32 %t0, [s]; bar.sync 0; bra LOOP;",
+    ], 2, 1)  # fmt: skip
+
+
+def handed_on_late() -> KernelTest:
+    """While one thread of a CTA has begun a round, another one puts its ticket where the round before it says, one of two
+    words; in the round it is read where its own ticket says."""
+    word = "and.b32 %r10, %r10, 1; shl.b32 %r10, %r10, 2; add.u32 %r10, %r10, %r7;"
+    fetch = f"{_TAKE} @%p2 st.shared.u32 [s], %t1; bar.sync 0;"
+    wait = """mov.u32 %r15, 6; TURN: add.u32 %r14, %t0, %r15; sub.u32 %r15, %r15, 1; setp.ne.u32 %p5, %r15, 0; @%p5 bra TURN;
+ bra PUT; PUT: sub.u32 %r14, %r14, 1;"""
+    return _kernel([
+        _HEAD, f"@%p2 st.shared.u32 [s+16], 77; @%p2 st.shared.u32 [s+20], 77; bar.sync 0; mov.u32 %r10, %r1; {word} {fetch}",
+        "LOOP: ld.shared.u32 %t0, [s]; @%p2 bra LATE; setp.ge.u32 %p3, %t0, 1000; @%p3 bra END; bra MEET;",
+        f"LATE: {wait} st.shared.u32 [%r10+16], %r14;",
+        f"MEET: bar.sync 0; setp.ge.u32 %p3, %t0, 3; @%p3 bra END; mov.u32 %r10, %t0; {word}",
+        f"ld.shared.u32 %r5, [%r10+16]; {_PLACE} st.global.u32 [%rd4], %r5; {fetch} bra LOOP;",
+    ], 2, 2)  # fmt: skip
 
 
 #: What a round may do.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from by_runs import by_formula, by_runs, compare_right
 from campaigns import lengths, share
-from generated_early_tickets import SUM, early_kernel, generated
+from generated_early_tickets import SUM, early_kernel, first_in_a_register, generated, handed_on_late
 
 from axioms.dynamic.tickets.persistent import Persistent
 from axioms.dynamic.tickets.round_kinds import RoundKinds, SharedRounds
@@ -17,7 +17,7 @@ from ptxmm.kernels.persistent import InRounds, run_in_rounds
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 
-_OWN = "st.global.u32 [%rd4], {};"
+_OWN, _BAR = "st.global.u32 [%rd4], {};", "bar.sync 0;"
 
 
 def _in_rounds(test: KernelTest) -> InRounds | None:
@@ -93,6 +93,32 @@ def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest
         assert _in_rounds(test) is not None
 
 
+def test_a_last_ticket_that_no_later_round_of_a_run_had_is_not_taken_for_known() -> None:
+    """The loop asks more at its end than before it: of what comes there with the last ticket."""
+    more = "setp.eq.u32 %p4, %t0, 3; @%p4 st.global.u32 [%rd1+44], 3;"
+    assert (
+        _in_rounds(early_kernel(_OWN.format("%t0"), slots=False, rotated=True, block=1, bars=(_BAR, _BAR, more)))
+        is None
+    )
+
+
+def test_first_rounds_are_not_like_others_because_a_loop_is_long() -> None:
+    found = _in_rounds(first_in_a_register())
+    assert found is None or found.differing >= {"x[0]", "x[1]"}
+
+
+def test_who_has_not_begun_a_round_does_not_hand_its_ticket_on() -> None:
+    assert _in_rounds(handed_on_late()) is None
+
+
+def test_one_kind_follows_each() -> None:
+    kinds = RoundKinds(numbered=True)
+    kinds.begins = {(number, 0): stands for number, stands in enumerate("ABABAA")}
+    assert not kinds.covered()
+    kinds.begins[5, 0] = "B"
+    assert kinds.covered()
+
+
 def test_heads_meet_tails_of_the_kind_before() -> None:
     """With two slots, what a round writes is not what the one before reads, but what the one before that does."""
     rounds = SharedRounds()
@@ -105,7 +131,6 @@ def test_heads_meet_tails_of_the_kind_before() -> None:
 
 
 _SIZE: dict[str, Any] = {"block": 64, "tickets": 24, "grid": 4, "words": 24 * 64}
-_BAR = "bar.sync 0;"
 _MISTAKES = {
     "no barrier before the next ticket is read": {"bars": (_BAR, "", "")},
     "no barrier behind the first ticket": {"bars": ("", _BAR, "")},

@@ -74,12 +74,17 @@ class Comprehension:
 ReadNode = Number | Element | Indexed | Operation | Comprehension
 
 
-def operation(start: int, op: str, *operands: ReadNode) -> Operation:
-    """An operator over its operands. Raises ExpressionError where too many nest."""
-    depth = 1 + max(o.depth for o in operands)
+def depth_over(start: int, *inner: ReadNode) -> int:
+    """How deep it is over what stands inside. Raises ExpressionError where too much nests."""
+    depth = 1 + max(node.depth for node in inner)
     if depth > MAX_DEPTH:
         raise ExpressionError(start, start + 1, f"the expression nests more than {MAX_DEPTH} operators")
-    return Operation(start, operands[-1].end, op, operands, depth)
+    return depth
+
+
+def operation(start: int, op: str, *operands: ReadNode) -> Operation:
+    """An operator over its operands. Raises ExpressionError where too many nest."""
+    return Operation(start, operands[-1].end, op, operands, depth_over(start, *operands))
 
 
 def written_out(node: ReadNode) -> KernelNode:

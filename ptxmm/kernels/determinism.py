@@ -15,13 +15,16 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
+from axioms.dynamic.core.findings import Stopped, in_time
 from ptxcore import clock
+from ptxcore.clock import OutOfTime
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.values.floats import fcompare
 from ptxmm.kernels.expressions import TYPES, Element, KernelExpression, KernelNode, Number, OperatorExpression, Typed
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.several import LIMIT
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.result import Checked, Result
 from ptxmm.words.checks import nothing_to_compare
@@ -43,14 +46,16 @@ def compared_with_a_run(check: Callable[..., Result]) -> Callable[..., Result]:
         if not any(claim.of_run for claim in test.checks):
             return check(test, model, **how)
         timeout = how.get("timeout")
+        deadline = None if timeout is None else time.monotonic() + timeout
         try:
-            deadline = None if timeout is None else time.monotonic() + timeout
             return check(with_expected(test, deadline), model, **how)
         except NothingToCompare as nothing:
             why = nothing_to_compare(str(nothing))
         claims = [claim for claim in test.checks if claim.of_run]
         others = [claim for claim in test.checks if not claim.of_run]
         ends = [Check(kind, spot=claims[0].spot) for kind in _ENDS if all(claim.kind != kind for claim in others)]
+        if deadline is not None:
+            how["timeout"] = max(0.1, deadline - time.monotonic())
         result = check(replace(test, checks=(*others, *ends)), model, **how)
         for checked in result.checks[len(others) :]:
             checked.besides = True
@@ -64,7 +69,7 @@ def compared_with_a_run(check: Callable[..., Result]) -> Callable[..., Result]:
 
 def with_expected(test: KernelTest, deadline: float | None) -> KernelTest:
     """A test whose `deterministic` claims say what each element comes to in one run. Raises NothingToCompare, InputError for
-    a module that is wrong, and OutOfTime."""
+    a module that is wrong."""
     claims = [check for check in test.checks if check.of_run]
     if not claims:
         return test
@@ -84,7 +89,9 @@ def _run(test: KernelTest, claims: list[Check], deadline: float | None) -> dict[
     runs = Runs(replace(test, checks=(Check("forall", KernelExpression("", named)),)))
     with clock.limited(max(0.0, deadline - time.monotonic())) if deadline is not None else nullcontext():
         try:
-            return dict(runs.run())
+            return dict(runs.run(limit=LIMIT, progress=in_time))
+        except (Stopped, OutOfTime, TimeoutError) as error:
+            raise NothingToCompare("the run to compare with takes too long") from error
         except (KernelError, UsageError) as error:
             what = error.message if isinstance(error, KernelError) else str(error)
             raise NothingToCompare(f"the run to compare with does not end: {what}") from error

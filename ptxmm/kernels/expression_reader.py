@@ -22,7 +22,16 @@ from lark import Lark, Token, Transformer, UnexpectedInput
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from ptxcore.values.ieee import F32, F64, convert
-from ptxmm.kernels.comprehensions import Comprehension, ForLoop, Indexed, Operation, ReadNode, operation, written_out
+from ptxmm.kernels.comprehensions import (
+    Comprehension,
+    ForLoop,
+    Indexed,
+    Operation,
+    ReadNode,
+    depth_over,
+    operation,
+    written_out,
+)
 from ptxmm.kernels.expressions import (
     DOUBLE,
     FLOAT,
@@ -136,7 +145,8 @@ class _Nodes(Transformer[Token, ReadNode]):
 
     def indexed(self, children: tuple[Token, ReadNode, Token]) -> Indexed:
         name, index, closing = children
-        return Indexed(_span(name)[0], _span(closing)[1], name.value, index, index.depth)
+        start = _span(name)[0]
+        return Indexed(start, _span(closing)[1], name.value, index, depth_over(start, index))
 
     def bounds(self, children: list[ReadNode | None]) -> tuple[ReadNode, ...]:
         return tuple(bound for bound in children if bound is not None)
@@ -149,7 +159,7 @@ class _Nodes(Transformer[Token, ReadNode]):
         start, end = _span(name)
         if name not in ("all", "any", "sum"):
             raise ExpressionError(start, end, f"there is no '{name[:40]}' of many", "all, any or sum of them")
-        return Comprehension(start, _span(closing)[1], name.value, body, tuple(loops), body.depth + 1)
+        return Comprehension(start, _span(closing)[1], name.value, body, tuple(loops), depth_over(start, body))
 
     def unary(self, children: tuple[Token, ReadNode]) -> ReadNode:
         sign, operand = children

@@ -12,6 +12,8 @@ from agreement import compared
 
 import ptxmm
 from ptxcore.diagnostics import InputError
+from ptxmm.kernels import determinism
+from ptxmm.kernels.toml import KernelFile
 from ptxmm.result import Result
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -183,3 +185,16 @@ def test_zeros_of_two_signs_are_not_the_same_contents(check: Checker) -> None:
     result = check(text, grid=2, block=1, args={"x": "f32[4]"}, deterministic="x[0]")
     assert result.verdict == "no" and len(result.states) == 2
     assert check(text, grid=2, block=1, args={"x": "f32[4]"}, forall="x[0] == 0").verdict == "ok"
+
+
+def test_a_run_without_end_is_given_up(check: Checker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread counts on and on."""
+    monkeypatch.setattr(determinism, "LIMIT", 1000)
+    text = kernel([["L: add.u32 %r1, %r1, 1; setp.ne.u32 %p, %r1, 0; @%p bra L;"], ["fence.acq_rel.gpu;"]])
+    tree = {
+        "ptx": "k.ptx", "grid": 2, "block": 1, "check": {"deterministic": "x"},
+        "params": {"x": {"type": "u32", "elements": 4}},
+    }  # fmt: skip
+    launch = KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+    with pytest.raises(determinism.NothingToCompare, match="does not end"):
+        determinism.with_expected(launch, None)

@@ -270,3 +270,9 @@ def test_a_mistake_in_a_comprehension_is_told_where_it_stands(text: str, at: str
         parse(text)
     assert message in f"{error.value.message} {error.value.hint}"
     assert error.value.start == text.index(at)
+
+
+@pytest.mark.parametrize("text", ["all(" * 400 + "x[0]" + " for i in range(1))" * 400, "x[" * 400 + "0" + "]" * 400])
+def test_what_nests_too_deep_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionError, match="nests more than 100"):
+        parse(text)

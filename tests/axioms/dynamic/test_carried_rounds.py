@@ -7,32 +7,20 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from by_runs import by_formula, by_runs, compare_right
+from by_runs import by_formula, by_runs
 from campaigns import lengths, share
+from compared_rounds import compare_rounds, in_rounds
 from generated_carried_rounds import ALL_ADD, generated
 from generated_ticket_rounds import round_kernel
 
 from axioms.dynamic.tickets.carried_rounds import CarriedAlong, CarryingRounds, Scouting
 from axioms.dynamic.tickets.round_kinds import RoundKinds
-from ptxmm.kernels.persistent import InRounds, run_in_rounds
-from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
 
-def _in_rounds(test: KernelTest) -> InRounds | None:
-    return run_in_rounds(Runs(test, watched=True))
-
-
 def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """One outcome, but for what may differ."""
-
-    def told(found: InRounds, states: list[dict[str, int]]) -> str:
-        for state in states:
-            assert {label for label in state if state[label] != found.state[label]} <= found.differing
-        return "carried" if found.carries else "same"
-
-    return compare_right(generated, seeds, monkeypatch, _in_rounds, told)
+    return compare_rounds(generated, seeds, monkeypatch, lambda found: "carried" if found.carries else "same")
 
 
 @pytest.mark.compares(0.2)
@@ -93,11 +81,11 @@ _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
 def test_each_condition_leaves_a_sum_open_that_is_none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work, more, (place, condition, none) = _WRONG[name]
     test = round_kernel(work, block=1, **more)
-    found = _in_rounds(test)
+    found = in_rounds(test)
     assert found is not None and found.differing == {"x[15]"}
     with monkeypatch.context() as without:
         without.setattr(place, condition, none)
-        taken = _in_rounds(test)
+        taken = in_rounds(test)
     assert taken is not None and not taken.differing
     assert len({state["x[15]"] for state in by_formula(test, monkeypatch).states}) > 1
 
@@ -125,10 +113,10 @@ _OPEN: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
 def test_each_condition_leaves_open_what_is_something_else(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work, more, (place, condition, none) = _OPEN[name]
     test = round_kernel(work, block=1, **more)
-    assert _in_rounds(test) is None
+    assert in_rounds(test) is None
     with monkeypatch.context() as without:
         without.setattr(place, condition, none)
-        taken = _in_rounds(test)
+        taken = in_rounds(test)
     expected = by_formula(test, monkeypatch)
     assert taken is not None
     others = {label for state in expected.states for label in state if state[label] != taken.state[label]}
@@ -184,7 +172,7 @@ def _at_size(mistake: dict[str, str]) -> KernelTest:
 
 def test_sums_of_blocks_are_as_in_the_run() -> None:
     """What 64 threads have is added up by shuffles and in shared memory."""
-    found = _in_rounds(_at_size({}))
+    found = in_rounds(_at_size({}))
     assert found is not None and found.carries and not found.differing
     assert found.state["out[0]"] == sum(range(6 * 64))
 

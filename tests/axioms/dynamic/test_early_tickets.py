@@ -7,32 +7,19 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from by_runs import by_formula, by_runs, compare_right
+from by_runs import by_formula, by_runs
 from campaigns import lengths, share
+from compared_rounds import compare_rounds, in_rounds, true
 from generated_early_tickets import SUM, early_kernel, first_in_a_register, generated, handed_on_late
 
 from axioms.dynamic.tickets.persistent import Persistent
 from axioms.dynamic.tickets.round_kinds import RoundKinds, SharedRounds
-from ptxmm.kernels.persistent import InRounds, run_in_rounds
-from ptxmm.kernels.runs import Runs
-from ptxmm.kernels.test import KernelTest
 
 _OWN, _BAR = "st.global.u32 [%rd4], {};", "bar.sync 0;"
 
 
-def _in_rounds(test: KernelTest) -> InRounds | None:
-    return run_in_rounds(Runs(test, watched=True))
-
-
 def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """One outcome, but for what may differ."""
-
-    def told(found: InRounds, states: list[dict[str, int]]) -> str:
-        for state in states:
-            assert {label for label in state if state[label] != found.state[label]} <= found.differing
-        return "several" if found.runs > 1 else "one"
-
-    return compare_right(generated, seeds, monkeypatch, _in_rounds, told)
+    return compare_rounds(generated, seeds, monkeypatch, lambda found: "several" if found.runs > 1 else "one")
 
 
 @pytest.mark.compares(0.2)
@@ -51,14 +38,10 @@ def test_what_is_said_of_many_early_tickets_the_formula_says(monkeypatch: pytest
 def test_slots_by_turns_take_several_runs() -> None:
     for begin in ("ticket", "cta"):
         for rotated in (False, True):
-            found = _in_rounds(early_kernel(_OWN.format("%t0"), begin=begin, rotated=rotated, block=1, tickets=5))
+            found = in_rounds(early_kernel(_OWN.format("%t0"), begin=begin, rotated=rotated, block=1, tickets=5))
             assert found is not None and found.runs > 1, (begin, rotated)
             assert [found.state[f"x[{i}]"] for i in range(6)] == [0, 1, 2, 3, 4, 0]
             assert found.state["c[0]"] == (7 if begin == "ticket" else 5)
-
-
-def _true(*_: Any) -> bool:
-    return True
 
 
 def _puts(self: Persistent, _: Any, segment: Any, first: int, size: int, value: Any) -> None:
@@ -68,9 +51,9 @@ def _puts(self: Persistent, _: Any, segment: Any, first: int, size: int, value: 
 #: Kernels that are wrong, or have several outcomes: what a round does, more of the kernel, and the condition without which they
 #: would be right, or have one.
 _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
-    "which turn it is": (_OWN.format("%r9"), {"block": 1, "tickets": 3}, (RoundKinds, "covered", _true)),
+    "which turn it is": (_OWN.format("%r9"), {"block": 1, "tickets": 3}, (RoundKinds, "covered", true)),
     "which turn it is, added up": (
-        f"red.relaxed.gpu.global.add.u32 [%rd1+{4 * SUM}], %r9;", {"block": 1, "tickets": 4}, (RoundKinds, "covered", _true),
+        f"red.relaxed.gpu.global.add.u32 [%rd1+{4 * SUM}], %r9;", {"block": 1, "tickets": 4}, (RoundKinds, "covered", true),
     ),
     "the next ticket": (
         "@%p2 " + _OWN.format("%t1"), {"slots": False, "bars": ("bar.sync 0;",) * 3, "block": 1, "tickets": 3},
@@ -84,31 +67,30 @@ _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
 def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work, more, (place, condition, none) = _WRONG[name]
     test = early_kernel(work, **more)
-    found = _in_rounds(test)
+    found = in_rounds(test)
     expected = by_formula(test, monkeypatch)
     wrong = expected.verdict == "no" or len(expected.states) > 1
     assert found is None and wrong
     with monkeypatch.context() as without:
         without.setattr(place, condition, none)
-        assert _in_rounds(test) is not None
+        assert in_rounds(test) is not None
 
 
 def test_a_last_ticket_that_no_later_round_of_a_run_had_is_not_taken_for_known() -> None:
     """The loop asks more at its end than before it: of what comes there with the last ticket."""
     more = "setp.eq.u32 %p4, %t0, 3; @%p4 st.global.u32 [%rd1+44], 3;"
     assert (
-        _in_rounds(early_kernel(_OWN.format("%t0"), slots=False, rotated=True, block=1, bars=(_BAR, _BAR, more)))
-        is None
+        in_rounds(early_kernel(_OWN.format("%t0"), slots=False, rotated=True, block=1, bars=(_BAR, _BAR, more))) is None
     )
 
 
 def test_first_rounds_are_not_like_others_because_a_loop_is_long() -> None:
-    found = _in_rounds(first_in_a_register())
+    found = in_rounds(first_in_a_register())
     assert found is None or found.differing >= {"x[0]", "x[1]"}
 
 
 def test_who_has_not_begun_a_round_does_not_hand_its_ticket_on() -> None:
-    assert _in_rounds(handed_on_late()) is None
+    assert in_rounds(handed_on_late()) is None
 
 
 def test_one_kind_follows_each() -> None:

@@ -8,32 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from by_runs import by_formula, by_runs, compare_right
+from by_runs import by_formula, by_runs
 from campaigns import lengths, share
+from compared_rounds import compare_rounds, in_rounds, true
 from generated_ticket_rounds import generated, round_kernel
 
 from axioms.dynamic.code import owners
 from axioms.dynamic.tickets import persistent, round_kinds
 from ptxcore.machine.run.memory import Segment
-from ptxmm.kernels.persistent import InRounds, run_in_rounds
-from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
 
-def _in_rounds(test: KernelTest) -> InRounds | None:
-    return run_in_rounds(Runs(test, watched=True))
-
-
 def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """One run in rounds: one outcome."""
-
-    def told(found: InRounds, states: list[dict[str, int]]) -> str:
-        for state in states:
-            assert {label for label in state if state[label] != found.state[label]} <= found.differing
-        return "same"
-
-    return compare_right(generated, seeds, monkeypatch, _in_rounds, told)
+    return compare_rounds(generated, seeds, monkeypatch, lambda found: "same")
 
 
 @pytest.mark.compares(0.2)
@@ -48,26 +36,22 @@ def test_what_is_said_of_rounds_of_many_kernels_the_formula_says(monkeypatch: py
     _compare(range(1000, 1000 + share(4000)), monkeypatch)
 
 
-def _true(*_: Any) -> bool:
-    return True
-
-
 _OWN = "st.global.u32 [%rd4], {};"
 _READ = "ld.shared.u32 %r5, [s+8]; "
 _CARRIED = f"{_READ} add.u32 %r5, %r5, 1; st.shared.u32 [s+8], %r5; {_OWN.format('%r5')}"
 #: Kernels with several outcomes: what a round does, more of the kernel, and the condition without which they would have one.
 _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
-    "which CTA it is": ("mov.u32 %r6, %ctaid.x; " + _OWN.format("%r6"), {}, (persistent, "asks_no_more", _true)),
+    "which CTA it is": ("mov.u32 %r6, %ctaid.x; " + _OWN.format("%r6"), {}, (persistent, "asks_no_more", true)),
     "which CTA it was before": (_OWN.format("%r1"), {"block": 1}, (persistent.Persistent, "_stands", lambda *_: 1)),
     "a register is carried along": (
         "add.u32 %r9, %r9, 1; " + _OWN.format("%r9"), {"block": 1}, (persistent.Persistent, "_stands", lambda *_: 1),
     ),
     "shared memory is carried along": (
-        _CARRIED, {"before": "st.shared.u32 [s+8], 0;", "block": 1}, (round_kinds.SharedRounds, "access", _true),
+        _CARRIED, {"before": "st.shared.u32 [s+8], 0;", "block": 1}, (round_kinds.SharedRounds, "access", true),
     ),
     "shared memory that CTAs begin with": (
         _READ + _OWN.format("%r5"), {"before": "st.shared.u32 [s+8], %r1;", "block": 1},
-        (round_kinds.SharedRounds, "apart", _true),
+        (round_kinds.SharedRounds, "apart", true),
     ),
 }  # fmt: skip
 
@@ -77,11 +61,11 @@ _WRONG: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
 def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work, more, (place, condition, none) = _WRONG[name]
     test = round_kernel(work, **more)
-    found = _in_rounds(test)
+    found = in_rounds(test)
     assert found is None or found.differing
     with monkeypatch.context() as without:
         without.setattr(place, condition, none)
-        assert _in_rounds(test) is not None
+        assert in_rounds(test) is not None
     assert len(by_formula(test, monkeypatch).states) > 1
 
 
@@ -89,13 +73,13 @@ def test_numbers_that_no_thread_takes_are_left_open(monkeypatch: pytest.MonkeyPa
     test = round_kernel(
         _OWN.format("%t0") + " setp.eq.u32 %p4, %t0, 0; @%p4 red.relaxed.gpu.global.add.u32 [%rd3], 1;", block=1
     )
-    assert _in_rounds(test) is None
+    assert in_rounds(test) is None
     assert len(by_formula(test, monkeypatch).states) > 1
 
 
 def test_what_is_the_same_in_all_ctas_may_be_found_in_shared_memory() -> None:
-    assert _in_rounds(round_kernel(_READ + _OWN.format("%r5"), before="st.shared.u32 [s+8], 3;", block=1)) is not None
-    assert _in_rounds(round_kernel("bar.sync 0; mov.u32 %r9, %t0; " + _OWN.format("%r9"))) is not None
+    assert in_rounds(round_kernel(_READ + _OWN.format("%r5"), before="st.shared.u32 [s+8], 3;", block=1)) is not None
+    assert in_rounds(round_kernel("bar.sync 0; mov.u32 %r9, %t0; " + _OWN.format("%r9"))) is not None
 
 
 def test_what_only_some_ctas_have_in_shared_memory_is_left_open() -> None:
@@ -103,7 +87,7 @@ def test_what_only_some_ctas_have_in_shared_memory_is_left_open() -> None:
     before = "setp.eq.u32 %p4, %r1, WHICH; @%p4 st.shared.u32 [s+8], 0;"
     for which in "01":
         assert (
-            _in_rounds(round_kernel(_READ + _OWN.format("%r5"), before=before.replace("WHICH", which), block=1)) is None
+            in_rounds(round_kernel(_READ + _OWN.format("%r5"), before=before.replace("WHICH", which), block=1)) is None
         )
 
 
@@ -194,7 +178,7 @@ def test_a_scheduler_of_tiles_is_right() -> None:
 @pytest.mark.parametrize("name", _MISTAKES)
 def test_a_mistake_of_a_scheduler_of_tiles_is_told(name: str) -> None:
     test = _at_size(_MISTAKES[name])
-    assert _in_rounds(test) is None
+    assert in_rounds(test) is None
     open_, result = by_runs(test)
     assert (open_, result.verdict) == ("", "no")
 
@@ -220,7 +204,7 @@ def test_warps_take_tickets() -> None:
     """One lane takes them, and hands them on by a shuffle."""
     test = _at_size({}, 2, 64)
     launch = replace(test.launches[0], text=_WARPS.replace("LANE", "0"))
-    found = _in_rounds(replace(test, launches=(launch,)))
+    found = in_rounds(replace(test, launches=(launch,)))
     assert found is not None and found.worker == "warp" and found.state["c[0]"] == 68
 
 
@@ -228,12 +212,12 @@ def test_launches_that_run_at_the_same_time_are_left_open() -> None:
     """Each has parameters of its own, which a round may read. Those that come one after the other are decided."""
     test = round_kernel(_OWN.format("%t0"), block=1)
     one = test.launches[0]
-    assert _in_rounds(replace(test, launches=(one, one))) is not None
-    assert _in_rounds(replace(test, launches=(one, replace(one, stream="other")))) is None
+    assert in_rounds(replace(test, launches=(one, one))) is not None
+    assert in_rounds(replace(test, launches=(one, replace(one, stream="other")))) is None
 
 
 def test_clusters_are_left_open() -> None:
     """Addresses of shared memory are others in each CTA of one."""
     test = round_kernel("mov.u32 %r6, s; " + _OWN.format("%r6"), block=1)
-    assert _in_rounds(test) is not None
-    assert _in_rounds(replace(test, launches=(replace(test.launches[0], cluster=(2, 1, 1)),))) is None
+    assert in_rounds(test) is not None
+    assert in_rounds(replace(test, launches=(replace(test.launches[0], cluster=(2, 1, 1)),))) is None

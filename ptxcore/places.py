@@ -6,6 +6,8 @@ from ptxcore.records import NamedTuple
 
 #: The scopes, narrowest first. The warp is a level of placement but not a scope.
 SCOPES = ("cta", "cluster", "gpu", "sys")
+#: Those that hold every thread of a launch on one device.
+WIDE = frozenset(("gpu", "sys"))
 #: The levels at which a thread can be placed, narrowest first.
 LEVELS = ("warp", "cta", "cluster", "gpu")
 

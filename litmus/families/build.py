@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from litmus.formats.reader import read
 from litmus.test import Test
-from ptxcore.places import SCOPES
+from ptxcore.places import SCOPES, WIDE
 
 
 def build(
@@ -27,7 +27,7 @@ def reaches_all(scope: str, one_cta: bool) -> bool:
     """Whether an operation of this scope takes in every thread of a family's test. Raises `ValueError` for no scope."""
     if scope not in SCOPES:
         raise ValueError(f"'{scope}' is no scope: {', '.join(SCOPES)}")
-    return one_cta or scope in ("gpu", "sys")
+    return one_cta or scope in WIDE
 
 
 #: So many threads a test of a family may have.

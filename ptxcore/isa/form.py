@@ -265,6 +265,10 @@ def rule(text: str) -> Rule:
     return Rule(condition(premise), condition(conclusion), message.strip(), mode)
 
 
+#: The orders (`Use.sem`) by which an operation acquires, and those by which it releases.
+ACQUIRES, RELEASES = frozenset(("acquire", "acq_rel", "sc")), frozenset(("release", "acq_rel", "sc"))
+
+
 class Use:
     """A form with the modifiers that one instruction chose: what semantic functions call `how`."""
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ptxcore.machine.run.memory import Segment
+from ptxcore.places import WIDE
 from ptxcore.records import dataclass
 
 #: Owners from 0 on are rounds; those below this are what workers do before their first one.
 OUTSIDE = -1
 #: Several owners.
 _MANY = None
-#: Scopes that have all threads.
-_WIDE = ("gpu", "sys")
 
 
 @dataclass(slots=True)
@@ -46,7 +45,7 @@ class Owners:
     def note(self, segment: Segment, first: int, size: int, owner: int, kind: str, commutes: str, scope: str) -> None:
         """One access of an owner: kind and scope as of `core.shadow.Access`."""
         of = self._touched.setdefault(id(segment), (segment, {}))[1]
-        alike = commutes if scope in _WIDE else ""
+        alike = commutes if scope in WIDE else ""
         one = _Touched(first, first + size, owner, owner > OUTSIDE, kind != "R", alike)
         before = of.get((first, size))
         if before is None:

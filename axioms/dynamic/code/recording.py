@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.surroundings import CtaView
 from ptxcore.machine.run.tensor_memory import TensorMemory
@@ -19,7 +19,6 @@ from ptxcore.machine.vector.watching import WatchedAccesses
 from ptxcore.machine.vector.watching import Watcher as OfBatches
 from ptxcore.values.tensor_cells import COLUMNS
 
-_WINDOWS = 1 << GLOBAL_BITS
 #: The place of Tensor Memory; behind it those of addresses of it, by the address in shared memory where they were stored.
 TENSOR = 1 << GLOBAL_BITS
 _ADDRESS = 4
@@ -76,7 +75,7 @@ class Recording:
         if places is None:
             self._ops = thread.launch.compiled.ops
             places = self._noted[number] = set()
-        if address >= _WINDOWS:
+        if address >= FIRST_GLOBAL:
             places.add(-(address >> GLOBAL_BITS))
         elif not (self._addresses and self._of_addresses(places, address, size)):
             places.update(range(address >> GRANULE, (address + size - 1 >> GRANULE) + 1))

@@ -4,12 +4,9 @@ they may in registers, as long as they decide nothing (docs/whole-launches.md, c
 from __future__ import annotations
 
 from axioms.dynamic.core.findings import Party
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.run.memory import WRITTEN, Segment
 from ptxcore.machine.run.watched import WatchedThread
-
-#: Below lie the state spaces but `.global`.
-_WINDOWS = 1 << GLOBAL_BITS
 
 
 class OpenValues:
@@ -22,7 +19,7 @@ class OpenValues:
 
     def takes(self, thread: WatchedThread, address: int) -> bool:
         """Whether a thread may load or store such a value at an address, 0 being none; then it is noted."""
-        if not self.allowed or not 0 < address < _WINDOWS:
+        if not self.allowed or not 0 < address < FIRST_GLOBAL:
             return False
         self.by.setdefault(thread.op, Party(thread.number, thread.instruction))
         return True

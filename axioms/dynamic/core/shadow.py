@@ -65,7 +65,6 @@ Class = tuple[int, str, int, int]
 #: `_ANYTHING` where it is known that the order decides what stays; their scope, which has all threads; and their bytes.
 Group = tuple[str, str, int, int]
 _ANYTHING = "anything"
-WIDE = frozenset(("gpu", "sys"))
 
 
 class ShadowCell:

@@ -14,15 +14,12 @@ from axioms.dynamic.core.findings import Open, Party, Stopped
 from axioms.dynamic.ctas.alike import NotAlike, refuse
 from axioms.dynamic.lookback.confluent import Confluent
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.ops import Code
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.places import WIDE
 
-#: Below lie the state spaces but `.global`.
-_WINDOWS = 1 << GLOBAL_BITS
-#: Scopes that have all threads of a launch.
-_WIDE = ("gpu", "sys")
 #: Special registers that hold the same in threads of the same place in all CTAs.
 _SAME = ("tid.", "ntid.", "nctaid.", "laneid", "lanemask_")
 #: Of additions that number CTAs: they may come in any order among themselves, and beside nothing else.
@@ -65,7 +62,7 @@ class Numbered(Confluent):
     def _takes(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> None:
         """A CTA takes its number."""
         cta, place = divmod(thread.number, self.size)
-        wide = address >= _WINDOWS and self._scope_of(thread) in _WIDE
+        wide = address >= FIRST_GLOBAL and self._scope_of(thread) in WIDE
         if cta in self._numbered or not wide or how.op != "add" or not commutative(how):
             raise self.leaves(thread, "order")
         segment, first = thread.segment(address)

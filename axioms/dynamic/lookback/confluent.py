@@ -20,14 +20,12 @@ from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.waits.waiting import Poll, Written, WrittenBytes
 from ptxcore.isa.effect_kinds import FENCE
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.liveness import reads
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
 
-#: Below lie the state spaces but `.global`.
-_WINDOWS = 1 << GLOBAL_BITS
 #: Look-backs whose ways are gone for something wrong, where one is not confluent.
 _MOST_SUSPECTED = 8
 
@@ -87,7 +85,7 @@ class Confluent(Determinate):
         number, active = thread.number, thread.number in self._active
         if id(thread.instruction.instruction) not in self.searched:
             self._ends(number)
-        elif active and address >= _WINDOWS and self._is_beside(thread, address, size):
+        elif active and address >= FIRST_GLOBAL and self._is_beside(thread, address, size):
             self.ticks()
             segment, first = thread.segment(address)
             self._look(thread, address, segment.read(first, size))
@@ -110,7 +108,7 @@ class Confluent(Determinate):
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         number = thread.number
         self._ends(number)
-        if self.performing is None and address >= _WINDOWS and not self._scope_of(thread):
+        if self.performing is None and address >= FIRST_GLOBAL and not self._scope_of(thread):
             known, time = self.clocks.known[number], self.clocks.own[number]
             kind = "store" if type(value) is int else "other"
             written = Written(number, time, value if type(value) is int else 0, kind, "", known)

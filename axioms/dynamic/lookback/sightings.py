@@ -15,7 +15,7 @@ from axioms.dynamic.core.accesses import LEVELS, scope_of
 from axioms.dynamic.core.clocks import Clocks, Table
 from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.waits.waiting import Hand, Written, WrittenBytes
-from ptxcore.isa.form import Use
+from ptxcore.isa.form import ACQUIRES, Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 #: The widest that one access is.
 _WIDEST = 32
 #: What acquires.
-_ACQUIRES = ("acquire", "acq_rel", "sc")
 
 
 class Seen(NamedTuple):
@@ -203,7 +202,7 @@ class Sightings:
         if not hands or not scope:
             return seen
         more = seen._replace(found=seen.found | {(self._number(hand), scope) for hand in hands})
-        return self.acquires(number, scope, more) if semantics in _ACQUIRES else more
+        return self.acquires(number, scope, more) if semantics in ACQUIRES else more
 
     def acquires(self, number: int, scope: str, seen: Seen) -> Seen:
         """What a thread has seen behind an operation that acquires in a scope."""

@@ -36,15 +36,11 @@ from axioms.dynamic.one_run.convergence import Convergence
 from axioms.dynamic.one_run.polls import Polling, Polls
 from axioms.dynamic.waits.waiting import Hand, Poll, StrongRead, Written, WrittenBytes, behind, leading
 from ptxcore.isa.effect_kinds import FENCE, GRID, PROXY_FENCE
-from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.isa.form import ACQUIRES, RELEASES, Use
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Write
-
-#: Below lie the state spaces but `.global`.
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 
 
 class Determinate(LaunchState):
@@ -155,10 +151,10 @@ class Determinate(LaunchState):
     def _access(
         self, thread: WatchedThread, kind: str, address: int, size: int, commutes: str = "", value: Any = None
     ) -> None:
-        if address < _WINDOWS:
+        if address < FIRST_GLOBAL:
             if not self.is_shared(address):
                 return  # the thread's own, or constant
-            if address & ~_SHARED_OFFSET != thread.shared:
+            if address & ~SHARED_OFFSET != thread.shared:
                 self._reaches(thread, thread.segment(address)[0])
         segment, first = thread.segment(address)
         if self.performing is not None:
@@ -198,7 +194,7 @@ class Determinate(LaunchState):
     # mbarrier objects: what they ask (`asynchronous.phases`).
 
     def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> int | None:
-        if address & ~_SHARED_OFFSET != thread.shared:
+        if address & ~SHARED_OFFSET != thread.shared:
             if kind not in ("arrive", "arrive_drop", "expect_tx", "complete_tx"):
                 raise self.leaves(thread, "cluster")
             self._reaches(thread, thread.segment(address)[0])
@@ -298,7 +294,7 @@ class Determinate(LaunchState):
             raise self.leaves(thread, "unknown")
         known, time, hands = clocks.known[number], clocks.own[number], []
         if access.strong:
-            if thread.instruction.use.sem in ("release", "acq_rel", "sc"):
+            if thread.instruction.use.sem in RELEASES:
                 hands.append(Hand(clocks.join([clocks.release(number)]), access.strong, number))
             hands += self.fenced.get(number, ())
             if relaxed := self._tensor_order.arrival(number):
@@ -333,7 +329,7 @@ class Determinate(LaunchState):
         seen = [place.writes[n] for n in sorted(fresh)] if fresh and self._observes(place, read) else []
         self.sequential.observes(number, [w.fenced for w in seen])
         hands = [hand for w in seen for hand in w.hands]
-        if thread.instruction.use.sem in ("acquire", "acq_rel", "sc"):
+        if thread.instruction.use.sem in ACQUIRES:
             self._acquire(number, [(hand, access.strong) for hand in hands], access.strong)
         else:
             self.offered.setdefault(number, []).extend((hand, access.strong) for hand in hands)

@@ -22,6 +22,7 @@ from ptxcore.machine.lower.ops import Code, ExecutableModule, Op
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.vector.registers import TOO_MANY, Irregular
 from ptxcore.machine.vector.watching import WatchedAccesses
+from ptxcore.places import WIDE
 from ptxcore.records import NamedTuple
 
 #: Batches that are one step of the work.
@@ -142,7 +143,7 @@ class Together:
                 self._hands_on(accesses.written)
             found = self.log.write(a)
         else:
-            if region.stride == 0 and how.strong not in ("gpu", "sys"):
+            if region.stride == 0 and how.strong not in WIDE:
                 raise Irregular(op.name)  # whose threads need not be in each other's scope
             if is_sum(op.use):
                 self._adds(accesses)

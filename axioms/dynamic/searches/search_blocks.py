@@ -12,7 +12,6 @@ from typing import Any
 from axioms.dynamic.core.accesses import scope_of
 from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
-from axioms.dynamic.searches.search_handed import WIDE
 from axioms.dynamic.searches.search_nodes import (
     DoneInStep,
     OpenSearch,
@@ -29,17 +28,17 @@ from axioms.dynamic.tickets.errand_threads import UnknownErrand, is_in
 from axioms.dynamic.tickets.publications import fence_scope
 from axioms.dynamic.waits.waiting import plain, stopped_at
 from ptxcore.clock import OutOfTime
-from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.isa.form import ACQUIRES, RELEASES, Use
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
 from ptxcore.machine.run.emulation import emulate
 from ptxcore.machine.run.faults import Fault, UnwrittenValue
 from ptxcore.machine.run.uninitialised import VARIES, Varying
 from ptxcore.machine.run.watched import Write
+from ptxcore.places import WIDE
 from ptxcore.values.terms import Term, evaluate_each, mask, substitute, symbols_of
 
-_WINDOWS = 1 << GLOBAL_BITS
 #: Operations that tell who is the first one there; all but exchanges, where all put one value.
 _CLAIMING = frozenset(("exch", "min", "max", "or"))
 
@@ -275,7 +274,7 @@ class SearchBlock(SearchTickets):
             cell.other.setdefault(frozenset(cell.values), set()).add(self.number)
             return next(iter(cell.values))
         use = thread.instruction.use
-        acquires = use.sem in ("acquire", "acq_rel", "sc")
+        acquires = use.sem in ACQUIRES
         looks = 1 + acquires if scope_of(use) in WIDE else 0
         return self._symbol(8 * cell.size, SymbolRange(cell, looks=looks))
 
@@ -296,7 +295,7 @@ class SearchBlock(SearchTickets):
         for one in stored:
             self.puts.add((cell, one))
         strong, known = scope_of(use) in WIDE, stored.isdisjoint(cell.starts | {None})
-        released = self.handed.fenced or use.sem in ("release", "acq_rel", "sc")
+        released = self.handed.fenced or use.sem in RELEASES
         hands_over = strong and known and released and cell not in self.handed.put
         self.stores.add(SearchStore(cell, self.won, hands_over))
         if strong and self.won:
@@ -399,7 +398,7 @@ class SearchBlock(SearchTickets):
         raise Divides(ways)
 
     def _reach(self, thread: Any, kind: str, address: int, size: int) -> SearchedBytes:
-        if type(address) is not int or not is_in("" if address >= _WINDOWS else "shared", thread, address):
+        if type(address) is not int or not is_in("" if address >= FIRST_GLOBAL else "shared", thread, address):
             raise UnknownErrand
         segment, first = thread.segment(address)
         op = thread.instruction

@@ -6,8 +6,6 @@ from axioms.dynamic.searches.search_cells import SearchedBytes
 from ptxcore.records import NamedTuple
 
 _NONE = frozenset[SearchedBytes]()
-#: Scopes that have all threads of a launch.
-WIDE = ("gpu", "sys")
 
 
 class HandedCells(NamedTuple):
@@ -43,4 +41,4 @@ class HandedCells(NamedTuple):
 NOTHING_HANDED = HandedCells()
 
 
-__all__ = ["NOTHING_HANDED", "WIDE", "HandedCells"]
+__all__ = ["NOTHING_HANDED", "HandedCells"]

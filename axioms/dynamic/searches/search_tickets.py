@@ -9,12 +9,10 @@ from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
 from axioms.dynamic.searches.search_nodes import BagStore, OwnedSum, SearchAppend, SearchNode, TicketPlace
 from axioms.dynamic.searches.search_symbols import SearchSymbols, WaysOfSearches
 from axioms.dynamic.tickets.errand_threads import UnknownErrand, is_in
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.uninitialised import VARIES, Varying
 from ptxcore.values.terms import Term, evaluate, mask, substitute, symbol, symbols_of
-
-_WINDOWS = 1 << GLOBAL_BITS
 
 
 class SearchTickets(SearchSymbols):
@@ -56,12 +54,12 @@ class SearchTickets(SearchSymbols):
 
     def _append(self, thread: Any, address: int, size: int, value: Any) -> None:
         assert self._at is not None
-        if not is_in("" if address >= _WINDOWS else "shared", thread, address):
+        if not is_in("" if address >= FIRST_GLOBAL else "shared", thread, address):
             raise UnknownErrand
         (one,) = symbols_of(self._at.term)
         of, use = self.ranges[one], thread.instruction.use
         segment, first = thread.segment(address)
-        if of.cell is None or address < _WINDOWS or not segment.writable:
+        if of.cell is None or address < FIRST_GLOBAL or not segment.writable:
             raise UnknownErrand
         name = symbol(("ticket", one.width), one.width)
         term = substitute(self._at.term, {one: name})

@@ -26,12 +26,12 @@ from axioms.dynamic.searches.searches import Searches
 from axioms.dynamic.waits.waiting import plain
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, WINDOW_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, GLOBAL_BITS, SHARED, WINDOW_BITS
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.places import WIDE
 from ptxcore.records import NamedTuple, dataclass
 
-_WINDOWS = 1 << GLOBAL_BITS
 _OFFSET = (1 << WINDOW_BITS) - 1
 _NOBODY = frozenset[int]()
 #: Bytes that are looked after together, in bits.
@@ -140,7 +140,7 @@ class Searching(Determinate):
 
     @staticmethod
     def _is_seen(address: int) -> bool:
-        return address >= _WINDOWS or address & ~_OFFSET == SHARED
+        return address >= FIRST_GLOBAL or address & ~_OFFSET == SHARED
 
     def _remember(self, thread: WatchedThread) -> None:
         """Where memory is, which is gone after the run."""
@@ -268,7 +268,7 @@ class Searching(Determinate):
         """What is left of this launch, and of those before it."""
         found: dict[int, EarlierBytes] = {}
         for at, place in self.left.places.items():
-            segment, first = self._memory.get(at >> GLOBAL_BITS), at & (_WINDOWS - 1)
+            segment, first = self._memory.get(at >> GLOBAL_BITS), at & (FIRST_GLOBAL - 1)
             whole, any_ = (False, False) if segment is None else self._past.is_written(segment, first, place.size)
             if any_ and not whole:
                 raise OpenSearch
@@ -293,7 +293,7 @@ class Searching(Determinate):
         for at, place in found.items():
             segment = self._memory.get(at >> GLOBAL_BITS)
             if segment is not None:
-                first = at & (_WINDOWS - 1)
+                first = at & (FIRST_GLOBAL - 1)
                 self.spread.append((segment, first, first + place.size))
         return found
 
@@ -374,7 +374,7 @@ class _HeldAgainst:
             raise self._open(one)
         if CONSTANT in (one.strong, other.strong):
             raise self._open(one)
-        if one.strong in ("gpu", "sys") and other.strong in ("gpu", "sys"):
+        if one.strong in WIDE and other.strong in WIDE:
             return
         if any(cell.once and cell in other.won for cell in one.won):
             return  # one execution has at most one of them

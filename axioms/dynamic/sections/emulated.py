@@ -20,19 +20,18 @@ from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.lookback.confluent import open_reads
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.sections.emulated_terms import TermFunction
-from axioms.dynamic.sections.told import WIDE, Teller, ToldAt, ToldStep, ToldThread, Untold
+from axioms.dynamic.sections.told import Teller, ToldAt, ToldStep, ToldThread, Untold
 from axioms.dynamic.sections.updates_in_sections import commute
 from axioms.dynamic.waits.waiting import Poll
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.places import WIDE
 from ptxcore.records import dataclass
 from ptxcore.values.terms import mask
 
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: What an emulation is among accesses that commute.
 _COMMUTES = "emulation"
 #: Steps that are looked at for all emulations of some bytes; pairs of functions, with values, that are held against each
@@ -127,8 +126,8 @@ class Emulating(Determinate):
 
     def _reads_in_emulation(self, thread: WatchedThread, address: int, size: int, write: Write | None) -> None:
         number, wide = thread.number, self._scope_of(thread) in WIDE
-        inside = address & ~_SHARED_OFFSET == thread.shared
-        if thread.frames or thread.instruction.use.words["vec"] or not (inside or (address >= _WINDOWS and wide)):
+        inside = address & ~SHARED_OFFSET == thread.shared
+        if thread.frames or thread.instruction.use.words["vec"] or not (inside or (address >= FIRST_GLOBAL and wide)):
             raise self.leaves(thread, "order")
         segment, first = thread.segment(address)
         value = segment.read(first, size)

@@ -18,14 +18,12 @@ from axioms.dynamic.sections.section_values import SectionValues, Values, noted
 from axioms.dynamic.sections.served import InServedSections
 from axioms.dynamic.sections.told import Untold
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, GLOBAL_BITS, SHARED_OFFSET
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Varying
 from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.values.terms import Value, add
 
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: Accesses of one section, and addresses to which one of them may be led.
 _MOST_ACCESSES, _MOST_ADDRESSES = 256, 512
 
@@ -108,12 +106,12 @@ class InLedSections(InServedSections):
         """The memory at an address, also when the launch has ended; raises Stopped where there is none, or another CTA's."""
         if not self._memory:
             self._memory = dict(thread.globals)
-        if address >= _WINDOWS:
+        if address >= FIRST_GLOBAL:
             segment = self._memory.get(address >> GLOBAL_BITS)
             if segment is not None:
-                return segment, address & _WINDOWS - 1, (-1, address)
-        elif address & ~_SHARED_OFFSET == thread.shared:
-            first = address & _SHARED_OFFSET
+                return segment, address & FIRST_GLOBAL - 1, (-1, address)
+        elif address & ~SHARED_OFFSET == thread.shared:
+            first = address & SHARED_OFFSET
             return thread.cta.shared, first, (thread.number // self.size, first)
         raise self.leaves(thread, "order")
 

@@ -29,22 +29,20 @@ from axioms.dynamic.sections.section_records import (
     is_in_circle,
 )
 from axioms.dynamic.sections.shared_sections import shared_rightly, subtracts_one
-from axioms.dynamic.sections.told import WIDE, Untold
+from axioms.dynamic.sections.told import Untold
 from axioms.dynamic.sections.updates_in_sections import Update
 from axioms.dynamic.waits.waiting import WrittenBytes
-from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.isa.form import ACQUIRES, RELEASES, Use
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import UndefinedValue
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.uninitialised import Uninitialised, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.places import WIDE
 from ptxcore.values.terms import Value, mask
 
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
-_ACQUIRES, _RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
 #: Atomic operations that may take a lock.
 TAKING = ("cas", "exch", "or")
 #: What operations on a lock are among accesses that commute.
@@ -94,9 +92,9 @@ class InSections(MeetingSections):
 
     def _at(self, thread: WatchedThread, address: int) -> tuple[Segment, int, Byte] | None:
         """The memory that is accessed; None where it is the thread's own, or another CTA's."""
-        if address >= _WINDOWS:
+        if address >= FIRST_GLOBAL:
             return *thread.segment(address), (-1, address)
-        if address & ~_SHARED_OFFSET == thread.shared:
+        if address & ~SHARED_OFFSET == thread.shared:
             segment, first = thread.segment(address)
             return segment, first, (thread.number // self.size, first)
         return None
@@ -316,7 +314,7 @@ class InSections(MeetingSections):
         section.outer, section.attempt = self._in.get(number), self._attempt_of.get(number)
         self.sections += 1
         self._past[number] = section.before | 1 << section.number
-        if thread.instruction.use.sem in _ACQUIRES:
+        if thread.instruction.use.sem in ACQUIRES:
             section.acquired = self._scope_of(thread)
         lock.owner = self._in[number] = section
         lock.sections.append(section)
@@ -398,7 +396,7 @@ class InSections(MeetingSections):
 
     def _ends(self, thread: WatchedThread, section: LockedSection) -> None:
         """The holder gives the lock back: all that was done in the section comes before that."""
-        if thread.instruction.use.sem in _RELEASES:
+        if thread.instruction.use.sem in RELEASES:
             section.fenced = self._covered(section), self._scope_of(thread)
         if not section.acquired or section.fenced[0] != len(section.accesses):
             raise self.leaves(thread, "order")
@@ -472,7 +470,7 @@ class InSections(MeetingSections):
     def _settle_lock(self, lock: SectionLock) -> None:
         """A lock is free in the end, was taken in scopes that have all who took it, and who finds it taken tries again."""
         sections = lock.sections
-        narrow = {scope for s in sections for scope in (s.acquired, s.released)} - set(WIDE)
+        narrow = {scope for s in sections for scope in (s.acquired, s.released)} - WIDE
         if lock.owner is not None or not sections or (narrow and len({s.holder // self.size for s in sections}) > 1):
             raise Stopped(Open("order", sections[0].party))
         alone = len({s.holder // self.size for s in sections}) == 1

@@ -16,18 +16,16 @@ from axioms.dynamic.waits.waiting import Copying, Ended, Poll, plain, stopped_at
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.emulation import decide, emulate
 from ptxcore.machine.run.faults import Fault, UnwrittenValue
 from ptxcore.machine.run.uninitialised import Varying
 from ptxcore.machine.run.watched import Write
+from ptxcore.places import WIDE
 from ptxcore.records import NamedTuple
 from ptxcore.values.terms import mask
 
-_WINDOWS = 1 << GLOBAL_BITS
-#: Scopes that have all threads of a launch.
-WIDE = ("gpu", "sys")
 #: Blocks that are executed between two polls.
 _MOST_BLOCKS = 64
 
@@ -64,7 +62,7 @@ class Teller:
 
     def is_strong(self, thread: Any, address: int) -> bool:
         """Whether a poll is one that does not race with others."""
-        return address < _WINDOWS or scope_of(thread.instruction.use) in WIDE
+        return address < FIRST_GLOBAL or scope_of(thread.instruction.use) in WIDE
 
     def reads(self, thread: Any, address: int, size: int) -> Any:
         if (address, size) in self.finds and not scope_of(thread.instruction.use):
@@ -240,4 +238,4 @@ class ToldThread:
         raise Untold
 
 
-__all__ = ["WIDE", "Teller", "ToldAt", "ToldCopy", "ToldStep", "ToldThread", "Untold", "only_looks"]
+__all__ = ["Teller", "ToldAt", "ToldCopy", "ToldStep", "ToldThread", "Untold", "only_looks"]

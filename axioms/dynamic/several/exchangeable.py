@@ -22,19 +22,17 @@ from axioms.dynamic.several.noted import OpenBytes, OpenOperation
 from axioms.dynamic.tickets.errand_threads import ErrandThread, UnknownErrand
 from axioms.dynamic.waits.waiting import Ended, Written, knows, plain, stopped_at
 from ptxcore.clock import OutOfTime
-from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.isa.form import ACQUIRES, RELEASES, Use
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
 from ptxcore.machine.run.watched import Write
+from ptxcore.places import WIDE
 from ptxcore.records import NamedTuple
 
 #: Blocks of one way.
 _MOST_BLOCKS = 64
-_ACQUIRES, _RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
-_WIDE = ("gpu", "sys")
-_WINDOWS = 1 << GLOBAL_BITS
 #: Some bytes of memory that all threads share: the address of the first one, and their number.
 _Address = tuple[int, int]
 
@@ -52,17 +50,17 @@ class DutyStep(NamedTuple):
     @property
     def acquires(self) -> bool:
         sem = self.op.use.sem
-        return (sem != "release" if self.kind == "F" else sem in _ACQUIRES) and self._is_wide
+        return (sem != "release" if self.kind == "F" else sem in ACQUIRES) and self._is_wide
 
     @property
     def releases(self) -> bool:
         sem = self.op.use.sem
-        return (sem != "acquire" if self.kind == "F" else sem in _RELEASES) and self._is_wide
+        return (sem != "acquire" if self.kind == "F" else sem in RELEASES) and self._is_wide
 
     @property
     def _is_wide(self) -> bool:
         use = self.op.use
-        return (LEVELS.get(use.scope or "", use.scope) if self.kind == "F" else scope_of(use)) in _WIDE
+        return (LEVELS.get(use.scope or "", use.scope) if self.kind == "F" else scope_of(use)) in WIDE
 
 
 class _Way(NamedTuple):
@@ -93,7 +91,7 @@ class _Watching:
 
     def reads(self, thread: Any, address: int, size: int) -> int:
         values = self.finds.get((address, size))
-        if self.value is not None or not values or scope_of(thread.instruction.use) not in _WIDE:
+        if self.value is not None or not values or scope_of(thread.instruction.use) not in WIDE:
             raise Ended
         self.steps.append(DutyStep("R", thread.instruction, (address, size)))
         return values.pop(0)
@@ -169,7 +167,7 @@ def _exchangeable(
     *others, last = takers
     if not others or any(e.poll is None or e.op is not last.op or e.poll.thread.frames for e in takers):
         return False
-    if not all(e.released and e.alone and e.strong in _WIDE for e in takers) or len({e.name[1] for e in takers}) != len(
+    if not all(e.released and e.alone and e.strong in WIDE for e in takers) or len({e.name[1] for e in takers}) != len(
         takers
     ):
         return False
@@ -178,7 +176,7 @@ def _exchangeable(
     counter = last.spot.name.address, last.spot.name.size
     if not written or last.op is None or not _hands_on(last.op, duty.steps, counter):
         return False
-    if any(one.at[0] < _WINDOWS for one in written):
+    if any(one.at[0] < FIRST_GLOBAL for one in written):
         return False  # of a CTA's own memory
     final = written[-1]
     if final.value is None and sum(one.at == final.at for one in written) > 1:
@@ -222,8 +220,8 @@ def _is_anybodys(
     if not scope and _acquired(arrives, steps) >= len(steps):
         return not others and not any(place.reads or place.looks for place in touched)
     if not any(others) or not scope:
-        return others <= {"", *_WIDE}
-    return {scope, *others} <= {"", *_WIDE} and _hands_on(arrives, steps, counter)
+        return others <= {"", *WIDE}
+    return {scope, *others} <= {"", *WIDE} and _hands_on(arrives, steps, counter)
 
 
 def _acquired(arrives: Op, steps: Sequence[DutyStep]) -> int:
@@ -238,11 +236,11 @@ def _hands_on(arrives: Op, steps: Sequence[DutyStep], counter: _Address) -> bool
     """Whether who does this acquires what was found on arrival, before it writes anything but the counter, by a write that all
     are in the scope of or a weak one, and then releases all by its last write."""
     last = max(i for i, one in enumerate(steps) if one.kind == "W")
-    if scope_of(steps[last].op.use) not in _WIDE:
+    if scope_of(steps[last].op.use) not in WIDE:
         return False
     acquired = _acquired(arrives, steps)
     before = [one for one in steps[: max(0, acquired)] if one.kind == "W"]
-    if acquired >= last or any(one.at != counter or scope_of(one.op.use) not in ("", *_WIDE) for one in before):
+    if acquired >= last or any(one.at != counter or scope_of(one.op.use) not in ("", *WIDE) for one in before):
         return False
     if steps[last].releases:
         return True

@@ -8,7 +8,7 @@ from operator import ge
 from typing import Any
 
 from axioms.dynamic.core.accesses import is_one
-from axioms.dynamic.core.shadow import WIDE, Access
+from axioms.dynamic.core.shadow import Access
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.several.cycles import Cycles
 from axioms.dynamic.several.excluded import Total, excluded
@@ -16,14 +16,11 @@ from axioms.dynamic.several.noted import OpenBytes, OpenOperation, Quiet, branch
 from axioms.dynamic.several.plan import Bytes, Script, StrongBytes
 from axioms.dynamic.waits.gathered import GatheredPolls
 from axioms.dynamic.waits.waiting import Hand, behind
-from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.isa.form import ACQUIRES, RELEASES, Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_OFFSET
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread
-
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
-_ACQUIRES = ("acquire", "acq_rel", "sc")
-_RELEASES = ("release", "acq_rel", "sc")
+from ptxcore.places import WIDE
 
 
 def on(value: int) -> object:
@@ -87,7 +84,7 @@ class Noting(Determinate):
     def _own(self, thread: WatchedThread, address: int) -> bool:
         """Whether an address is of memory that is looked after here; of others the base class knows."""
         return (
-            address >= 1 << GLOBAL_BITS or address & ~_SHARED_OFFSET == thread.shared or self._reached(thread, address)
+            address >= 1 << GLOBAL_BITS or address & ~SHARED_OFFSET == thread.shared or self._reached(thread, address)
         )
 
     def _reached(self, thread: WatchedThread, address: int) -> bool:
@@ -236,12 +233,12 @@ class Noting(Determinate):
         return any(all(_covers(table.get(cta), times) for cta, times in known.items()) for table in hands)
 
     def _releases(self, thread: WatchedThread) -> bool:
-        return thread.instruction.use.sem in _RELEASES
+        return thread.instruction.use.sem in RELEASES
 
     def _gets(self, thread: WatchedThread, spot: OpenBytes, hands: Any, scope: str, *, red: bool) -> None:
         """A thread acquires what it was handed, now or at a fence."""
         number = thread.number
-        if thread.instruction.use.sem in _ACQUIRES:
+        if thread.instruction.use.sem in ACQUIRES:
             earlier = [(h, s) for where, h, s in self._observed.get(number, ()) if where is spot]
             self._acquire(number, [*((hand, scope) for hand in hands), *earlier], scope)
         elif not red:
@@ -251,7 +248,7 @@ class Noting(Determinate):
     def _reads(
         self, thread: WatchedThread, spot: OpenBytes, depends: Callable[[], bool], *, ordered: int | None = None
     ) -> None:
-        acquires = thread.instruction.use.sem in _ACQUIRES and self._scope_of(thread) in WIDE
+        acquires = thread.instruction.use.sem in ACQUIRES and self._scope_of(thread) in WIDE
         self.cycles.reads(thread.number, spot.name, acquires=acquires, depends=depends, ordered=ordered)
 
     def _reads_in_order(self, thread: WatchedThread, spot: OpenBytes, lead: Callable[[int], object]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from axioms.dynamic.core.accesses import commutative
 from axioms.dynamic.core.findings import ByteRace, Open, Stopped
-from axioms.dynamic.core.shadow import CLOSES, CONSTANT, COUNTED, ORDERED, WIDE, Access
+from axioms.dynamic.core.shadow import CLOSES, CONSTANT, COUNTED, ORDERED, Access
 from axioms.dynamic.core.sums import added_around, is_sum
 from axioms.dynamic.several.exchangeable import exchangeable
 from axioms.dynamic.several.noted import Again, OpenBytes, OpenOperation, Quiet, takers_of
@@ -23,6 +23,7 @@ from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.places import WIDE
 
 #: Semantics of an exchange that is a store if nobody looks at what it finds: it would only continue what others released, which
 #: orders more, and the runs that it takes then are those that a store takes.

@@ -17,10 +17,9 @@ import networkx
 from axioms.dynamic.several.open_operations import OneOfSeveral
 from axioms.dynamic.several.plan import Script, StrongBytes
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.run.watched import WatchedThread, Write
 
-_WINDOWS = 1 << GLOBAL_BITS
 #: Bytes of a word, of which one CTA is taken to access all.
 _WORD = 4
 
@@ -34,7 +33,7 @@ class TouchedWords:
 
     def note(self, cta: int, address: int, size: int, *, writes: bool) -> None:
         """A CTA accesses some bytes."""
-        if address < _WINDOWS:
+        if address < FIRST_GLOBAL:
             return
         bits = 2 << cta | writes
         for word in range(address // _WORD, (address + size - 1) // _WORD + 1):

@@ -25,7 +25,7 @@ from axioms.dynamic.tickets.beginnings import normal_value, reads_open
 from axioms.dynamic.tickets.persistent import Persistent, RoundWorker
 from axioms.dynamic.tickets.round_kinds import RoundKinds
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.run.faults import UNDEFINED
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
@@ -33,8 +33,6 @@ from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, Value, mask
 
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: How many values a register may have by turns.
 _FEW = 4
 
@@ -266,9 +264,9 @@ class CarryingRounds(Persistent):
 
     def _named(self, thread: WatchedThread, address: int, size: int) -> Name | None:
         """What bytes of shared memory are in a round, if they are carried along."""
-        if address >= _WINDOWS or address & ~_SHARED_OFFSET != thread.shared or thread.number not in self._round:
+        if address >= FIRST_GLOBAL or address & ~SHARED_OFFSET != thread.shared or thread.number not in self._round:
             return None
-        first = address & _SHARED_OFFSET
+        first = address & SHARED_OFFSET
         return ("shared", first, size) if self._is_along(thread, first, size) else None
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> Any:
@@ -321,7 +319,7 @@ class CarryingRounds(Persistent):
         source = thread.instruction.sources[1]
         value = thread.R[source.value] if source is not None and source.kind == "register" else None
         integer = how.op == "add" and how.type[:1] in "us" and commutative(how)
-        if not isinstance(value, Varying) or not integer or address < _WINDOWS or ticket == OUTSIDE:
+        if not isinstance(value, Varying) or not integer or address < FIRST_GLOBAL or ticket == OUTSIDE:
             raise self.leaves(thread, "order")
         if source is None or source.negated or source.offset or source.has != 8 * size:
             raise self.leaves(thread, "order")

@@ -21,17 +21,13 @@ from axioms.dynamic.core.shadow import CLOSES, CONSTANT, COUNTED
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.tickets.beginnings import SAME, THREADS, asks_no_more
 from axioms.dynamic.waits.waiting import Hand, plain
-from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.isa.form import ACQUIRES, RELEASES, Use
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.records import NamedTuple, dataclass
-
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
-_ACQUIRES, _RELEASES = ("acquire", "acq_rel", "sc"), ("release", "acq_rel", "sc")
 
 #: A leg: the thread that begins with it, or the address of the counter behind which it comes.
 Leg = tuple[str, int]
@@ -127,23 +123,23 @@ class Climbing(Determinate):
         number, cta = thread.number, thread.number // self.size
         if self.performing is not None:
             raise self.leaves(thread, "order")
-        if address >= _WINDOWS:
+        if address >= FIRST_GLOBAL:
             self._does(thread)
             commutes = self._about_counters(thread, kind, address, size, commutes)
-        elif address & ~_SHARED_OFFSET == thread.shared:
-            self._shares(thread, kind, address & _SHARED_OFFSET, size)
+        elif address & ~SHARED_OFFSET == thread.shared:
+            self._shares(thread, kind, address & SHARED_OFFSET, size)
         elif self.is_shared(address):
             raise self.leaves(thread, "order")
         scope = self._scope_of(thread)
         if (kind == "A" and not commutes) or (kind != "A" and scope not in ("", CONSTANT)):
             raise self.leaves(thread, "order")
-        if kind == "A" and address >= _WINDOWS and not self.clocks.wide(scope):
+        if kind == "A" and address >= FIRST_GLOBAL and not self.clocks.wide(scope):
             raise self.leaves(thread, "order")  # another climber may be of another CTA
         super()._access(thread, kind, address, size, commutes, value)
         if number in self._behind:
             does = _operands(thread) if kind == "A" else plain(value)
             trace = self._behind[number].traces.setdefault(self._place_in_leg(number), [])
-            trace.append((thread.op, kind, address if address >= _WINDOWS else address & _SHARED_OFFSET, size, does))
+            trace.append((thread.op, kind, address if address >= FIRST_GLOBAL else address & SHARED_OFFSET, size, does))
         self._last[number] = self.clocks.own[number]
         self._since.setdefault(cta, set()).add(number)
 
@@ -180,7 +176,7 @@ class Climbing(Determinate):
         if not used:
             return super().updates(thread, how, address, size, write)
         counts = how.op in ("inc", "dec") or (how.op == "add" and commutative(how))
-        if address < _WINDOWS or how.words["vec"] or not counts:
+        if address < FIRST_GLOBAL or how.words["vec"] or not counts:
             raise self.leaves(thread, "order")
         self._arrives_at(thread, how, address, size, write)
         return None
@@ -233,12 +229,12 @@ class Climbing(Determinate):
         number, scope, clocks = thread.number, self._scope_of(thread), self.clocks
         past, fenced = self._past(number), self.sequential.before(number)
         hands = list(self.fenced.get(number, ()))
-        if how.sem in _RELEASES:
+        if how.sem in RELEASES:
             hands.append(Hand(clocks.join([clocks.release(number)]), scope, number))
         earlier = [(hand, scope) for one in counter.arrivals for hand in one.hands]
         self.fenced.pop(number, None)  # a leg has its own
         self.offered[number] = []
-        if how.sem in _ACQUIRES:
+        if how.sem in ACQUIRES:
             self._acquire(number, earlier, scope)
         else:
             self.offered[number] = earlier

@@ -9,13 +9,11 @@ from axioms.dynamic.code.live import Live, Same
 from axioms.dynamic.waits.waiting import Copying, Ended, Still, plain, stopped_at
 from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
 from ptxcore.machine.run.watched import WatchedThread, Write
 
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: Blocks that a thread goes by itself.
 _MOST_BLOCKS = 64
 
@@ -82,8 +80,8 @@ class LookingThread(ErrandThread):
 def is_in(space: str, thread: Any, address: int) -> bool:
     """Whether an address is one of the space that an instruction names."""
     if space == "global":
-        return address >= _WINDOWS
-    return not space or address & ~_SHARED_OFFSET == thread.shared
+        return address >= FIRST_GLOBAL
+    return not space or address & ~SHARED_OFFSET == thread.shared
 
 
 def _load(space: str, size: int) -> Any:

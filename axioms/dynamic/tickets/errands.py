@@ -29,7 +29,7 @@ from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, OpenBranch, T
 from axioms.dynamic.waits.waiting import Poll, leading, plain, stopped_at
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
@@ -41,7 +41,6 @@ from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, evaluate, substitute, symbol, symbols_of
 
-_WINDOWS = 1 << GLOBAL_BITS
 #: Blocks of one way, ways of one errand, and numbers of a ticket that are told apart, at most.
 _MOST_BLOCKS, _MOST_WAYS, _MOST_TICKETS = 256, 32, 1 << 14
 
@@ -387,7 +386,7 @@ class _Going:
         """An access that the way has."""
         if type(address) is not int:
             address._use()
-        if not is_in("" if address >= _WINDOWS else "shared", thread, address):
+        if not is_in("" if address >= FIRST_GLOBAL else "shared", thread, address):
             raise UnknownErrand
         segment, first = thread.segment(address)
         strong, fork = scope_of(thread.instruction.use), self.fork

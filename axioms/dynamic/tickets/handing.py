@@ -18,16 +18,16 @@ from axioms.dynamic.tickets.turns import Turn, TurnStep, leads_back, ways_of_pol
 from axioms.dynamic.tickets.walking import Walking
 from axioms.dynamic.tickets.walks import ListBytes
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.places import WIDE
 from ptxcore.records import NamedTuple
 from ptxcore.values.terms import Term, Value, mask, symbols_of
 
-_WINDOWS = 1 << GLOBAL_BITS
 #: What weak accesses of turns are among their steps.
 _DOES = {"R": "reads", "W": "writes"}
 
@@ -126,7 +126,7 @@ class Handing(Walking):
 
     def _is_wide(self, thread: WatchedThread, scope: str, segment: Segment) -> bool:
         """Whether a scope has all threads that may access a segment."""
-        return scope in ("gpu", "sys") or (segment is thread.cta.shared and scope in ("cta", "cluster"))
+        return scope in WIDE or (segment is thread.cta.shared and scope in ("cta", "cluster"))
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> Any:
         if (vain := self._vain.get(thread.number)) is not None and vain.stands():
@@ -218,7 +218,7 @@ class Handing(Walking):
                 raise self.leaves(thread, "unknown")
             here = value.number if isinstance(value, Varying) else value
             self.carried.store(segment, first, size, Varying.fresh(8 * size, here, self))
-            self.lasting = self.lasting or address >= _WINDOWS
+            self.lasting = self.lasting or address >= FIRST_GLOBAL
         turn.steps.append(made)
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:

@@ -18,8 +18,10 @@ from axioms.dynamic.tickets.publications import fence_scope
 from axioms.dynamic.tickets.slots import Slots
 from axioms.dynamic.tickets.ticket_accesses import Counter, Noted
 from axioms.dynamic.tickets.turns import Turn, leads_back, with_numbers
+from ptxcore.isa.form import ACQUIRES, RELEASES
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
+from ptxcore.places import WIDE
 from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values.terms import Term, Value, evaluate, mask
 
@@ -288,11 +290,11 @@ class _Handovers:
                 post = self._source(one, i)
                 handed = None if post is None else self.handed.get((post.of.at, post.step))
                 if handed is not None:
-                    if made.op.use.sem in ("acquire", "acq_rel", "sc"):
+                    if made.op.use.sem in ACQUIRES:
                         now = np.maximum(now, handed)
                     else:
                         found.append(handed)
-            elif made.does == "fences" and fence_scope(made.op.use) in ("gpu", "sys"):
+            elif made.does == "fences" and fence_scope(made.op.use) in WIDE:
                 if made.op.use.sem != "release" and found:
                     now = np.maximum.reduce([now, *found])
                     found = []
@@ -301,7 +303,7 @@ class _Handovers:
                     released[one.at] = i
             elif made.does == "posts":
                 handed = released
-                if made.op.use.sem in ("release", "acq_rel", "sc"):
+                if made.op.use.sem in RELEASES:
                     handed = now.copy()
                     handed[one.at] = i
                 self.handed[one.at, i] = handed

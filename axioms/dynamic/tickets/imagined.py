@@ -21,6 +21,7 @@ from axioms.dynamic.tickets.publications import Granted, Unpublished, check_publ
 from axioms.dynamic.tickets.slots import Slots
 from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, OpenBranch, Ticket, Way
 from ptxcore.machine.run.memory import Segment
+from ptxcore.places import WIDE
 from ptxcore.values.terms import Term, substitute, symbol, symbols_of
 
 #: How often ways are gone with more tickets than before.
@@ -371,7 +372,7 @@ def _as_run(fork: OpenBranch, ways: list[Way], noted: list[Noted]) -> tuple[Way,
 
 def _adds_to(noted: Noted) -> Counter | None:
     """The counter to which an access adds in a scope that has all: such may come in any order."""
-    return noted.counter if noted.kind == "A" and noted.strong in ("gpu", "sys") else None
+    return noted.counter if noted.kind == "A" and noted.strong in WIDE else None
 
 
 def _sums(added: Iterable[tuple[Counter, int]]) -> Count[Counter]:

@@ -37,7 +37,7 @@ from axioms.dynamic.tickets.errand_threads import goes_on
 from axioms.dynamic.tickets.round_kinds import TAKES, RoundKinds
 from axioms.dynamic.waits.waiting import plain
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import UNDEFINED
@@ -48,8 +48,6 @@ from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, mask, substitute, symbols_of
 
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: The one thing besides moving that may be done across threads with what is open.
 _MOVES = "shfl"
 
@@ -125,16 +123,16 @@ class Persistent(Determinate):
         if (kind == "A" and not commutes) or (kind != "A" and scope not in ("", CONSTANT)):
             raise self.leaves(thread, "order")
         iteration = self._round.get(number, OUTSIDE)
-        if address >= _WINDOWS:
+        if address >= FIRST_GLOBAL:
             segment, first = thread.segment(address)
             owner = iteration if iteration != OUTSIDE else OUTSIDE - 1 - number // self.width
             self.owners.note(segment, first, size, owner, kind, commutes, scope)
             self._does(thread, kind, address, size, commutes)
-        elif address & ~_SHARED_OFFSET == thread.shared:
+        elif address & ~SHARED_OFFSET == thread.shared:
             if iteration != OUTSIDE and not self.by_barriers:
                 raise self.leaves(thread, "order")
             if self.by_barriers:
-                self._share(thread, kind, address & _SHARED_OFFSET, size, iteration)
+                self._share(thread, kind, address & SHARED_OFFSET, size, iteration)
 
     def _share(self, thread: WatchedThread, kind: str, first: int, size: int, iteration: int) -> None:
         """An access to the shared memory of a worker that is a CTA."""
@@ -187,7 +185,7 @@ class Persistent(Determinate):
             if varies:
                 raise self.leaves(thread, "order")
             return
-        if address >= _WINDOWS:
+        if address >= FIRST_GLOBAL:
             self._does(thread, self._told_apart(thread, value))
         elif isinstance(value, Varying) and self._is_late(thread, value):
             raise self.leaves(
@@ -213,7 +211,7 @@ class Persistent(Determinate):
 
     def _memory_at(self, thread: WatchedThread, address: int) -> tuple[Segment, int] | None:
         """The memory of an access that others may see."""
-        seen = address >= _WINDOWS or address & ~_SHARED_OFFSET == thread.shared
+        seen = address >= FIRST_GLOBAL or address & ~SHARED_OFFSET == thread.shared
         return thread.segment(address) if seen else None
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
@@ -221,9 +219,9 @@ class Persistent(Determinate):
         place = self._memory_at(thread, address)
         if reads_open(thread.instruction, thread) or place is None or self.stored.found(*place, size) is not None:
             raise self.leaves(thread, "order")
-        if used and how.op == "add" and commutative(how) and not how.words["vec"] and address >= _WINDOWS:
+        if used and how.op == "add" and commutative(how) and not how.words["vec"] and address >= FIRST_GLOBAL:
             return self._takes(thread, *place, size, write(0)[0])
-        if address >= _WINDOWS:
+        if address >= FIRST_GLOBAL:
             if how.words["vec"] and self.kinds.numbered:
                 raise self.leaves(thread, "order")
             ends = 0, mask(8 * size), mask(8 * size - 1), mask(8 * size - 1) + 1

@@ -22,8 +22,9 @@ from axioms.dynamic.core.accesses import LEVELS
 from axioms.dynamic.core.findings import Party, step
 from axioms.dynamic.tickets.claims import ClaimedBytes, ClaimOperation, Heard
 from axioms.dynamic.tickets.ticket_accesses import Noted, OpenBranch, Way
-from ptxcore.isa.form import Use
+from ptxcore.isa.form import ACQUIRES, RELEASES, Use
 from ptxcore.machine.run.watched import Write
+from ptxcore.places import WIDE
 
 #: What threads learned in errands of the run, by their numbers and the bytes.
 Granted = dict[tuple[int, ClaimedBytes], Heard]
@@ -31,12 +32,12 @@ Granted = dict[tuple[int, ClaimedBytes], Heard]
 
 def is_wide(scope: str, place: ClaimedBytes) -> bool:
     """Whether a scope has all threads that claim some bytes, or look at them."""
-    return scope in ("gpu", "sys") or (place.is_shared and scope in ("cta", "cluster"))
+    return scope in WIDE or (place.is_shared and scope in ("cta", "cluster"))
 
 
 def learned(use: Use, place: ClaimedBytes) -> Heard:
     """What a thread has by an operation that finds a publication."""
-    acquires = use.sem in ("acquire", "acq_rel", "sc") and is_wide(use.scope or "sys", place)
+    acquires = use.sem in ACQUIRES and is_wide(use.scope or "sys", place)
     return Heard.KNOWN if acquires else Heard.FOUND
 
 
@@ -53,7 +54,7 @@ def fence_scope(how: Use) -> str:
 def released_before(use: Use, heads: Iterable[tuple[int, str]], place: ClaimedBytes, done: int) -> int:
     """How many of the accesses that a thread has done on its way it releases by a publication: all that come before the
     operation, if it releases; else those before a fence. `heads`: how many come before each fence, and its scope."""
-    if use.sem in ("release", "acq_rel", "sc"):
+    if use.sem in RELEASES:
         return done
     return max((at for at, scope in heads if is_wide(scope, place)), default=0)
 

@@ -16,24 +16,23 @@ from typing import Any
 
 from axioms.dynamic.core.findings import Open, Party, Stopped, step
 from axioms.dynamic.core.shadow import CONSTANT
-from axioms.dynamic.sections.told import WIDE, Untold
+from axioms.dynamic.sections.told import Untold
 from axioms.dynamic.tickets.claims import ClaimedBytes, ClaimOperation
 from axioms.dynamic.tickets.swaps import SwapFunction, SwapLoop
 from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, Ticket
 from axioms.dynamic.tickets.tickets import Tickets
 from axioms.dynamic.waits.waiting import Poll
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.run.faults import Fault
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
+from ptxcore.places import WIDE
 from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, mask
 
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: What such loops are among accesses that commute.
 _SWAPS = "swap"
 #: Some bytes of a segment: the first one, and how many.
@@ -84,7 +83,7 @@ class Swapping(Tickets):
             one = id(thread.instruction.instruction)
             if one in self.looks:
                 return self._looks(thread, address, size)
-            if address >= _WINDOWS or address & ~_SHARED_OFFSET == thread.shared:
+            if address >= FIRST_GLOBAL or address & ~SHARED_OFFSET == thread.shared:
                 segment, first = thread.segment(address)
                 self._strong_reads.setdefault((id(segment), first, size), set()).add(one)
         return super().reads(thread, address, size)
@@ -104,8 +103,8 @@ class Swapping(Tickets):
     def _looks(self, thread: WatchedThread, address: int, size: int) -> Varying:
         """A thread looks at some bytes that it is about to swap."""
         number = thread.number
-        inside = address & ~_SHARED_OFFSET == thread.shared
-        wide = inside or (address >= _WINDOWS and self._scope_of(thread) in WIDE)
+        inside = address & ~SHARED_OFFSET == thread.shared
+        wide = inside or (address >= FIRST_GLOBAL and self._scope_of(thread) in WIDE)
         poll = self.polled.get(number)
         if thread.frames or thread.instruction.use.words["vec"] or not wide or poll is None or number in self._swap_of:
             raise self.leaves(thread, "order")

@@ -26,7 +26,7 @@ from axioms.dynamic.tickets.slots import Slots
 from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, Ticket, TicketAccess
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, LOCAL, SHARED, SHARED_OFFSET, WINDOW_BITS
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import UndefinedValue
@@ -35,9 +35,7 @@ from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.values.terms import mask, symbols_of
 
-_WINDOWS = 1 << GLOBAL_BITS
 _OFFSET = (1 << WINDOW_BITS) - 1
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: What a claim is among accesses that commute.
 _CLAIMS = "claim"
 
@@ -153,7 +151,7 @@ class Tickets(Determinate):
         elif first + size > thread.launch.program.functions[thread.launch.entry].frame:
             return  # of a function that is left some time: what varies there is found by nobody
         self.carried.store(segment, first, size, value if isinstance(value, Varying) else None)
-        self.lasting = self.lasting or (isinstance(value, Varying) and address >= _WINDOWS)
+        self.lasting = self.lasting or (isinstance(value, Varying) and address >= FIRST_GLOBAL)
 
     def updates(self, thread: WatchedThread, how: Use, address: int, size: int, write: Write) -> Any:
         thread.of(how.space, address)
@@ -202,7 +200,7 @@ class Tickets(Determinate):
         """Whether an atomic operation is a claim."""
         if how.op not in CLAIMING or how.type[:1] not in "bus" or how.words["vec"] or not self._uses(thread):
             return False
-        return not address % (how.width // 8) and (address >= _WINDOWS or address & ~_SHARED_OFFSET == thread.shared)
+        return not address % (how.width // 8) and (address >= FIRST_GLOBAL or address & ~SHARED_OFFSET == thread.shared)
 
     def _claim(self, thread: WatchedThread, how: Use, segment: Segment, first: int, size: int, write: Write) -> Varying:
         """A claim, whose result is open."""
@@ -337,7 +335,7 @@ class Tickets(Determinate):
     def _takes(self, thread: WatchedThread, how: Use, counter: Counter, addend: int, address: int) -> Varying:
         """An addition whose result is used: a ticket."""
         segment, first, size = counter.segment, counter.first, counter.size
-        if address % size or _is_local(address) or (address < _WINDOWS and segment is not thread.cta.shared):
+        if address % size or _is_local(address) or (address < FIRST_GLOBAL and segment is not thread.cta.shared):
             raise self.leaves(thread, "order")
         self.shade(thread, "A", segment, first, size, f"{how.op}.{how.type}")
         number = segment.read(first, size)
@@ -373,9 +371,9 @@ class Tickets(Determinate):
         if type(address) is not int:
             address._use()  # type: ignore[attr-defined]
         in_shared = address & ~_OFFSET == SHARED
-        if self._at is not None and address < _WINDOWS and not in_shared:
+        if self._at is not None and address < FIRST_GLOBAL and not in_shared:
             raise self.leaves(thread, "order")
-        return thread.segment(address) if address >= _WINDOWS or in_shared or _is_local(address) else None
+        return thread.segment(address) if address >= FIRST_GLOBAL or in_shared or _is_local(address) else None
 
     def _note(self, thread: WatchedThread, kind: str, segment: Segment, first: int, size: int, address: int) -> str:
         """Notes an access; gives its scope where it is strong."""
@@ -420,4 +418,4 @@ class Tickets(Determinate):
 
 
 def _is_local(address: int) -> bool:
-    return address < _WINDOWS and address & ~_OFFSET == LOCAL
+    return address < FIRST_GLOBAL and address & ~_OFFSET == LOCAL

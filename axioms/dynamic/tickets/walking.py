@@ -18,13 +18,10 @@ from axioms.dynamic.tickets.claims import ClaimedBytes
 from axioms.dynamic.tickets.swapping import Swapping
 from axioms.dynamic.tickets.walks import ListBytes, ListWalk
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, GLOBAL_BITS, SHARED_OFFSET
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Varying
 from ptxcore.machine.run.watched import WatchedThread, Write
-
-_WINDOWS = 1 << GLOBAL_BITS
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 
 
 class Walking(Swapping):
@@ -116,7 +113,7 @@ class Walking(Swapping):
 
     def _apart(self, thread: WatchedThread, address: int) -> tuple[Segment | None, int]:
         """The memory that is accessed, if others may access it."""
-        if type(address) is int and (address >= _WINDOWS or address & ~_SHARED_OFFSET == thread.shared):
+        if type(address) is int and (address >= FIRST_GLOBAL or address & ~SHARED_OFFSET == thread.shared):
             return thread.segment(address)
         return None, 0
 

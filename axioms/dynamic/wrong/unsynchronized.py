@@ -26,12 +26,12 @@ from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.several.noted import OpenOperation
 from axioms.dynamic.several.noting import Noting
 from axioms.dynamic.waits.waiting import Hand
+from ptxcore.isa.form import ACQUIRES
 from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple
 
 #: As many finds are looked at: what this costs grows by the square.
 _MOST = 4096
-_ACQUIRES = ("acquire", "acq_rel", "sc")
 #: What lacks at the one who writes; else it lacks at the reader.
 OF_WRITER = frozenset(("release", "arrival", "scope", "scope of the writer"))
 
@@ -160,7 +160,7 @@ def _lacking(found: _Found, first: int, time: int, clocks: Clocks) -> tuple[str,
             return lacks, scope
     if not clocks.within(found.scopes[1], writer, reader):
         return "scope of the reader", found.scopes[1]
-    return None if found.read.use.sem in _ACQUIRES else ("acquire", "")
+    return None if found.read.use.sem in ACQUIRES else ("acquire", "")
 
 
 def _unmet(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Unmet | None:

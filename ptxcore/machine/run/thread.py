@@ -10,7 +10,7 @@ from typing import Any
 
 from ptxcore.isa.effect_kinds import GRID, UPDATES, EffectKind
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, SHARED_OFFSET, WINDOW_BITS
 from ptxcore.machine.lower.layout import DYNAMIC
 from ptxcore.machine.lower.ops import CallTarget, Code, Op, Passed, Source
 from ptxcore.machine.run import short, warpgroups
@@ -33,7 +33,6 @@ STACK = 512 << 10
 _LEAST_FRAME = 16
 _FRAME_ALIGN = 16
 _OFFSET = (1 << WINDOW_BITS) - 1
-_SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _GLOBAL_OFFSET = (1 << GLOBAL_BITS) - 1
 #: Where the addresses of state spaces lie, but for `.global`.
 _WINDOWS = {"local": LOCAL, "const": CONST, "param": PARAM, "shared": SHARED}
@@ -144,7 +143,7 @@ class RunningThread(Images):
             rank = address >> SHARED_BITS & 15
             if rank >= len(ctas):
                 raise fault("out-of-bounds", f"out of bounds: the cluster has {len(ctas)} CTAs, no rank {rank}")
-            return ctas[rank].shared, address & _SHARED_OFFSET
+            return ctas[rank].shared, address & SHARED_OFFSET
         offset = address & _OFFSET
         if window == LOCAL:
             return self.local, offset
@@ -185,13 +184,13 @@ class RunningThread(Images):
 
     def read_shared(self, address: int, size: int) -> int:
         """As `read`, of the CTA's shared memory. Raises Fault also for addresses of other spaces."""
-        if address & ~_SHARED_OFFSET != self.shared:
+        if address & ~SHARED_OFFSET != self.shared:
             self._outside(address, "shared")
         return self.read(address, size)
 
     def write_shared(self, address: int, size: int, value: int) -> None:
         """As `write`, of the CTA's shared memory."""
-        if address & ~_SHARED_OFFSET != self.shared:
+        if address & ~SHARED_OFFSET != self.shared:
             self._outside(address, "shared")
         self.write(address, size, value)
 
@@ -210,7 +209,7 @@ class RunningThread(Images):
         if space == "global":
             inside = address > _GLOBAL_OFFSET
         elif space in ("shared", "shared::cta"):
-            inside = address & ~_SHARED_OFFSET == self.shared
+            inside = address & ~SHARED_OFFSET == self.shared
         else:
             inside = address & ~_OFFSET == _WINDOWS.get(base, address & ~_OFFSET)
         if not inside:
@@ -310,7 +309,7 @@ class RunningThread(Images):
         return int(inside and (space != "shared::cta" or own))
 
     def map_address(self, how: Use, address: int, rank: int) -> int:
-        return SHARED | (rank & 15) << SHARED_BITS | (address & _SHARED_OFFSET)
+        return SHARED | (rank & 15) << SHARED_BITS | (address & SHARED_OFFSET)
 
     def rank_of(self, how: Use, address: int) -> int:
         return address >> SHARED_BITS & 15

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from ptxcore.isa.effect_kinds import UPDATES, EffectKind
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, WINDOW_BITS
+from ptxcore.machine.ir.windows import FIRST_GLOBAL, LOCAL, SHARED, WINDOW_BITS
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run import short
 from ptxcore.machine.run.asynchronous import Boxed, Copy
@@ -27,8 +27,6 @@ from ptxcore.machine.run.warpgroups import Product
 from ptxcore.machine.run.watched_tensors import TensorWatcher as OfTensors
 from ptxcore.machine.run.watched_tensors import WatchedCells, WatchedTensorMemory
 
-#: Below lie the state spaces but `.global`.
-_WINDOWS = 1 << GLOBAL_BITS
 _OFFSET = (1 << WINDOW_BITS) - 1
 _POINTER = (1 << 64) - 1
 #: Selects all bytes of a copy.
@@ -354,7 +352,7 @@ class WatchedThread(RunningThread):
         self.watcher.waited(self, how, pending)
 
     def tensor_map(self, how: Use, address: int) -> bytes:
-        if address >= _WINDOWS:
+        if address >= FIRST_GLOBAL:
             self.watcher.looks_up(self, address)
         elif address & ~_OFFSET == SHARED:
             self.watcher.other(self, "tensormap", how)

@@ -18,8 +18,7 @@ from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.ops import Op
-from ptxcore.machine.run.emulation import decide, emulate
-from ptxcore.machine.run.faults import Fault, UnwrittenValue
+from ptxcore.machine.run.emulation import recover
 from ptxcore.machine.run.uninitialised import Varying
 from ptxcore.machine.run.watched import Write
 from ptxcore.places import WIDE
@@ -219,14 +218,8 @@ class ToldThread:
 
     def _recovered(self, op: Op, error: Exception) -> int:
         """An instruction met a value that varies; the block that goes on."""
-        compiled, thread = self._compiled, self._copy
-        if isinstance(error, Fault) and not isinstance(error, UnwrittenValue):
-            raise Untold from None
         try:
-            if decide(thread, op):
-                return int(compiled.compiler.again(compiled, op))
-            if emulate(thread, op, error):
-                return int(compiled.compiler.behind(compiled, op))
+            block = recover(self._copy, op, error)
         except (Untold, OutOfTime):
             raise
         except Ended:
@@ -235,7 +228,9 @@ class ToldThread:
             raise Untold from None
         except Exception:
             raise Untold from None
-        raise Untold
+        if block is None:
+            raise Untold
+        return block
 
 
 __all__ = ["Teller", "ToldAt", "ToldCopy", "ToldStep", "ToldThread", "Untold", "only_looks"]

@@ -25,8 +25,8 @@ from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
-from ptxcore.machine.run.emulation import decide, emulate
-from ptxcore.machine.run.faults import Fault, UndefinedValue, UnwrittenValue
+from ptxcore.machine.run.emulation import recover
+from ptxcore.machine.run.faults import UndefinedValue
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Varying
 from ptxcore.machine.run.watched import WatchedThread, Write
@@ -267,19 +267,15 @@ class _Going:
 
     def _recovered(self, thread: Any, op: Op, error: Exception) -> int:
         """An instruction met a value that varies; the block that goes on."""
-        compiled = thread.launch.compiled
-        if isinstance(error, Fault) and not isinstance(error, UnwrittenValue):
-            raise UnknownErrand from None
         try:
-            if decide(thread, op):
-                return int(compiled.compiler.again(compiled, op))
-            if emulate(thread, op, error):
-                return int(compiled.compiler.behind(compiled, op))
+            block = recover(thread, op, error)
         except (UnknownErrand, OutOfTime):
             raise
         except Exception:  # whatever goes wrong goes wrong there, and not here
             raise UnknownErrand from None
-        raise UnknownErrand
+        if block is None:
+            raise UnknownErrand
+        return block
 
     def decides(self, thread: Any, value: Varying, op: Op) -> int:
         """A branch: what follows from the branches before it, or as the way was told."""

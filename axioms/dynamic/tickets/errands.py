@@ -33,8 +33,7 @@ from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
-from ptxcore.machine.run.emulation import decide, emulate
-from ptxcore.machine.run.faults import Fault, UnwrittenValue
+from ptxcore.machine.run.emulation import recover
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import VARIES, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
@@ -168,19 +167,17 @@ class _Going:
 
     def _recovered(self, thread: Any, op: Op | None, error: Exception) -> int:
         """An instruction met a value that varies; the block that goes on. Raises UnknownErrand where that is not the reason."""
-        compiled = thread.launch.compiled
-        if op is None or (isinstance(error, Fault) and not isinstance(error, UnwrittenValue)):
+        if op is None:
             raise UnknownErrand from None
         try:
-            if decide(thread, op):
-                return int(compiled.compiler.again(compiled, op))
-            if emulate(thread, op, error):
-                return int(compiled.compiler.behind(compiled, op))
+            block = recover(thread, op, error)
         except (UnknownErrand, _Impossible, OutOfTime):
             raise
         except Exception:  # whatever goes wrong goes wrong there, and not here
             raise UnknownErrand from None
-        raise UnknownErrand
+        if block is None:
+            raise UnknownErrand
+        return block
 
     # Branches.
 

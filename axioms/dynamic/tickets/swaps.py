@@ -30,7 +30,7 @@ from axioms.dynamic.sections.emulated_terms import (
 from axioms.dynamic.sections.told import ToldAt, ToldCopy, ToldThread, Untold
 from axioms.dynamic.tickets.errand_threads import LookingThread
 from axioms.dynamic.waits.waiting import Ended, Poll
-from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
+from ptxcore.isa.effect_kinds import FENCE, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.uninitialised import VARIES, Varying
 from ptxcore.machine.run.watched import Write
@@ -76,12 +76,6 @@ class _SwapThread(ToldCopy, LookingThread):
     """A copy of a thread in such a loop: nothing is written."""
 
     __slots__ = ()
-
-    def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
-        if kind not in UPDATES:
-            raise Ended
-        watcher: Any = self.watcher
-        return watcher.updates(self, how, address, how.width // 8, write)
 
     def effect(self, kind: EffectKind, how: Use, **fields: Any) -> Any:
         watcher: Any = self.watcher

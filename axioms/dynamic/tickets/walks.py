@@ -28,8 +28,7 @@ from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import DONE
-from ptxcore.machine.run.emulation import decide, emulate
-from ptxcore.machine.run.faults import Fault, UnwrittenValue
+from ptxcore.machine.run.emulation import recover
 from ptxcore.machine.run.uninitialised import VARIES, Varying
 from ptxcore.machine.run.watched import Write
 from ptxcore.records import NamedTuple
@@ -190,19 +189,15 @@ class ListWalk:
 
     def _recovered(self, op: Op, error: Exception) -> int:
         """An instruction met a value that varies; the block that goes on."""
-        thread, compiled = self._thread, self._thread.launch.compiled
-        if isinstance(error, Fault) and not isinstance(error, UnwrittenValue):
-            raise Untold from None
         try:
-            if decide(thread, op):
-                return int(compiled.compiler.again(compiled, op))
-            if emulate(thread, op, error):
-                return int(compiled.compiler.behind(compiled, op))
+            block = recover(self._thread, op, error)
         except (Untold, OutOfTime, Ended, _Turns):
             raise
         except Exception:
             raise Untold from None
-        raise Untold
+        if block is None:
+            raise Untold
+        return block
 
     # Steps.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptxcore.isa import data_movement
 from ptxcore.machine.lower.ops import Op, Source, TargetRegister, Targets
-from ptxcore.machine.run.faults import UNDEFINED, UndefinedValue, UnwrittenValue
+from ptxcore.machine.run.faults import UNDEFINED, Fault, UndefinedValue, UnwrittenValue
 from ptxcore.machine.run.surroundings import ThreadView
 from ptxcore.machine.run.uninitialised import Uninitialised, UninitialisedRead, Varying, anything, error_of, known_bits
 from ptxcore.values.terms import Term, Value, add, extract, negate, sext, signed, zext
@@ -52,6 +52,17 @@ def decide(thread: ThreadView, op: Op) -> bool:
         return False
     thread.R[op.guard[0]] = value.owner.decides(thread, value, op)
     return True
+
+
+def recover(thread: ThreadView, op: Op, error: Exception) -> int | None:
+    """The block in which a thread goes on behind an instruction at which compiled code met a value that varies, or with it once
+    more; None where that is not the reason for the error."""
+    if isinstance(error, Fault) and not isinstance(error, UnwrittenValue):
+        return None
+    compiled = thread.launch.compiled
+    if decide(thread, op):
+        return int(compiled.compiler.again(compiled, op))
+    return int(compiled.compiler.behind(compiled, op)) if emulate(thread, op, error) else None
 
 
 def blame(thread: ThreadView, op: Op) -> UnwrittenValue | None:

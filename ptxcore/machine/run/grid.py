@@ -21,7 +21,7 @@ from ptxcore.machine.run.clusters import LaunchedClusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
 from ptxcore.machine.run.dependence import GridDependence
-from ptxcore.machine.run.emulation import blame, decide, emulate, undefined_registers, values_of
+from ptxcore.machine.run.emulation import blame, recover, undefined_registers, values_of
 from ptxcore.machine.run.faults import Blamed, Fault, KernelError, Longer, ThreadName, UnwrittenValue, fault, line_of
 from ptxcore.machine.run.memory import GlobalMemory, ParameterValues, Segment
 from ptxcore.machine.run.special import LaunchShape, SpecialRegisters, Triple
@@ -395,14 +395,13 @@ class GridLaunch:
         """An instruction could not be executed. Where values that are unknown do not matter it is executed all the same;
         gives the block behind it. Raises KernelError otherwise."""
         op = self._op_of(error)
-        if op is not None and not (isinstance(error, Fault) and not isinstance(error, UnwrittenValue)):
+        if op is not None:
             try:
-                if decide(thread, op):
-                    return self.compiled.compiler.again(self.compiled, op)
-                if emulate(thread, op, error):
-                    return self.compiled.compiler.behind(self.compiled, op)
+                block = recover(thread, op, error)
             except Fault as inner:
                 raise self._located(thread, inner, op) from None
+            if block is not None:
+                return block
             if not isinstance(error, Fault):
                 error = blame(thread, op) or error
         if isinstance(error, Fault):

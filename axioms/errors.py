@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class UnsupportedProgram(Exception):
     """The program uses something that the engine does not decide yet; the message names it."""
 
 
-class TooLarge(UnsupportedProgram):
-    """The formula would have too many events. `threads`: how many were executed until then, which gave `events`; `launch` and
-    `line`: the instruction of which most of these are, `most`; 0 where none is."""
+#: More events than these give no formula: a relation of 20,000 events has 50 MB, and there are dozens.
+MOST_EVENTS = 20_000
 
-    def __init__(self, threads: int, events: int, launch: int = 0, line: int = 0, most: int = 0) -> None:
+
+class TooLarge(UnsupportedProgram):
+    """The formula would have more than `MOST_EVENTS`. `threads`: how many were looked at until then; `lines`: by the number of a
+    thread and a line, how many of the `events` are of that instruction."""
+
+    def __init__(self, threads: int, events: int, lines: Mapping[tuple[int, int], int]) -> None:
         super().__init__(f"{events:,} events of {threads:,} threads are too many for one formula")
-        self.threads, self.events, self.launch, self.line, self.most = threads, events, launch, line, most
+        self.threads, self.events, self.lines = threads, events, lines
 
 
 class EngineDefect(Exception):

@@ -8,10 +8,11 @@ What only some programs are about is imported where there is such: see `axioms.e
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from axioms.errors import UnsupportedProgram
+from axioms.errors import MOST_EVENTS, TooLarge, UnsupportedProgram
 from axioms.events import event as making
 from axioms.events.definitions import Definitions
 from axioms.events.event import Collector, Event, ProgramThread
@@ -141,11 +142,18 @@ def _spans(effect: Effect) -> list[tuple[Value, int]]:
 
 
 def _located(collector: Collector, accesses: Accesses, kinds: frozenset[EffectKind]) -> list[list[ObjectBytes]]:
-    """The bytes that accesses may go to: those that are cut alike together."""
+    """The bytes that accesses may go to: those that are cut alike together. Raises TooLarge where they are too many: each is an
+    event."""
     found: list[list[ObjectBytes]] = []
+    lines: Counter[tuple[int, int]] = Counter()
+    events = 0
     for t, effect in paced(accesses):
         spans = spans_of(effect)
         located = collector.locate(t, effect, spans)
+        lines[t, effect.instruction.span.line] += sum(map(len, located))
+        events += sum(map(len, located))
+        if events > MOST_EVENTS:
+            raise TooLarge(t + 1, events, lines)
         if len(spans) == 1:
             found.append([(p.object, p.offset, spans[0].size) for p in located[0]])
             continue

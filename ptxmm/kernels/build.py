@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
+from axioms.errors import TooLarge
 from axioms.events.memory import RepeatedBytes
 from axioms.program import AskedValues, Observable, Program, ProgramSource
 from axioms.program import build as assembled
@@ -15,7 +16,7 @@ from ptxcore.diagnostics import Diagnostic
 from ptxcore.isa.effect_kinds import ISSUE
 from ptxcore.records import dataclass
 from ptxcore.values.terms import Value
-from ptxmm.kernels.explored import ExploredKernels, LoopNote, ThreadInfo, explored
+from ptxmm.kernels.explored import ExploredKernels, LoopNote, ThreadInfo, TooLargeLaunch, explored
 from ptxmm.kernels.launch import Buffer, Final, Launch
 
 
@@ -68,7 +69,10 @@ def build(
         source = ProgramSource(
             found.threads, objects, memory.views, lambda threads: asked, unroll, found.definitions, kernels, options
         )
-        return assembled(source)
+        try:
+            return assembled(source)
+        except TooLarge as error:
+            raise TooLargeLaunch(error, found.info) from None
 
     return Built(holding(b"\0"), found.info, found.loops(), holding, found.lines, list(found.assumed), found.warnings)
 

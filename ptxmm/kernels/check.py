@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from axioms.errors import TooLarge, UnsupportedProgram
+from axioms.errors import UnsupportedProgram
 from axioms.liveness.search import may_fail_assertions
 from axioms.models.options import LENIENT, OF_RUNS
 from axioms.witness.result import Decision, Undefined
@@ -26,6 +26,7 @@ from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_
 from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading, tells_leniently
 from ptxmm.kernels.counterexamples import UNTOLD, shown_beside, shown_by_runs
 from ptxmm.kernels.determinism import compared_with_a_run
+from ptxmm.kernels.explored import TooLargeLaunch
 from ptxmm.kernels.extent import extent, too_large
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
@@ -135,7 +136,7 @@ def check(
             result = _answer_for_all_contents(question, deepcopy(result))
     except (OutOfTime, TimeoutError) as error:  # before anything was looked at
         result.error, result.stopped = told(error), True
-    except TooLarge as error:
+    except TooLargeLaunch as error:
         result.error = TOO_LARGE
         result.notes.append(too_large(test, error))
     except UnsupportedProgram:

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from axioms.analysis.noop_updates import Noops, holds, noop_places
-from axioms.errors import TooLarge, UnsupportedProgram
+from axioms.errors import MOST_EVENTS, TooLarge, UnsupportedProgram
 from axioms.events.event import ProgramThread
 from axioms.events.launches import KernelThreads
 from axioms.models.options import passes_off
@@ -39,9 +39,6 @@ from ptxmm.kernels.launch import Dimensions, Launch
 from ptxmm.kernels.memory import Memory
 from ptxmm.kernels.source import in_source
 
-#: More effects than these give no formula: a relation of 20,000 events has 50 MB, and there are dozens.
-_MOST_EFFECTS = 20_000
-
 
 class ThreadInfo(NamedTuple):
     """Who a thread of the program is: `name` as the program has it."""
@@ -50,6 +47,19 @@ class ThreadInfo(NamedTuple):
     launch: int
     cta: Dimensions
     thread: Dimensions
+
+
+class TooLargeLaunch(UnsupportedProgram):
+    """A formula of launches would have too many events. `line`: that of the instruction of which most of the `events` are, `most`,
+    in the kernel of `launch`; 0 where none is."""
+
+    def __init__(self, error: TooLarge, info: Sequence[ThreadInfo]) -> None:
+        super().__init__(str(error))
+        self.threads, self.events = error.threads, error.events
+        lines: Counter[tuple[int, int]] = Counter()
+        for (thread, line), count in error.lines.items():
+            lines[info[thread].launch, line] += count
+        (self.launch, self.line), self.most = lines.most_common(1)[0] if lines else ((0, 0), 0)
 
 
 class LoopNote(NamedTuple):
@@ -207,19 +217,14 @@ class ExploredKernels:
             self.threads.append(ProgramThread(info.name, place, x.code, x.execution, x.source))
             self.info.append(info)
             self.effects += len(x.execution.effects)
-        if self.effects > _MOST_EFFECTS:
-            raise self.too_large()
-
-    def too_large(self) -> TooLarge:
-        """What is said where there are too many effects, and of which instruction most of them are."""
-        lines = Counter(
-            (info.launch, e.instruction.span.line)
-            for info, thread in zip(self.info, self.threads, strict=True)
-            for e in thread.execution.effects
-            if e.instruction is not None
-        )
-        (launch, line), most = lines.most_common(1)[0] if lines else ((0, 0), 0)
-        return TooLarge(len(self.threads), self.effects, launch, line, most)
+        if self.effects > MOST_EVENTS:
+            lines = Counter(
+                (number, e.instruction.span.line)
+                for number, thread in enumerate(self.threads)
+                for e in thread.execution.effects
+                if e.instruction is not None
+            )
+            raise TooLargeLaunch(TooLarge(len(self.threads), self.effects, lines), self.info)
 
     def on_heap(self) -> None:
         """What the threads' calls of `malloc` gave."""

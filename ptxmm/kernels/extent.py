@@ -10,12 +10,12 @@ from ptxmm.kernels.runs import threads_of
 from ptxmm.words import notes
 
 if TYPE_CHECKING:
-    from axioms.errors import TooLarge
+    from ptxmm.kernels.explored import TooLargeLaunch
     from ptxmm.kernels.question import KernelQuestion
     from ptxmm.kernels.test import KernelTest
 
 
-def too_large(test: KernelTest, error: TooLarge) -> str:
+def too_large(test: KernelTest, error: TooLargeLaunch) -> str:
     """How large a launch is that no formula is made of, and what there is to shrink."""
     place = str(Places(test).launch_spot(error.launch, error.line)) if error.most else ""
     return notes.too_large(error.threads, threads_of(test), error.events, error.most, place)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from axioms.program import building
 from ptxcore.clock import OutOfTime
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
@@ -58,7 +59,7 @@ def _late(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_launch_that_is_too_large_for_a_formula_says_how_large_and_what_smaller_ones_show(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(explored, "_MOST_EFFECTS", 100)
+    monkeypatch.setattr(explored, "MOST_EVENTS", 100)
     decide_whole = checking.decide_whole
     monkeypatch.setattr(checking, "decide_whole", lambda t, *r: "open" if threads_of(t) > 64 else decide_whole(t, *r))
     result = checking.check(_kernel(4, {"race_free": True}), model_named("ptx-9.0"))
@@ -66,6 +67,30 @@ def test_a_launch_that_is_too_large_for_a_formula_says_how_large_and_what_smalle
     large, small, open_ = result.notes
     assert "the first 128 of 512 threads have 128 events, 128 of them of the instruction at k.toml:9" in large
     assert "2 CTAs of 32 threads, was decided: ok" in small and open_ == "open"
+
+
+_ANYWHERE = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y)
+{
+ .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; add.u64 %rd3, %rd1, %rd3;
+ ld.global.u32 %r2, [%rd3]; and.b32 %r2, %r2, 255; mul.wide.u32 %rd4, %r2, 4; add.u64 %rd4, %rd2, %rd4;
+ st.global.u32 [%rd4], %r1; ret;
+}"""
+
+
+def test_an_access_that_may_go_to_many_places_is_as_many_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "MOST_EVENTS", 700)
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 1, "block": 4,
+        "params": {"x": {"type": "u32", "elements": 4, "init": "any"}, "y": {"type": "u32", "elements": 256}},
+        "check": {"race_free": True},
+    }  # fmt: skip
+    result = checking.check(KernelFile.of(tree, "k.toml", {"k.ptx": _ANYWHERE}).test(), model_named("ptx-9.0"))
+    assert result.verdict == "undecided" and result.error == "too large for one formula"
+    assert any("768 of them of the instruction at k.toml:9" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(

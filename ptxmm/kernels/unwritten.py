@@ -1,6 +1,6 @@
-"""Tests that fail where shared memory that nothing wrote holds zeros, or something else. It may hold anything at first: a run
-with any contents is an execution, so that a check of all executions that is false there fails. That the checks hold there says
-nothing."""
+"""Tests that fail where what nothing determines is zeros, or something else: shared memory that nothing wrote, or what a thread
+takes from a lane that does not take part. It may be anything: a run with any contents is an execution, so that a check of all
+executions that is false there fails. That the checks hold there says nothing."""
 
 from __future__ import annotations
 

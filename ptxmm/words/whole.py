@@ -321,11 +321,11 @@ def open_at(what: str, place: str) -> str:
 
 
 def unwritten_memory(place: str, said: str, byte: int) -> str:
-    """The note of a test that fails where shared memory that nothing wrote holds some byte; `place`: where that decides
-    something, `said`: what is read."""
+    """The note of a test that fails where what nothing determines (shared memory that nothing wrote, a value from a lane that does
+    not take part) has some byte; `place`: where that decides something, `said`: what is read."""
     read = ", ".join(filter(None, (said, f"at {place}" if place else "")))
     more, held = f" ({read})" if read else "", f"{byte:#04x} in every byte" if byte else "zeros"
-    return f"shared memory that nothing wrote may hold anything{more}: this is an execution in which it holds {held}"
+    return f"what nothing determines may be anything{more}: this is an execution in which it has {held}"
 
 
 def contents(free: list[str], deciding: dict[str, list[str]]) -> str:
@@ -361,8 +361,10 @@ def holding(buffers: list[str], byte: int) -> str:
 
 
 def shared_at_first(byte: int | None) -> list[str]:
-    """What shared memory holds at first in the run that is shown, of which nothing is known."""
-    return [] if byte is None else [f"at first shared memory holds {byte:#04x} in every byte"]
+    """What values have in the run that is shown of which nothing is known."""
+    return [] if byte is None else [
+        f"what nothing determines (shared memory at first, values from lanes that do not take part) has {byte:#04x} in every byte"
+    ]  # fmt: skip
 
 
 def reordered(*, in_another: bool) -> list[str]:

@@ -86,7 +86,7 @@ def test_a_sum_that_is_right_with_zeros_alone_is_wrong(readers: int, verdict: st
     }  # fmt: skip
     found = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": SUMS.replace("READERS", str(readers))}).test())
     assert found.verdict == verdict, found.error
-    assert any("it holds 0x3f in every byte" in note for note in found.notes) is (verdict == "no")
+    assert any("it has 0x3f in every byte" in note for note in found.notes) is (verdict == "no")
 
 
 def test_zeros_alone_are_no_answer_where_the_time_ends_before_other_contents(monkeypatch: pytest.MonkeyPatch) -> None:

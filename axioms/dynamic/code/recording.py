@@ -163,9 +163,6 @@ class Recording:
     def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
         self.watcher.met(how, threads, masked)
 
-    def left_open(self, lane: int) -> int:
-        return self.watcher.left_open(lane)
-
     def unspecified(self, op: Op) -> None:
         """Whatever it is, what comes of it is known (`code.depends`)."""
         self.products[id(op.instruction)] = op

@@ -468,9 +468,6 @@ class Determinate(LaunchState):
         elif self.phases.objects:
             self._tensor_order.come_together([thread.number for thread in threads])
 
-    def left_open(self, lane: int) -> int:
-        raise Stopped(Open("unknown"))
-
     def unspecified(self, op: Op) -> None:
         self.leaves_open(Open("rounding", Party(0, op)))
 

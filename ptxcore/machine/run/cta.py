@@ -17,6 +17,7 @@ from ptxcore.machine.run.special import WARP, SpecialRegisters, Triple
 from ptxcore.machine.run.surroundings import LaunchView
 from ptxcore.machine.run.tensor_memory import TensorMemory
 from ptxcore.machine.run.thread import RunningThread
+from ptxcore.machine.run.uninitialised import UninitialisedRead, opaque
 
 #: Barriers of a CTA.
 _BARRIERS = 16
@@ -130,7 +131,7 @@ class Warp:
         arguments = dict(sorted(meeting.arguments.items()))
         whole = how.form.whole
         if watcher is not None and whole is None:
-            arguments = ShuffleLanes(arguments, watcher.left_open)
+            arguments = ShuffleLanes(arguments, lambda lane: self._of_nobody(meeting.threads[lane]))
         try:
             results = how.form.meaning(how, arguments)
         except Exception:
@@ -149,6 +150,14 @@ class Warp:
             if thread is not last:
                 thread.wake(results[lane])
         return None if last is None else results[last.lane]
+
+    def _of_nobody(self, thread: RunningThread) -> Any:
+        """What a thread takes from a lane that does not take part, which the manual leaves open (section 9.7.9.6)."""
+        launch = self.cta.launch
+        if launch.contents is not None:
+            return launch.contents * 0x01010101
+        op = launch.compiled.ops[thread.op]
+        return opaque(32, UninitialisedRead("uninitialised", "a value from a lane that does not take part", op))
 
     def settle(self) -> bool:
         """Nobody in the CTA can go on: whoever meets without a mask goes on as they are, those first who may come to where

@@ -87,6 +87,7 @@ class GridLaunch:
         #: is with
         #: that of system software.
         self.kernel_shared = self.dynamic_start + dynamic_shared
+        self.contents = unwritten
         self.unwritten, self.filling = (self.kernel_shared, 0) if unwritten is None else (0, unwritten)
         reads_reserved = not special.OF_RESERVED.isdisjoint(program.special)
         whole = special.reserved_offset(self.kernel_shared) + special.RESERVED

@@ -24,6 +24,8 @@ class LaunchView(Protocol):
     parameters: Segment
     constants: Segment
     entry: str
+    #: What is in each byte of what nobody has written, as one of the contents that it may have; None: nobody knows.
+    contents: int | None
     unwritten: int
     #: What is in each byte of the kernel's shared memory at first.
     filling: int

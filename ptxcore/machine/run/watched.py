@@ -119,10 +119,6 @@ class RunWatcher(Protocol):
         """Threads of a warp execute an instruction together; `masked`: a member mask names them."""
         ...
 
-    def left_open(self, lane: int) -> int:
-        """A thread takes a value from a lane that does not take part; gives one."""
-        ...
-
     def unspecified(self, op: Op) -> None:
         """The manual leaves open what an instruction of a warp has just given its threads."""
         ...

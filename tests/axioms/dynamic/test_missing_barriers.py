@@ -126,7 +126,7 @@ _TAKEN_TOO_SOON = "ld.shared.u32 %r4, [%rd6]; add.u32 %r4, %r4, 1; st.global.u32
 def test_what_a_copy_has_yet_to_bring_is_read_as_zeros_and_said() -> None:
     result = _check(_test(128, ["cp.async.ca.shared.global [%rd6], [%rd5], 4;", _TAKEN_TOO_SOON]))
     assert result.verdict == "undefined" and {e.line for r in result.races for e in r.events} == {10, 11}
-    assert any("shared memory holds 0x00" in note for note in result.notes)
+    assert any("has 0x00 in every byte" in note for note in result.notes)
 
 
 _DECIDES = "ld.shared.u32 %r4, [%rd6]; setp.lt.u32 %p1, %r4, 5;"

@@ -4,6 +4,7 @@ Beside the formula, which tries what may be there at first."""
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 from by_runs import by_runs, compare
@@ -25,8 +26,10 @@ _HEAD = """.version 8.0
  mov.u32 %r1, %tid.x; mov.u32 %r3, %ntid.x; mov.u64 %rd2, s;
  mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd2, %rd3; add.u64 %rd5, %rd1, %rd3;
  setp.eq.u32 %p1, %r1, 0; mov.u32 %r7, 1; mov.u32 %r8, %r1; mov.u32 %r9, 0;
- setp.eq.u32 %p2, %r1, 9; ld.shared.u32 %u1, [s+48]; ld.shared.u32 %u2, [s+52];
-"""
+ setp.eq.u32 %p2, %r1, 9; """
+#: Where values that nothing determines come from: memory that nothing wrote, or a lane that does not take part.
+_UNWRITTEN = "ld.shared.u32 %u1, [s+48]; ld.shared.u32 %u2, [s+52];"
+_OF_NOBODY = "shfl.sync.idx.b32 %u1, %r1, 9, 31, {mask}; shfl.sync.bfly.b32 %u2, %r1, 8, 31, {mask};"
 #: What puts something in memory, takes it from there, computes with it, or lets it decide something.
 _PUT = (
     "st.shared.u32 [{at}], {value};", "@%p1 st.shared.u32 [{at}], {value};", "@!%p1 st.shared.u32 [{at}], {value};",
@@ -59,13 +62,13 @@ def _statement(choose: random.Random, threads: int) -> str:
     return form.format(at=at, even=8 * choose.randrange(2), value=value, to=choose.choice(("%r7", "%r7", "%r8")))
 
 
-def _kernel(seed: int) -> KernelTest:
+def _kernel(seed: int, source: str = _UNWRITTEN) -> KernelTest:
     """Statements by two to four threads, of which some registers and some shared memory hold anything."""
     choose = random.Random(seed)
     threads = choose.choice((2, 3, 4))
     body = [_statement(choose, threads) for _ in range(choose.randint(3, 9))]
     last = choose.choice(("and.b32 %r7, %r7, 1;", "and.b32 %r7, %r7, 0;", "mov.u32 %r7, %r1;", "mov.u32 %r7, %r8;", ""))
-    text = "\n ".join([_HEAD, *body, last, "st.global.u32 [%rd5], %r7; ret;\n}"])
+    text = "\n ".join([_HEAD, source.format(mask=(1 << threads) - 1), *body, last, "st.global.u32 [%rd5], %r7; ret;\n}"])
     wanted = " && ".join(f"x[{i}] < {choose.choice((2, 3, 100))}" for i in range(threads))
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": 1, "block": threads,
@@ -90,6 +93,21 @@ def test_one_run_says_of_many_kernels_with_open_values_what_the_formula_says(mon
     compare(_kernel, range(1000, 1000 + share(3000)), monkeypatch, may_be_undefined=True)
 
 
+@pytest.mark.compares(0.4)
+@pytest.mark.parametrize("seeds", lengths(range(10, 13), range(40)))
+def test_one_run_says_of_values_of_lanes_that_do_not_take_part_what_the_formula_says(
+    seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare(partial(_kernel, source=_OF_NOBODY), seeds, monkeypatch, may_be_undefined=True)
+
+
+@pytest.mark.campaign
+@pytest.mark.compares(0.4)
+def test_one_run_says_of_many_kernels_with_such_lanes_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = partial(_kernel, source=_OF_NOBODY)
+    compare(made, range(1000, 1000 + share(3000)), monkeypatch, may_be_undefined=True)
+
+
 def _sorted(*, mistake: str = "") -> KernelTest:
     """Threads of which some have no item put what they have in shared memory, and take the items in the reverse order; what is
     no item goes nowhere. `mistake`: a statement behind what is taken."""
@@ -100,7 +118,6 @@ def _sorted(*, mistake: str = "") -> KernelTest:
  {mistake}
  setp.lt.u32 %p3, %r10, %r9; @%p3 st.global.u32 [%rd5+1024], %r11; ret;
 }}"""
-    text = text.replace("ld.shared.u32 %u1, [s+48]; ld.shared.u32 %u2, [s+52];", "")
     text = text.replace(".shared .align 8 .b8 s[64];", ".shared .align 8 .b8 s[64]; .shared .align 4 .b8 t[1024];")
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": 1, "block": 256,

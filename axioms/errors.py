@@ -14,8 +14,8 @@ MOST_EVENTS = 20_000
 
 
 class TooLarge(UnsupportedProgram):
-    """The formula would have more than `MOST_EVENTS`. `threads`: how many were looked at until then; `lines`: by the number of a
-    thread and a line, how many of the `events` are of that instruction."""
+    """The formula would have more than `MOST_EVENTS`. `threads`: how many were looked at until then; `lines`: by the number of
+    a thread and a line, how many of the `events` are of that instruction."""
 
     def __init__(self, threads: int, events: int, lines: Mapping[tuple[int, int], int]) -> None:
         super().__init__(f"{events:,} events of {threads:,} threads are too many for one formula")

@@ -50,8 +50,8 @@ class ThreadInfo(NamedTuple):
 
 
 class TooLargeLaunch(UnsupportedProgram):
-    """A formula of launches would have too many events. `line`: that of the instruction of which most of the `events` are, `most`,
-    in the kernel of `launch`; 0 where none is."""
+    """A formula of launches would have too many events. `line`: that of the instruction of which most of the `events` are,
+    `most`, in the kernel of `launch`; 0 where none is."""
 
     def __init__(self, error: TooLarge, info: Sequence[ThreadInfo]) -> None:
         super().__init__(str(error))

@@ -321,8 +321,8 @@ def open_at(what: str, place: str) -> str:
 
 
 def unwritten_memory(place: str, said: str, byte: int) -> str:
-    """The note of a test that fails where what nothing determines (shared memory that nothing wrote, a value from a lane that does
-    not take part) has some byte; `place`: where that decides something, `said`: what is read."""
+    """The note of a test that fails where what nothing determines (shared memory that nothing wrote, a value from a lane that
+    does not take part) has some byte; `place`: where that decides something, `said`: what is read."""
     read = ", ".join(filter(None, (said, f"at {place}" if place else "")))
     more, held = f" ({read})" if read else "", f"{byte:#04x} in every byte" if byte else "zeros"
     return f"what nothing determines may be anything{more}: this is an execution in which it has {held}"
@@ -362,9 +362,8 @@ def holding(buffers: list[str], byte: int) -> str:
 
 def shared_at_first(byte: int | None) -> list[str]:
     """What values have in the run that is shown of which nothing is known."""
-    return [] if byte is None else [
-        f"what nothing determines (shared memory at first, values from lanes that do not take part) has {byte:#04x} in every byte"
-    ]  # fmt: skip
+    those = "what nothing determines (shared memory at first, values from lanes that do not take part)"
+    return [] if byte is None else [f"{those} has {byte:#04x} in every byte"]
 
 
 def reordered(*, in_another: bool) -> list[str]:

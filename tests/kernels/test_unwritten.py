@@ -43,7 +43,7 @@ def checked(condition: str) -> ptxmm.Result:
 def test_a_check_that_zeros_are_against_fails_and_says_what_was_read() -> None:
     found = checked("out[0] == 7 && out[63] == 7")
     assert found.verdict == "no", found.error
-    (note,) = [note for note in found.notes if "nothing wrote" in note]
+    (note,) = [note for note in found.notes if "nothing determines" in note]
     line = KERNEL[: KERNEL.index("@%q cp.async.bulk.global")].count("\n") + 1
     assert f":{line})" in note
 

@@ -39,8 +39,8 @@ class Options(TypedDict, total=False):
     """What may be said of a launch besides. Threads take turns in an order that `seed` draws (None: round-robin); `limit`
     bounds the instructions; `progress(finished, all, executed)` is told of CTAs and instructions; `watcher`: see
     `ptxcore.machine.run.watched`, for which the module must have been loaded; `unwritten` is in every byte
-    of shared memory at first, and of what threads take from lanes that do not take part, as one of the contents that it may have
-    (None: nobody knows what)."""
+    of shared memory at first, and of what threads take from lanes that do not take part, as one of the contents that these may
+    have (None: nobody knows what)."""
 
     dynamic_shared: int
     seed: int | None

@@ -398,7 +398,7 @@ def _mends(option: Option, seen: _Seen) -> bool:
     """Whether what is about an object may mend what was seen: where no execution ends, no further wait does."""
     if not seen.ends and option.meets and not option.arrives:
         return False
-    return option.about in seen.about if seen.waits else not option.arrives
+    return option.concerns(seen.about) if seen.waits else not option.arrives
 
 
 def places_apart(sites: Sequence[EditSite], lines: Iterable[int]) -> list[int]:

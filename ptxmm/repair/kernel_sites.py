@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from math import prod
 
+from ptxcore.machine.lower.inlining import calls_of
 from ptxcore.places import SCOPES
 from ptxcore.syntax.reader import read_module
 from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instruction, OpenBrace
@@ -28,6 +29,7 @@ from ptxmm.repair.layout import Layout
 from ptxmm.repair.moves import moved_sites
 from ptxmm.repair.objects import object_of, place_of
 from ptxmm.repair.order import BARRIERS, ENDS, alters, begun_at, ends, gaps, is_init, loops_around, matters, start_of
+from ptxmm.repair.parity_sites import WaitsInTurn, parity_sites
 from ptxmm.repair.party_sites import BarriersOfSome, party_sites
 from ptxmm.repair.recomputed import KnownRegisters
 from ptxmm.repair.roles import Roles
@@ -60,11 +62,12 @@ _BULK_WAITS: _Ranked = (
 def sites(
     launches: Sequence[Launch], mode: str, with_arrivals: bool = False, left_out: list[str] | None = None,
     apart: bool = False, parties: BarriersOfSome | None = None,
+    turns: WaitsInTurn | None = None,
 ) -> list[EditSite]:  # fmt: skip
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
     the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are, as far as `left_out` does not name
-    them, waits for an mbarrier, barriers of the `parties` who come by, and what may come later. Copies of a place of the source
-    are one site; `apart`: those of one call of a function."""
+    them, waits for an mbarrier, barriers of the `parties` who come by, what may come later, parities by `turns`. Copies of a
+    place of the source are one site; `apart`: those of one call of a function."""
     text = launches[0].text
     lines = Lines(text)
     source = SourceWords(text)
@@ -83,7 +86,19 @@ def sites(
     found += arrival_sites(missing, [] if left_out is None else left_out)
     if ".loc" in text:
         found = together(read_module(text)[0], found, apart)
+    if turns:
+        found += _parities(text, entries, lines, source, turns)
     return accepted(text, found, errors(text))
+
+
+def _parities(
+    text: str, entries: Collection[str], lines: Lines, source: SourceWords, turns: WaitsInTurn
+) -> Iterator[EditSite]:
+    """What parities may become: at the calls of one place of the source together, since a parity is what is handed over."""
+    chains = calls_of(read_module(text)[0], turns.keys()) if ".loc" in text else {}
+    places = {line: tuple(chain) for line, chain in chains.items()}
+    for name, body in bodies(text, entries):
+        yield from parity_sites(body, plain(name), lines, source, turns, places)
 
 
 def bodies(text: str, entries: Collection[str]) -> Iterator[tuple[str, list[AnyStatement]]]:

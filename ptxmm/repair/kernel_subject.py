@@ -28,6 +28,7 @@ from ptxmm.words.notes import NOT_ASKED
 
 if TYPE_CHECKING:
     from ptxmm.repair.cuda.proof import CudaSource, Rewritten
+    from ptxmm.repair.parity_sites import WaitsInTurn
     from ptxmm.repair.party_sites import BarriersOfSome
     from ptxmm.result import Result
 
@@ -89,7 +90,8 @@ class KernelSubject:
         from ptxmm.repair.kernel_sites import sites
 
         self.left_out = []
-        return sites(self.test.launches, mode, arrivals, self.left_out, apart, self._parties if arrivals else None)
+        parties, turns = (self._parties, self._turns) if arrivals else (None, None)
+        return sites(self.test.launches, mode, arrivals, self.left_out, apart, parties, turns)
 
     def objects(self, lines: frozenset[int]) -> frozenset[str]:
         """The names of the barriers and mbarriers that the statements at these lines of the module are about."""
@@ -237,6 +239,13 @@ class KernelSubject:
         from ptxmm.repair.parties import parties
 
         return parties(self.test)
+
+    @cached_property
+    def _turns(self) -> WaitsInTurn:
+        """The turns at waits by parity in its kernels."""
+        from ptxmm.repair.turns import turns
+
+        return turns(self.test)
 
     @cached_property
     def _origins(self) -> SourceWords:

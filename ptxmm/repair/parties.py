@@ -7,7 +7,7 @@ they are whole warps, `bar.sync` of a barrier that the kernel does not use, for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -29,6 +29,7 @@ from ptxmm.repair.layout import Layout
 from ptxmm.repair.moves import hands_over
 from ptxmm.repair.order import BARRIERS, begun_at, gaps, matters, start_of
 from ptxmm.repair.party_sites import BarrierOfSome, BarriersOfSome
+from ptxmm.repair.quiet_watcher import QuietWatcher, place_of_thread
 from ptxmm.repair.sites import TextEdit, edited
 
 _WARP, _BARRIERS = 32, 16
@@ -145,35 +146,11 @@ def _barrier(threads: Collection[int], size: int, free: int | None) -> BarrierOf
     return BarrierOfSome(f"bar.sync {free}, {_WARP * len(warps)}", costs.CTA_BARRIER)
 
 
-class _Passing:
-    """Watches a launch (`ptxcore.machine.run.watched.RunWatcher`): who comes by which line. All else is let be."""
+class _Passing(QuietWatcher):
+    """Watches who comes by which line."""
 
     def __init__(self) -> None:
         self.seen: set[tuple[int, object, int]] = set()
 
     def other(self, thread: Any, what: str, how: Any = None, address: int = 0) -> None:
-        self.seen.add((thread.instruction.instruction.span.line, thread.cta.index, _WARP * thread.warp + thread.lane))
-
-    def enters(self, cta: Any) -> int:
-        return 0
-
-    def left_open(self, lane: int) -> int:
-        return 0
-
-    def performs(self, agent: Any, action: Callable[[], None]) -> None:
-        action()
-
-    def tensors(self, thread: Any, how: Any) -> Any:
-        return _LetsAllBe()
-
-    def _lets_be(self, *_: object, **__: object) -> None: ...
-
-    begins = ends = reads = writes = updates = operates = copied = multiplies = of_products = _lets_be
-    commits = waited = polls = arrives = released = met = unspecified = looks_up = _lets_be
-
-
-class _LetsAllBe:
-    """Is told of Tensor Memory, and does nothing."""
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        return lambda *_, **__: None
+        self.seen.add((thread.instruction.instruction.span.line, *place_of_thread(thread)))

@@ -23,13 +23,25 @@ STATE = "state"
 MOVE = "move"
 #: And a number that is computed, and becomes one more or less.
 COMPUTED = "computed"
+#: And a parity that is computed, and becomes that of the turn.
+PARITY = "parity"
+
+
+class InTurn(NamedTuple):
+    """The parity of a turn: that of (number of the turn + `offset`) / `every`, plus `more`; `every` is 0 where it is no such
+    one. `flipped`: it is always the other one than is there."""
+
+    every: int
+    offset: int
+    more: int
+    flipped: bool
 
 
 class Wanted(NamedTuple):
     """What becomes of a statement of a module, for who writes that in the language that it was compiled from. `kind`: its
     `order` (and scope), a statement is `put` in before it, it is `gone` or `move`d, or a `number` in it changes. `line` is
     its own in the module, `before` that of the statement which comes before what is put in, or moved. `old` and `new`:
-    opcodes with modifiers, statements or numbers; `family` names the orders that there are."""
+    opcodes with modifiers, statements or numbers; `family` names the orders that there are; `in_turn` is what a `parity` is."""
 
     kind: str
     line: int
@@ -41,6 +53,7 @@ class Wanted(NamedTuple):
     scope: str = ""
     old_order: str = ""
     old_scope: str = ""
+    in_turn: InTurn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +63,9 @@ class Option:
     there for others; `alters`: it changes how other barriers are met, so that a stronger text may allow what a weaker
     one does not; `arrives`: it is so many more arrivals; `sure`: all whom it is for come by, equally often; `wanted` says what
     becomes of the statement; `spot` who and which line, where that is not the site's; `about` names what threads wait or
-    arrive at there; `far`: it is only tried where that is known to be waited for, `apart`: so many statements from one that
-    is about the same; `evident`: the text itself shows that it is lacking (1), as where nothing waits for what others
+    arrive at there, `others` further such objects; `far`: it is only tried where that is known to be waited for, `apart`: so
+    many statements from one that is about the same; `evident`: the text itself (or a run of it) shows that it is lacking (1),
+    as where nothing waits for what others
     arrive at (2: and who comes by here never arrives there; 3: nor for the state that their arrival gives; or where some hand
     over alone what others with them may still use), or other bytes
     are told of than are copied; or that what is there is right (-1). The first option of a site is no change, or where
@@ -72,6 +86,11 @@ class Option:
     far: bool = False
     apart: int = 0
     evident: int = 0
+    others: frozenset[str] = frozenset()
+
+    def concerns(self, objects: frozenset[str]) -> bool:
+        """Whether it is about one of these objects."""
+        return self.about in objects or not self.others.isdisjoint(objects)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from ptxcore.records import dataclass
 from ptxmm.repair.cuda.accesses import accesses
 from ptxmm.repair.cuda.code import CudaCode, CudaStatement
+from ptxmm.repair.cuda.parities import parities
+from ptxmm.repair.cuda.source_edits import Places, SourceEdits
 from ptxmm.repair.cuda.spellings import (
     FENCE,
     FENCES,
@@ -24,7 +25,7 @@ from ptxmm.repair.cuda.spellings import (
     Spelling,
     statements,
 )
-from ptxmm.repair.sites import COMPUTED, MOVE, STATE, TextEdit, Wanted
+from ptxmm.repair.sites import COMPUTED, MOVE, PARITY, STATE, TextEdit, Wanted
 
 #: So many candidates of one change are looked at.
 MOST = 12
@@ -49,18 +50,6 @@ _TOKEN = re.compile(r"\b(\w+)\s*=\s*([\w\[\].%+*/ -]+?)\s*\.\s*arrive\s*\(")
 _ASM = re.compile(r"(?:asm|__asm__)\b[\s\w]*+\(")
 
 
-@dataclass(frozen=True, slots=True)
-class SourceEdits:
-    """Edits of a source, and the headers that what they write needs."""
-
-    edits: tuple[TextEdit, ...]
-    headers: tuple[str, ...] = ()
-
-
-#: Line and column, the innermost first.
-Places = Sequence[tuple[int, int]]
-
-
 def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> list[SourceEdits]:
     """The candidates for a change at a statement that comes from `here`; what is put in may also stand behind the statement
     that comes `before`."""
@@ -75,6 +64,8 @@ def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> 
     if wanted.kind == "put":
         forms = statements(wanted.new, wanted.order, wanted.scope, "cuda::" in code.bare)
         made = (c for way in (_awaited(code, wanted, before), _put(code, forms, here, before)) for c in way)
+    elif wanted.kind == PARITY:
+        made = (c for c in parities(code, wanted, here))
     elif wanted.kind == MOVE:
         made = (c for c in _moved(code, here, before))
     else:

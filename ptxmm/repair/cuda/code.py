@@ -40,8 +40,8 @@ class CudaCode:
         self.bare = _PREPROCESSOR.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), bare)
         self._lines = [0, *(m.end() for m in re.finditer(r"\n", text))]
         self.partner: dict[int, int] = {}
-        self._statements = list(self._found())
-        self._starts = [s.start for s in self._statements]
+        self.statements = list(self._found())
+        self._starts = [s.start for s in self.statements]
 
     def _found(self) -> Iterator[CudaStatement]:
         """The statements: what stands between `;`, `{` and `}` that are in no other brackets."""
@@ -88,7 +88,7 @@ class CudaCode:
             return []
         first = self._lines[line - 1]
         last = self._lines[line] if line < len(self._lines) else len(self.text)
-        there = [s for s in self._statements if s.start < last and s.end > first and self.bare[s.start : s.end].strip()]
+        there = [s for s in self.statements if s.start < last and s.end > first and self.bare[s.start : s.end].strip()]
         wanted = first + max(column - 1, 0)
         return sorted(there, key=lambda s: not s.start <= wanted < s.end)
 
@@ -116,7 +116,7 @@ class CudaCode:
 
     def holding(self, statement: CudaStatement, block: int) -> CudaStatement | None:
         """The statement directly within a block that is, or holds in its own block, another one."""
-        for other in self._statements:
+        for other in self.statements:
             last = other.end if other.closer == ";" else self.partner.get(other.end - 1, other.end)
             if other.start <= statement.start < last and self.block(other.start) == block:
                 return other

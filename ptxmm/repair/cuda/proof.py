@@ -18,8 +18,9 @@ from ptxcore.records import dataclass
 from ptxcore.sources import read_bytes
 from ptxcore.syntax.reader import read_module
 from ptxmm.kernels.modules import ModuleError, bare, compile_changed
-from ptxmm.repair.cuda.candidates import Places, SourceEdits, candidates
+from ptxmm.repair.cuda.candidates import candidates
 from ptxmm.repair.cuda.code import CudaCode
+from ptxmm.repair.cuda.source_edits import Places, SourceEdits
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.sites import MOVE, TextEdit, Wanted, edited
 

@@ -1,0 +1,90 @@
+"""A parity that a wait is handed, as an expression of what the loops around it count by.
+
+Which variable holds the number of the turn, the PTX does not say. What a loop counts up by is tried, from the innermost loop
+outwards; and both parities, since a loop may begin elsewhere than at 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ptxmm.repair.cuda.code import CudaCode, CudaStatement
+from ptxmm.repair.cuda.source_edits import Places, SourceEdits
+from ptxmm.repair.parity_sites import in_words
+from ptxmm.repair.sites import TextEdit, Wanted
+
+_CALL = re.compile(r"\b(?!(?:if|while|for|switch|return|asm|volatile|sizeof)\b)[A-Za-z_]\w*+\s*+\(")
+_COUNTED = re.compile(r"\+\+\s*+([A-Za-z_]\w*+)|\b([A-Za-z_]\w*+)\s*+(?:\+\+|\+=)")
+_FLIPPED = re.compile(r"\s*+\^\s*+1[uU]?\Z")
+#: What is no parity: an address, a text.
+_NO_NUMBER = ("&", "*", '"')
+#: So many variables are tried.
+_MOST = 3
+
+
+def parities(code: CudaCode, wanted: Wanted, here: Places) -> Iterator[SourceEdits]:
+    """The last argument of a call becomes the other parity, or that of the turn."""
+    turn = wanted.in_turn
+    if turn is None:
+        return
+    for statement in (s for place in here for s in code.at(*place)):
+        for start, end in _last_arguments(code, statement):
+            if turn.flipped:
+                yield SourceEdits((TextEdit(start, end, _other(code.text[start:end])),))
+            counters = list(_counters(code, statement)) if turn.every else []
+            for more in (turn.more, 1 - turn.more):
+                for counter in counters:
+                    every = _named(code, statement, counter, turn.every)
+                    yield SourceEdits((TextEdit(start, end, in_words(counter, every, turn.offset, more)),))
+
+
+def _last_arguments(code: CudaCode, statement: CudaStatement) -> Iterator[tuple[int, int]]:
+    """Where the last argument of each call stands, the outermost first."""
+    for call in _CALL.finditer(code.bare, statement.start, statement.end):
+        opened = call.end() - 1
+        closed = code.partner.get(opened, -1)
+        at = first = opened + 1
+        while at < closed:
+            if code.bare[at] == ",":
+                first = at + 1
+            at = code.partner.get(at, at) + 1 if code.bare[at] in "([{" else at + 1
+        said = code.text[first : max(closed, first)]
+        start, end = first + len(said) - len(said.lstrip()), first + len(said.rstrip())
+        if start < end and not said.lstrip().startswith(_NO_NUMBER):
+            yield start, end
+
+
+def _other(parity: str) -> str:
+    """The other parity, as it is written."""
+    if parity.strip("uU") in ("0", "1"):
+        return str(1 - int(parity.strip("uU")))
+    if _FLIPPED.search(parity):
+        return _FLIPPED.sub("", parity)
+    return f"{parity} ^ 1" if re.fullmatch(r"[\w.]+", parity) else f"({parity}) ^ 1"
+
+
+def _counters(code: CudaCode, statement: CudaStatement) -> Iterator[str]:
+    """What the loops around a statement count up by, of the innermost one first."""
+    texts = [code.bare[statement.start : statement.end]]
+    for opened in _around(code, statement):
+        head = next((s for s in code.statements if s.end == opened + 1), None)
+        if head is not None and re.match(r"(?:for|while|do)\b", code.bare[head.start : head.end]):
+            texts += [code.bare[head.start : head.end], code.bare[opened : code.partner[opened]]]
+    found = dict.fromkeys(match[1] or match[2] for text in texts for match in _COUNTED.finditer(text))
+    yield from list(found)[:_MOST]
+
+
+def _named(code: CudaCode, statement: CudaStatement, counter: str, every: int) -> int | str:
+    """How many turns there are, as a block around a statement says it: what the counter is taken modulo."""
+    modulo = re.compile(rf"\b{re.escape(counter)}\s*%\s*([A-Za-z_]\w*)")
+    for opened in _around(code, statement) if every > 1 else ():
+        if (found := modulo.search(code.bare, opened, code.partner[opened])) is not None:
+            return found[1]
+    return every
+
+
+def _around(code: CudaCode, statement: CudaStatement) -> list[int]:
+    """Where the blocks around a statement begin, the innermost first."""
+    opened = (o for o, end in code.partner.items() if o < statement.start < end and code.bare[o] == "{")
+    return sorted(opened, reverse=True)

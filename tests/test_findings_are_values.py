@@ -47,7 +47,7 @@ READERS = {
     "statements of CUDA C++ that a repair changes, and of the PTX that they become": """
         ptxmm/repair/moves.py ptxmm/repair/repeated.py
         ptxmm/repair/arrivals.py ptxmm/repair/cuda/accesses.py ptxmm/repair/cuda/candidates.py ptxmm/repair/cuda/code.py
-        ptxmm/repair/cuda/parities.py ptxmm/repair/cuda/proof.py
+        ptxmm/repair/cuda/arguments.py ptxmm/repair/cuda/parities.py ptxmm/repair/cuda/proof.py
         ptxmm/repair/cuda/spellings.py
     """,
     "what a compiler says that it has read": "ptxmm/kernels/compile_inputs.py",

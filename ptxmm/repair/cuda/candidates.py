@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from ptxmm.repair.cuda.accesses import accesses
+from ptxmm.repair.cuda.arguments import by_more, last_arguments
 from ptxmm.repair.cuda.code import CudaCode, CudaStatement
 from ptxmm.repair.cuda.parities import parities
 from ptxmm.repair.cuda.source_edits import Places, SourceEdits
@@ -56,9 +57,9 @@ def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> 
     makers = {
         "order": (_orders, _far),
         "gone": (_gone, _sequential),
-        "number": (_numbers,),
+        "number": (_numbers, _counted),
         "bytes": (),
-        COMPUTED: (),
+        COMPUTED: (_counted,),
         "word": (_assembler, _reading),
     }
     if wanted.kind == "put":
@@ -298,3 +299,10 @@ def _numbers(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterat
     pattern = re.compile(rf"(?<![\w.%]){re.escape(wanted.old)}(?=[uUlL]*(?![\w.]))")
     for found in pattern.finditer(code.text, statement.start, statement.end):
         yield SourceEdits((TextEdit(found.start(), found.end(), wanted.new),))
+
+
+def _counted(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
+    """A number that is computed, or has a name, where a call is handed it: so much more or less."""
+    for start, end in last_arguments(code, statement):
+        more = int(wanted.new) - int(wanted.old)
+        yield SourceEdits((TextEdit(start, end, by_more(code.text[start:end], more)),))

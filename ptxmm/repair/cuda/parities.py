@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ptxmm.repair.cuda.arguments import last_arguments
 from ptxmm.repair.cuda.code import CudaCode, CudaStatement
 from ptxmm.repair.cuda.source_edits import Places, SourceEdits
 from ptxmm.repair.parity_sites import in_words
 from ptxmm.repair.sites import TextEdit, Wanted
 
-_CALL = re.compile(r"\b(?!(?:if|while|for|switch|return|asm|volatile|sizeof)\b)[A-Za-z_]\w*+\s*+\(")
 _COUNTED = re.compile(r"\+\+\s*+([A-Za-z_]\w*+)|\b([A-Za-z_]\w*+)\s*+(?:\+\+|\+=)")
 _FLIPPED = re.compile(r"\s*+\^\s*+1[uU]?\Z")
-#: What is no parity: an address, a text.
-_NO_NUMBER = ("&", "*", '"')
 #: So many variables are tried.
 _MOST = 3
 
@@ -29,7 +27,7 @@ def parities(code: CudaCode, wanted: Wanted, here: Places) -> Iterator[SourceEdi
     if turn is None:
         return
     for statement in (s for place in here for s in code.at(*place)):
-        for start, end in _last_arguments(code, statement):
+        for start, end in last_arguments(code, statement):
             if turn.flipped:
                 yield SourceEdits((TextEdit(start, end, _other(code.text[start:end])),))
             counters = list(_counters(code, statement)) if turn.every else []
@@ -37,22 +35,6 @@ def parities(code: CudaCode, wanted: Wanted, here: Places) -> Iterator[SourceEdi
                 for counter in counters:
                     every = _named(code, statement, counter, turn.every)
                     yield SourceEdits((TextEdit(start, end, in_words(counter, every, turn.offset, more)),))
-
-
-def _last_arguments(code: CudaCode, statement: CudaStatement) -> Iterator[tuple[int, int]]:
-    """Where the last argument of each call stands, the outermost first."""
-    for call in _CALL.finditer(code.bare, statement.start, statement.end):
-        opened = call.end() - 1
-        closed = code.partner.get(opened, -1)
-        at = first = opened + 1
-        while at < closed:
-            if code.bare[at] == ",":
-                first = at + 1
-            at = code.partner.get(at, at) + 1 if code.bare[at] in "([{" else at + 1
-        said = code.text[first : max(closed, first)]
-        start, end = first + len(said) - len(said.lstrip()), first + len(said.rstrip())
-        if start < end and not said.lstrip().startswith(_NO_NUMBER):
-            yield start, end
 
 
 def _other(parity: str) -> str:

@@ -12,11 +12,12 @@ from campaigns import some
 import ptxmm
 from ptxmm.cli.main import main
 from ptxmm.kernels.modules import ModuleError, compile_changed
+from ptxmm.repair.cuda.arguments import by_more
 from ptxmm.repair.cuda.candidates import candidates
 from ptxmm.repair.cuda.code import CudaCode
 from ptxmm.repair.cuda.proof import CudaSource
 from ptxmm.repair.judgement import Judgement
-from ptxmm.repair.sites import STATE, Wanted, edited
+from ptxmm.repair.sites import COMPUTED, STATE, Wanted, edited
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 compiled = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
@@ -297,3 +298,21 @@ def test_a_number_that_others_have_too_is_known_by_its_lines(tmp_path: Path, mad
     (tmp_path / "k.cu").write_text("", encoding="utf-8")
     source = CudaSource(str(tmp_path / "k.cu"), "\n".join(old), ())
     assert source._faithful([Wanted("number", 1, 0, "512", "256")], "\n".join(made)) == same
+
+
+def test_a_count_that_is_computed_or_named_is_typed_where_a_call_is_handed_it() -> None:
+    source = "__global__ void k(unsigned n) {\n    init(place(&full), 1); init(&bar, n - 1); init(&bar, PARTIES);\n}\n"
+    computed, named = Wanted(COMPUTED, 1, old="0", new="1"), Wanted("number", 1, old="8", new="6")
+    told = {
+        (wanted.kind, column): next(
+            edited(source, c.edits).splitlines()[1][column - 1 :].split(";")[0]
+            for c in candidates(CudaCode(source), wanted, [(2, column)], [])
+        )
+        for wanted, column in ((computed, 5), (computed, 28), (named, 47))
+    }
+    assert told == {
+        (COMPUTED, 5): "init(place(&full), 1 + 1)",
+        (COMPUTED, 28): "init(&bar, n)",
+        ("number", 47): "init(&bar, PARTIES - 2)",
+    }
+    assert by_more("n + 1", -1) == "n" and by_more("a ? b : c", 1) == "(a ? b : c) + 1" and by_more("n", -1) == "n - 1"

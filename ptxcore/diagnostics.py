@@ -17,10 +17,12 @@ class Span(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """`text` in place of what stands at `span`; nothing stands there where its end is its column."""
+    """`text` in place of what stands at `span`; nothing stands there where its end is its column. `lines`: it goes on for so
+    many lines more, and `end` is a column of the last one."""
 
     span: Span
     text: str
+    lines: int = 0
 
 
 class Fix(NamedTuple):

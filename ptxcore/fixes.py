@@ -20,15 +20,24 @@ def applied(text: str, found: Sequence[Diagnostic]) -> tuple[str, list[Diagnosti
             continue
         edits.update(dict.fromkeys(new))
         mended.append(diagnostic)
-    lines = text.split("\n")
-    for (line, column, end), new_text in sorted(edits, reverse=True):
-        if 0 < line <= len(lines):
-            old = lines[line - 1]
-            lines[line - 1] = old[: column - 1] + new_text + old[end - 1 :]
-    return "\n".join(lines), mended
+    starts = [0]
+    for each in text.split("\n"):
+        starts.append(starts[-1] + len(each) + 1)
+    for (line, column, end), new_text, further in sorted(edits, reverse=True):
+        if line > 0 and line + further < len(starts):
+            first, last = starts[line - 1] + column - 1, starts[line - 1 + further] + end - 1
+            text = text[:first] + new_text + text[last:]
+    return text, mended
 
 
 def _overlap(one: Edit, other: Edit) -> bool:
     """Whether two changes are of the same characters, or at the same place."""
-    (line, start, end), (other_line, other_start, other_end) = one.span, other.span
-    return line == other_line and (start == other_start or (start < other_end and other_start < end))
+    begun, ended = _ends(one)
+    other_begun, other_ended = _ends(other)
+    return begun == other_begun or (begun < other_ended and other_begun < ended)
+
+
+def _ends(edit: Edit) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Line and column at which a change begins, and behind its end."""
+    line, column, end = edit.span
+    return (line, column), (line + edit.lines, end)

@@ -79,8 +79,8 @@ ORDERS = {
     "ptxmm": """
         available endings harmless writing diffs events undefined herd_names graphs result words addresses answers multimem
         images pipeline races judging listing litmus_check kernels tensors api kernel findings defects checker linting running
-        workers alone baseline comparing report exercises topics weakened minimal repair learning campaigns gpu web cli
-        pytest_plugin
+        workers alone baseline comparing report exercises topics weakened minimal repair source_fixes learning campaigns gpu web
+        cli pytest_plugin
         __main__
     """,
     "ptxmm.words": """
@@ -88,7 +88,7 @@ ORDERS = {
         waits
     """,
     "ptxmm.report": """
-        files text json sarif reasons junit drawings pages pictures linted html herd github comparing comparing_html
+        files text json sarif reasons junit drawings pages pictures html herd github linted comparing comparing_html
     """,
     "ptxmm.campaigns": "identity holders values database deciding report words pool run page cache",
     "ptxmm.comparing": "answers logs columns differences table finding universe shrinking reasons comparison",

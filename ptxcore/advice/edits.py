@@ -106,6 +106,6 @@ def moved_before(instruction: Instruction, other: Instruction, source: str) -> F
     if text[column - 1 : end] != instruction.text or at < 0 or text[end:at].strip():
         return None
     alone = not text[: column - 1].strip() and not text[at + 1 :].strip()
-    span = Span(line, 1, len(text.rstrip("\r")) + 1) if alone else Span(line, column, at + 2)
+    gone = Edit(Span(line, 1, 1), "", 1) if alone else Edit(Span(line, column, at + 2), "")
     inserted = inserted_before(other, instruction.text, source)
-    return Fix(f"move {instruction.text} to where all threads come", (Edit(span, ""), *inserted.edits))
+    return Fix(f"move {instruction.text} to where all threads come", (gone, *inserted.edits))

@@ -19,6 +19,7 @@ _PUT_IN = {
     "bar.warp.sync 0xffffffff": "__syncwarp();",
     "barrier.cluster.arrive;\n\tbarrier.cluster.wait": "cooperative_groups::this_cluster().sync();",
     "fence.proxy.async": "cuda::ptx::fence_proxy_async();",
+    "fence.proxy.async.shared::cta": "cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);",
     "fence.mbarrier_init.release.cluster": "cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release, cuda::ptx::scope_cluster);",
     "cp.async.wait_all": "__pipeline_wait_prior(0);",
     "cp.async.bulk.wait_group.read 0": "cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());",

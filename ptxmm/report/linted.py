@@ -7,11 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ptxcore.diagnostics import Diagnostic, Span, printable
+from ptxcore.diagnostics import Diagnostic, Edit, Span, printable
 from ptxcore.findings import ERRORS, WARNINGS
 from ptxcore.sources import beside
 from ptxmm import __version__
+from ptxmm.findings import Finding
 from ptxmm.report.json import json_text
+from ptxmm.result import Spot
 
 
 def origins(path: str, text: str, found: Sequence[Diagnostic]) -> dict[int, tuple[str, int]]:
@@ -41,7 +43,7 @@ class LintReport(Protocol):
 
 def chosen(form: str) -> LintReport:
     """The report of `--format`."""
-    kinds: dict[str, type[LintReport]] = {"text": LintText, "json": Json, "sarif": Sarif}
+    kinds: dict[str, type[LintReport]] = {"text": LintText, "github": LintGithub, "json": Json, "sarif": Sarif}
     return kinds[form]()
 
 
@@ -63,6 +65,8 @@ class LintText:
             if diagnostic.span.line in places:
                 file, number = places[diagnostic.span.line]
                 sys.stdout.write(f"    compiled from: {printable(file)}:{number}\n")
+            if diagnostic.fix is not None:
+                sys.stdout.write(f"    fix: {printable(diagnostic.fix.title)}\n")
 
     def mended(self, count: int) -> None:
         self._mended += count
@@ -77,6 +81,39 @@ class LintText:
             told += f"; {self._mended} fixed" if self._mended else ""
             told += f"; {self._open} with a fix: --diff shows, --fix applies" if self._open else ""
             sys.stdout.write(told + "\n")
+
+
+class LintGithub(LintText):
+    """The same, with an annotation at the place of each finding, and what mends it: `write this` and a line, for an annotation
+    has no suggestion that a click applies."""
+
+    def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
+        from ptxmm.harmless import command
+        from ptxmm.report.github import annotation
+
+        super().add(path, text, found)
+        places = origins(path, text, found)
+        for diagnostic in found:
+            command(annotation(diagnostic.severity, _finding(path, diagnostic, places.get(diagnostic.span.line))))
+
+    def broken(self, path: str, message: str) -> None:
+        from ptxmm.harmless import command
+        from ptxmm.report.github import annotation
+
+        super().broken(path, message)
+        command(annotation("error", Finding(path, "lint", message, ((Spot(path), ""),))))
+
+
+def _finding(path: str, diagnostic: Diagnostic, source: tuple[str, int] | None) -> Finding:
+    """A finding of lint as one of reports: at the source, where that is there to be opened."""
+    line, column, _ = diagnostic.span
+    details = [f"hint: {diagnostic.hint}"] if diagnostic.hint else []
+    details += [f"fix: {diagnostic.fix.title}"] if diagnostic.fix is not None else []
+    here = Spot(path, line, column)
+    if source is None or not os.path.exists(source[0]):
+        return Finding(path, diagnostic.code, diagnostic.message, ((here, ""),), details=tuple(details))
+    details.append(f"of {here}")
+    return Finding(path, diagnostic.code, diagnostic.message, ((Spot(*source), ""),), details=tuple(details))
 
 
 def _counted(number: int, noun: str) -> str:
@@ -109,7 +146,7 @@ class Json:
 
 def _entry(diagnostic: Diagnostic, source: tuple[str, int] | None) -> dict[str, Any]:
     fix = diagnostic.fix
-    edits = [] if fix is None else [{**_place(edit.span), "text": edit.text} for edit in fix.edits]
+    edits = [] if fix is None else [_change(edit) for edit in fix.edits]
     return {
         **_place(diagnostic.span),
         "severity": diagnostic.severity,
@@ -119,6 +156,12 @@ def _entry(diagnostic: Diagnostic, source: tuple[str, int] | None) -> dict[str, 
         "source": None if source is None else {"file": source[0], "line": source[1]},
         "fix": None if fix is None else {"title": fix.title, "edits": edits},
     }
+
+
+def _change(edit: Edit) -> dict[str, Any]:
+    """An edit; one of several lines says in which it ends."""
+    further = {"end_line": edit.span.line + edit.lines} if edit.lines else {}
+    return {**_place(edit.span), **further, "text": edit.text}
 
 
 def _place(span: Span) -> dict[str, int]:
@@ -170,7 +213,7 @@ class Sarif:
         }
         if diagnostic.fix is not None:
             changes = [
-                {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
+                {"deletedRegion": _region(edit.span, edit.lines), "insertedContent": {"text": edit.text}}
                 for edit in diagnostic.fix.edits
             ]
             written["fixes"] = [
@@ -192,5 +235,7 @@ def _related(source: tuple[str, int] | None) -> dict[str, Any]:
     return {"relatedLocations": [{"physicalLocation": physical, "message": {"text": "compiled from this"}}]}
 
 
-def _region(span: Span) -> dict[str, int]:
-    return {"startLine": span.line, "startColumn": max(1, span.column), "endColumn": max(1, span.end)}
+def _region(span: Span, further: int = 0) -> dict[str, int]:
+    """A stretch of a line, or one that goes on for `further` lines."""
+    end = {"endLine": span.line + further} if further else {}
+    return {"startLine": span.line, "startColumn": max(1, span.column), **end, "endColumn": max(1, span.end)}

@@ -132,7 +132,8 @@ class CudaSource:
         statement is moved it has the same ones."""
         old, new = _lines(self._module), _lines(module)
         if old == new:
-            return any(wanted.kind == MOVE for wanted in changes)
+            kinds = {wanted.kind for wanted in changes}
+            return MOVE in kinds or {"gone", "put"} <= kinds
         gone, come = old - new, new - old
         for wanted in changes:
             if wanted.kind == "number":

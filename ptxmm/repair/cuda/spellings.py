@@ -70,6 +70,7 @@ _PUT = {
         "cooperative_groups::this_cluster().sync();", "cooperative_groups.h"
     ),
     "fence.proxy.async": Spelling("cuda::ptx::fence_proxy_async();", "cuda/ptx"),
+    "fence.proxy.async.shared::cta": Spelling("cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);", "cuda/ptx"),
     "fence.proxy.alias": Spelling("cuda::ptx::fence_proxy_alias();", "cuda/ptx"),
     "fence.mbarrier_init.release.cluster": Spelling(
         "cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release, cuda::ptx::scope_cluster);", "cuda/ptx"

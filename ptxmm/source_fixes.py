@@ -98,6 +98,8 @@ class SourceAdvice:
         target, _ = applied(self._made.text, group)
         old, new = _statements(self._made.text), _statements(target)
         changes = list(_changes(old, new))
+        if not changes:
+            return None
         ordered = all(change.kind == "order" for change in changes)
         before = _effects(old, control=not ordered)
         wished = [_effects(new, control=not ordered)]
@@ -115,7 +117,7 @@ class SourceAdvice:
             made = source.rewritten(way, judge)
             if made.late:
                 raise OutOfTime
-            if made.text:
+            if made.text and made.path == source.path:
                 return _fix_of(self._text, made.text)
         return None
 

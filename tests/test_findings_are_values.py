@@ -50,7 +50,7 @@ READERS = {
         ptxmm/repair/cuda/arguments.py ptxmm/repair/cuda/parities.py ptxmm/repair/cuda/proof.py
         ptxmm/repair/cuda/spellings.py
     """,
-    "what a compiler says that it has read": "ptxmm/kernels/compile_inputs.py",
+    "what a compiler says that it has read, or did not find": "ptxmm/kernels/compile_inputs.py ptxmm/kernels/headers.py",
     "annotations in a source": "ptxmm/kernels/annotations.py ptxmm/kernels/touched.py",
     "litmus tests": """
         litmus/formats/printer.py litmus/formats/source.py litmus/formats/declarations.py litmus/formats/files.py

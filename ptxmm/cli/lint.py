@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ def add(commands: Commands) -> None:
         "ptxmm lint *.ptx --as manual --format json",
     )
     lint.add_argument("paths", nargs="+", metavar="FILE.ptx|FILE.cu", help="PTX modules, or CUDA C++")
+    lint.add_argument("--nvcc", metavar="OPTIONS", type=shlex.split, help="options of the compiler, in one word")
     lint.add_argument(
         "--as",
         dest="mode",
@@ -109,11 +111,11 @@ def _source(path: str, options: Namespace, report: LintReport) -> int:
     """Checks what nvcc makes of CUDA C++, tells it at lines of the source, and mends it there; gives the status."""
     from ptxcore.diagnostics import InputError
     from ptxmm.diffs import filed, unified, write_exactly
-    from ptxmm.kernels.modules import of_file
+    from ptxmm.kernels.modules import NVCC_OPTIONS, of_file
     from ptxmm.linting import write
 
     try:
-        module = of_file(path)
+        module = of_file(path, options.nvcc or NVCC_OPTIONS)
     except InputError as error:
         report.broken(path, error.render())
         return _UNREADABLE

@@ -17,7 +17,7 @@ from ptxcore.records import NamedTuple
 from ptxmm.kernels.contents import FileError
 from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import NVCC_OPTIONS, PtxText, of_file
-from ptxmm.kernels.plain_names import base, plain, shortest
+from ptxmm.kernels.plain_names import base, by_turns, plain, shortest
 from ptxmm.kernels.plausible import CTAS, THREADS, Plausible, plausible
 from ptxmm.kernels.positions import KeyPosition, Way
 from ptxmm.kernels.schema import CHECK, VARIANT
@@ -356,7 +356,8 @@ class AskedKernel(NamedTuple):
         """What may be typed of the first kernels of a file, where nobody said which one is meant."""
         several = shortest(module.entries()) if "entry" not in keys else {}
         endings = []
-        for entry, name in list(several.items())[:_SHOWN]:
+        for entry in by_turns(several)[:_SHOWN]:
+            name = several[entry]
             if (taken := kernel(module, entry)) is not None:
                 given = [n for n in places([said.key for said in self.arguments], taken) if isinstance(n, int)]
                 guess = plausible(module, taken, keys.get("grid"), keys.get("block"))
@@ -375,6 +376,8 @@ class AskedKernel(NamedTuple):
         why = f"for {what}"
         if name == "block" and guess.own:
             why = "as the kernel says"
+        elif name == "block" and guess.named:
+            why = "the number in its name"
         elif name == "grid" and isinstance(value, list):
             why = "the kernel's clusters are so large"
         return Diagnostic(Span(0, 0, 0), f"how large is the {name}?", f"as in {example}, {why}")

@@ -16,6 +16,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.records import NamedTuple
 from ptxcore.sources import read_bytes, status
 from ptxmm.kernels.compiled import KeptPtx
+from ptxmm.kernels.headers import advice
 
 #: What nvcc is told, each unless the test says something of its kind.
 NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
@@ -128,18 +129,26 @@ def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> PtxText:
     return _compiled(path, completed(options))
 
 
-def compile_changed(text: str, path: str, options: Sequence[str]) -> str:
-    """The PTX that nvcc makes of a source that reads `text` and would stand at `path`; nothing is written there, and nothing
-    kept. Raises ModuleError likewise."""
+def compile_changed(text: str, path: str, options: Sequence[str], source: str = "") -> str:
+    """The PTX that nvcc makes of a source that reads `text` and would stand at `path`; or of the file `source`, with a header
+    that would. Nothing is written there, and nothing kept. Raises ModuleError likewise."""
+    main = os.path.abspath(source or path)
+    beside = os.path.dirname(main)
+    seen = os.path.relpath(os.path.abspath(path), beside)
+    if seen.startswith(os.pardir):
+        raise ModuleError(f"{path} stands in no folder of {source}")
     with tempfile.TemporaryDirectory(prefix="ptxmm-") as folder:
-        changed = os.path.join(folder, os.path.basename(path))
+        changed, compiled = os.path.join(folder, seen), os.path.join(folder, os.path.basename(main))
         try:
+            os.makedirs(os.path.dirname(changed), exist_ok=True)
+            if source:
+                shutil.copyfile(main, compiled)
             with open(changed, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
                 file.write(text)
         except OSError as error:
             raise ModuleError(f"cannot write {changed}: {error.strerror or error}") from None
-        beside = os.path.dirname(os.path.abspath(path))
-        return _run(_nvcc(path, options), [*options, "-I", beside], changed, os.path.join(folder, "module.ptx"))[0]
+        near = [o for where in dict.fromkeys((beside, os.path.dirname(os.path.abspath(path)))) for o in ("-I", where)]
+        return _run(_nvcc(main, options), [*options, *near], compiled, os.path.join(folder, "module.ptx"))[0]
 
 
 def _compiled(path: str, options: tuple[str, ...]) -> PtxText:
@@ -178,7 +187,9 @@ def _run(
         raise ModuleError(f"cannot run {nvcc}: {error.strerror or error}") from None
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
-        raise ModuleError(f"nvcc does not compile {path}", "nvcc says:", said)
+        raise ModuleError(
+            f"nvcc does not compile {path}", "\n".join(filter(None, [advice(said, path), "nvcc says:"])), said
+        )
     return read(output).text, done.stderr
 
 

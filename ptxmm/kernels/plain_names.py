@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ptxmm.kernels.demangled import UNNAMED, Demangled, demangled
 
@@ -16,6 +16,7 @@ _LENGTH = re.compile(r"L?(\d{1,4})")
 _BLANK = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
 _UNSIGNED = re.compile(r"\bunsigned\b(?!\s+(?:int|char|short|long|__int128)\b)")
 _CONST = re.compile(r"([<,(])const ((?:(?:unsigned|signed|long|short) )*[\w:]+)")
+_OF_INSTANCE = re.compile(r"(?<=[<, ])([0-9]{1,9})[uUlL]*(?=\s*[,>])")
 _NUMBER = re.compile(r"(?<![\w.])([0-9]+)[uUlL]+\b")
 
 
@@ -66,6 +67,23 @@ def shortest(entries: Sequence[str]) -> dict[str, str]:
         count = Counter(name for entry in entries for name in {entry, way(entry)})
         known |= {entry: way(entry) for entry in entries if entry not in known and count[way(entry)] == 1}
     return {entry: known.get(entry, entry) for entry in entries}
+
+
+def by_turns(entries: Iterable[str]) -> list[str]:
+    """The entries so that the first of each name comes first, then the second ones: of a template with many instances no other
+    kernel is out of sight."""
+    count = Counter[str]()
+    turns: list[tuple[int, str]] = []
+    for entry in entries:
+        turns.append((count[plain(entry)], entry))
+        count[plain(entry)] += 1
+    return [entry for _, entry in sorted(turns, key=lambda turn: turn[0])]
+
+
+def numbers_in_name(entry: str) -> list[int]:
+    """The numbers that an instance of a template is of: 512 of `reduce<512u, true>`."""
+    read = demangled(entry)
+    return [int(n) for n in _OF_INSTANCE.findall(read.instance)] if read is not None else []
 
 
 def _instance(entry: str) -> str:

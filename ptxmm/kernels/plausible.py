@@ -4,8 +4,9 @@ Two CTAs are the fewest that have neighbours, and so are two threads of each. A 
 executes it (a lock that somebody takes for the CTA) is launched with one: all threads do the same there, to the same data,
 which few kernels mean. One that asks which thread, but not which CTA, and has no atomic operation on memory of all, is of one
 CTA. A number may count anything, so it is that of the threads: then `if (i < n)` lets all of them in. A
-buffer has room for each thread and number at once. One that the source declares `const` is full of ones, since of zeros any
-order makes the same.
+buffer has room for each thread and number at once. An instance of a template that is of a number of whole warps is of so
+many threads: that is how reductions have the size of their CTAs. A buffer that the source declares `const` is full of ones,
+since of zeros any order makes the same.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.modules import PtxText, bare, has_atomics, has_dynamic
+from ptxmm.kernels.plain_names import numbers_in_name
 from ptxmm.kernels.signature import own_sizes
 from ptxmm.kernels.takes import KernelSignature, TakenParameter
 
@@ -23,6 +25,9 @@ _WHO = ("%tid", "%laneid", "%warpid")
 #: What tells it which CTA of the grid.
 _WHERE = ("%ctaid", "%clusterid", "%cluster_ctaid", "%cluster_ctarank")
 _DYNAMIC = 1024  # bytes
+_BYTES = 8  # of dynamic shared memory for each thread, of CTAs whose size a template has
+#: Sizes of CTAs that templates have.
+_NAMED = range(32, 1025, 32)
 #: So many elements for each thread at most.
 _EACH = 4
 #: A number of fewer bits is rarely a count.
@@ -32,7 +37,7 @@ _COUNTS = frozenset(("u32", "s32", "b32", "u64", "s64", "b64"))
 class Plausible(NamedTuple):
     """Dimensions of the grid and of a CTA, or one number; `own`: the kernel says itself how large its CTAs are;
     `dynamic_shared` in bytes, 0 for a module that has none; `lengths` are those of single buffers, by name, as far as they are
-    others; `block_is_guessed`: nobody said how large CTAs are."""
+    others; `block_is_guessed`: nobody said how large CTAs are; `named`: it is a number that the kernel is an instance of."""
 
     grid: int | list[int]
     block: int | list[int]
@@ -41,6 +46,7 @@ class Plausible(NamedTuple):
     threads: int
     lengths: Mapping[str, int] = {}
     block_is_guessed: bool = True
+    named: bool = False
 
     def sizes(self) -> list[tuple[str, int | list[int]]]:
         """Each size of a launch by its name."""
@@ -56,7 +62,9 @@ class Plausible(NamedTuple):
 
     def of_threads(self, threads: int) -> Plausible:
         """The same with CTAs of so many threads, and buffers and numbers for them."""
-        return self._replace(block=threads, threads=self.threads // _count(self.block) * threads, lengths={})
+        return self._replace(
+            block=threads, threads=self.threads // _count(self.block) * threads, lengths={}, named=False
+        )
 
     def number(self, parameter: TakenParameter) -> int:
         """A number for a parameter that is one."""
@@ -78,10 +86,14 @@ def plausible(module: PtxText, taken: KernelSignature, grid: object = None, bloc
     several = THREADS if any(word in code for word in _WHO) else 1
     if not cluster and several > 1 and not any(word in code for word in _WHERE) and not has_atomics(module.text):
         ctas = 1
-    wide: int | list[int] = several if own is None else own[0] if len(own) == 1 else own
+    named = next((n for n in numbers_in_name(taken.entry) if own is None and several > 1 and n in _NAMED), 0)
+    wide: int | list[int] = named or several if own is None else own[0] if len(own) == 1 else own
     threads = _count(grid, _count(ctas)) * _count(block, _count(wide))
     dynamic = _DYNAMIC if has_dynamic(module.text) else 0
-    return Plausible(ctas, wide, own is not None, dynamic, max(threads, 1), block_is_guessed=block is None)
+    dynamic = max(dynamic, dynamic and _BYTES * named)
+    return Plausible(
+        ctas, wide, own is not None, dynamic, max(threads, 1), block_is_guessed=block is None, named=named > 0
+    )
 
 
 def _count(dimensions: object, default: int = 1) -> int:

@@ -13,7 +13,7 @@ from ptxcore.records import NamedTuple
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, Dimensions, Imaged, MultimemBuffers, Structure
 from ptxmm.kernels.modules import PtxText, bare
-from ptxmm.kernels.plain_names import base, meant, shortest
+from ptxmm.kernels.plain_names import base, by_turns, meant, shortest
 
 _PARAMETER = re.compile(
     r"\s*+\.param\s*+(?>(?:\.align\s++\d++\s*+)?)\.(?P<type>\w++)\s*+(?>(?P<pointer>\.ptr\b)?)(?>(?:\s*+\.\w++(?>(?:\s++\d++)?))*)"
@@ -90,7 +90,8 @@ def entry_problem(
     if name is None:
         if len(entries) == 1:
             return entries[0], "", None
-        known = list(shortest(entries).values())
+        names = shortest(entries)
+        known = [names[entry] for entry in by_turns(entries)]
         message = f"which of the {len(entries)} kernels is meant?"
         return None, message, f"as in {example.format(known[0])}; there are {_listed(known)}"
     found = meant(name, entries)
@@ -100,7 +101,7 @@ def entry_problem(
         return (
             None,
             f"'{name}' may be {len(found)} kernels",
-            f"say which: {_listed([shortest(entries)[e] for e in found])}",
+            f"say which: {_listed([shortest(entries)[e] for e in by_turns(found)])}",
         )
     known = list(shortest(entries).values())
     hint = nearest(name, [*known, *map(base, entries)]) or nearest(name, entries) or f"it has {_listed(known)}"

@@ -3,12 +3,13 @@ pointers lead to."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 
 from ptxcore.diagnostics import nearest
 from ptxcore.records import NamedTuple
-from ptxcore.sources import read_bytes
+from ptxcore.sources import beside, read_bytes
 from ptxmm.kernels.cuda_source import KernelHead, element, heads
 from ptxmm.kernels.demangled import demangled
 from ptxmm.kernels.expressions import TYPES
@@ -20,6 +21,7 @@ _LONGEST = 16 << 20  # bytes of a source
 #: How nvcc and clang call parameters, whose names in the source PTX does not have.
 _MADE = re.compile(r"_param_\d+\Z")
 _POINTER = 8  # bytes
+_LOC = re.compile(r"^[ \t]*\.loc\s+(\d+)\s", re.M)
 _CONST = re.compile(r"\bconst\b[^*&,]*[*&]")
 
 
@@ -73,7 +75,7 @@ def kernel(module: PtxText, entry: str) -> KernelSignature | None:
     used = pointees(module.text, entry)
     found = _declared(module, entry, len(wanted))
     if found is not None:
-        text, head = found
+        path, text, head = found
         types = _types(entry, head)
         taken = tuple(
             TakenParameter(
@@ -87,7 +89,7 @@ def kernel(module: PtxText, entry: str) -> KernelSignature | None:
             )
             for f, d, kind in zip(wanted, head.parameters, types, strict=True)
         )
-        return KernelSignature(entry, taken, module.source, text, head.start)
+        return KernelSignature(entry, taken, path, text, head.start)
     code = bare_places(module.text)
     start = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])", code)
     at = start.start() if start else 0
@@ -110,19 +112,31 @@ def _place(code: str, name: str, at: int) -> tuple[int, int]:
     return (found.start(), found.end()) if found else (at, at)
 
 
-def _declared(module: PtxText, entry: str, count: int) -> tuple[str, KernelHead] | None:
-    """The head in the source that the module was made of just now, and its text; None where none is certainly that."""
-    if not module.source:
-        return None
-    try:
-        text = read_bytes(module.source, _LONGEST, "CUDA source").decode("utf-8", "replace")
-    except (OSError, ValueError):
-        return None
-    fitting = [head for head in heads(text) if head.name == base(entry) and len(head.parameters) == count]
-    fitting = [head for head in fitting if head.defined] or fitting  # no instantiation, which names no parameters
-    if not fitting or len({tuple((p.type, p.name) for p in head.parameters) for head in fitting}) > 1:
-        return None
-    return text, fitting[0]
+def _declared(module: PtxText, entry: str, count: int) -> tuple[str, str, KernelHead] | None:
+    """The head in the source that the module was made of just now, or in the header that it stands in, with that file and its
+    text; None where none is certainly that."""
+    found: list[tuple[str, str, KernelHead]] = []
+    for path in dict.fromkeys([module.source, _header(module, entry)]) if module.source else ():
+        try:
+            text = read_bytes(path, _LONGEST, "CUDA source").decode("utf-8", "replace") if path else ""
+        except (OSError, ValueError):
+            continue
+        fitting = [head for head in heads(text) if head.name == base(entry) and len(head.parameters) == count]
+        fitting = [head for head in fitting if head.defined] or fitting  # no instantiation, which names no parameters
+        if fitting and len({tuple((p.type, p.name) for p in head.parameters) for head in fitting}) == 1:
+            found.append((path, text, fitting[0]))
+    return next((one for one in found if one[2].defined), found[0] if found else None)
+
+
+def _header(module: PtxText, entry: str) -> str:
+    """The file that a kernel stands in, as the module says where its code is from; empty where it says nothing."""
+    head = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])", module.text)
+    place = _LOC.search(module.text, head.end()) if head is not None else None
+    named = re.search(rf'^[ \t]*\.file\s+{place[1]}\s+"([^"\n]+)"', module.text, re.M) if place is not None else None
+    if named is None:
+        return ""
+    path = beside(named[1], module.source)
+    return path if os.path.isabs(module.source) else os.path.relpath(path)
 
 
 def _types(entry: str, head: KernelHead) -> list[str]:

@@ -163,7 +163,7 @@ $L1:
 def compile_as(orders: dict[str, str]) -> object:
     """A compiler that knows `SOURCE`, and what becomes of the load in each order."""
 
-    def compile_changed(text: str, path: str, options: Sequence[str]) -> str:
+    def compile_changed(text: str, path: str, options: Sequence[str], source: str = "") -> str:
         for order, name in orders.items():
             if text == SOURCE.replace("order_relaxed", f"order_{order}"):
                 return MODULE.replace("ld.relaxed.gpu", name)
@@ -176,7 +176,7 @@ def compile_as(orders: dict[str, str]) -> object:
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     made = PtxText(MODULE, "k.cu.ptx", "k.cu")
-    monkeypatch.setattr("ptxmm.kernels.modules.of_file", lambda path: made)
+    monkeypatch.setattr("ptxmm.kernels.modules.of_file", lambda path, options: made)
     Path("k.cu").write_bytes(SOURCE.encode())
     return tmp_path / "k.cu"
 
@@ -247,7 +247,7 @@ def test_a_source_keeps_the_ends_of_its_lines(
     assert "+    while (load(flag, cuda::memory_order_acquire) == 0) ;" in capsys.readouterr().out
     monkeypatch.setattr(
         "ptxmm.kernels.modules.of_file",
-        lambda path: PtxText(new if b"acquire" in source.read_bytes() else MODULE, "k.cu.ptx", "k.cu"),
+        lambda path, options: PtxText(new if b"acquire" in source.read_bytes() else MODULE, "k.cu.ptx", "k.cu"),
     )
     assert main(["lint", "k.cu", "--fix"]) == 0
     assert capsys.readouterr().out == "1 file: 0 errors, 0 warnings; 1 fixed\n"

@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from ptxcore.clock import OutOfTime
 from ptxcore.machine.lower.inlining import calls_of
 from ptxcore.records import dataclass
-from ptxcore.sources import read_bytes
+from ptxcore.sources import beside, read_bytes
 from ptxcore.syntax.reader import read_module
 from ptxmm.kernels.modules import ModuleError, bare, compile_changed
 from ptxmm.repair.cuda.candidates import candidates
@@ -45,18 +45,29 @@ class Rewritten:
 
 
 class CudaSource:
-    """A source in CUDA C++, and the module that it was compiled to, with the compiler's options."""
+    """A source in CUDA C++, or a header of one, and the module that it was compiled to, with the compiler's options."""
 
-    def __init__(self, path: str, module: str, options: Sequence[str]) -> None:
-        """Raises OSError where the source cannot be read."""
-        self.path = path
+    def __init__(self, path: str, module: str, options: Sequence[str], source: str = "") -> None:
+        """`source`: the file that was compiled, where that at `path` is a header of it. Raises OSError where it cannot be
+        read."""
+        self.path, self._source = path, source
         self._module, self._options = module, options
         text = read_bytes(path, _LONGEST, "CUDA source").decode("utf-8", "surrogateescape")
         self._text = text.replace("\r\n", "\n")
         self._code = CudaCode(self._text)
 
     def rewritten(self, changes: Sequence[Wanted], judge: Callable[[str], Judgement]) -> Rewritten:
-        """The source with these changes of the module, as far as one is found of which `judge` says that it holds."""
+        """The source with these changes of the module, as far as one is found of which `judge` says that it holds; or the
+        header that the kernel, or what it calls, stands in."""
+        tried: list[Rewritten] = []
+        for path in self._files(changes):
+            source = self if path == self.path else CudaSource(path, self._module, self._options, self.path)
+            tried.append(source._here(changes, judge))
+            if tried[-1].text or tried[-1].late:
+                return tried[-1]
+        return tried[0]
+
+    def _here(self, changes: Sequence[Wanted], judge: Callable[[str], Judgement]) -> Rewritten:
         places = self._places({line for w in changes for line in (w.line, w.before) if line})
         several: list[list[SourceEdits]] = []
         for wanted in changes:
@@ -71,7 +82,7 @@ class CudaSource:
                     break
                 tried += 1
                 try:
-                    module = compile_changed(text, self.path, self._options)
+                    module = compile_changed(text, self.path, self._options, self._source)
                 except ModuleError as error:
                     if not error.details:  # no compiler
                         return Rewritten(self.path, self._text, why=error.message)
@@ -95,6 +106,24 @@ class CudaSource:
         for line, calls in calls_of(module, lines).items():
             found[line] = [(number, column) for file, number, column in calls if os.path.basename(file) == name]
         return found
+
+    def _files(self, changes: Sequence[Wanted]) -> list[str]:
+        """The files that may be edited: those below the source's folder that the code that changes is from, outermost first;
+        else the source itself."""
+        module, _ = read_module(self._module)
+        calls = calls_of(module, {wanted.line for wanted in changes})
+        several = [[self._opened(file) for file, _, _ in reversed(calls.get(w.line, ()))] for w in changes]
+        found = [path for path in dict.fromkeys(several[0]) if path and all(path in files for files in several)]
+        return found or [self.path]
+
+    def _opened(self, file: str) -> str:
+        """A file that the module names, as it is opened from here; empty for one elsewhere, as those of libraries."""
+        if not file or os.path.basename(file) == os.path.basename(self.path):
+            return self.path if file else ""
+        path, here = beside(file, self.path), os.path.dirname(os.path.abspath(self.path))
+        if os.path.relpath(os.path.abspath(path), here).startswith(os.pardir) or not os.access(path, os.R_OK):
+            return ""
+        return path if os.path.isabs(self.path) else os.path.relpath(path)
 
     def _unknown(self, wanted: Wanted, places: Places) -> str:
         if not places:

@@ -446,7 +446,7 @@ def test_a_source_is_told_at_its_lines(
     """Whatever compiler makes the module: here one that always makes the same."""
     Path("k.cu").write_text("\n" * 6 + "  __threadfence();\n", encoding="utf-8")
     monkeypatch.setattr(
-        "ptxmm.kernels.modules.of_file", lambda path: PtxText(COMPILED.replace("src/", ""), "k.cu.ptx", "k.cu")
+        "ptxmm.kernels.modules.of_file", lambda path, options: PtxText(COMPILED.replace("src/", ""), "k.cu.ptx", "k.cu")
     )
     assert status("k.cu") == 0
     first, line, caret, *_ = capsys.readouterr().out.splitlines()

@@ -224,6 +224,31 @@ def test_a_kernel_without_a_file_is_mended(tmp_path: Path, capsys: pytest.Captur
     assert main(["check", str(source), *words, "--races"]) == 0
 
 
+@pytest.mark.long
+@compiled
+@pytest.mark.parametrize("called", [False, True])
+def test_what_stands_in_a_header_is_mended_there(
+    called: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The kernel, or what it calls; whatever name the header is included by."""
+    monkeypatch.chdir(tmp_path)
+    Path("parts").mkdir()
+    text = (EXAMPLES / "repair" / "spin.cu").read_text(encoding="utf-8")
+    own = ""
+    if called:
+        own = "__global__ void each(int *counter) { increment(counter); }\n"
+        text = text.replace("__global__ void", "static __device__ void")
+    Path("parts/spin.cuh").write_text(text, encoding="utf-8")
+    Path("spin.cu").write_text(f'#include "parts/spin.cuh"\n{own}', encoding="utf-8")
+    words = BROKEN["spin.cu"][0]
+    assert main(["repair", "spin.cu", *words, "--apply"]) == 0
+    assert "--- a/parts/spin.cuh" in capsys.readouterr().out
+    new = Path("parts/spin.cuh").read_text(encoding="utf-8").splitlines()
+    assert [line.strip() for line in new if line not in text.splitlines()] == ["__threadfence();"] * 2
+    assert main(["check", "spin.cu", *words]) == 0
+    capsys.readouterr()
+
+
 #: The launches of the examples that are to be repaired, and what their repair types.
 BROKEN = {
     "copy.cu": (

@@ -1,0 +1,48 @@
+"""Headers that a compiler did not find, and where one of the name is: what a build system would have said stands nearby."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+
+#: What compilers say of a header that is not there: gcc and clang, cl.
+_MISSING = re.compile(
+    r"fatal error: '?(?P<name>[\w./+-]+)'?(?: file not found|: No such file or directory)"
+    r"|Cannot open include file: '(?P<other>[^'\n]+)'"
+)
+#: So many folders above the source are looked at, and so many within each; what else they keep headers in.
+_ABOVE, _WITHIN = 6, 200
+_USUAL = ("", "include", "inc")
+
+
+def advice(said: str, source: str) -> str:
+    """What to tell the compiler of a source that `said` that a header is missing; empty where it said something else, or where
+    no such header stands nearby."""
+    missing = _MISSING.search(said)
+    if missing is None:
+        return ""
+    name = missing["name"] or missing["other"]
+    folder = next((near for near in _near(source) if os.path.isfile(os.path.join(near, name))), None)
+    if folder is None:
+        return ""
+    option = f"-I {shlex.quote(os.path.relpath(folder))}"
+    return (
+        f"{name} is in {os.path.relpath(folder)}: --nvcc {shlex.quote(option)} says so (nvcc = [...] in a kernel test)"
+    )
+
+
+def _near(source: str) -> Iterator[str]:
+    """The folders near a source that may hold its headers, the nearest first."""
+    above = os.path.dirname(os.path.abspath(source))
+    for _ in range(_ABOVE):
+        yield from (os.path.join(above, usual) for usual in _USUAL)
+        try:
+            with os.scandir(above) as entries:
+                found = sorted(e.path for _, e in zip(range(_WITHIN), entries, strict=False) if e.is_dir())
+        except OSError:
+            return
+        yield from (os.path.join(folder, usual) for folder in found for usual in _USUAL)
+        if above == (above := os.path.dirname(above)):
+            return

@@ -1,0 +1,70 @@
+"""A launch to begin with, of what is made in several files, or of a template: as CUDA samples are."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ptxmm.cli.main import main
+from ptxmm.kernels.headers import advice
+from ptxmm.kernels.plain_names import by_turns, numbers_in_name
+
+NAMED = """#pragma once
+template <unsigned int Size, bool Even> __global__ void last(const float *in, float *out) {
+    __shared__ float all[Size];
+    all[threadIdx.x] = in[blockIdx.x * Size + threadIdx.x];
+    __syncthreads();
+    out[blockIdx.x * Size + threadIdx.x] = all[Size - 1 - threadIdx.x];
+}
+template <unsigned int Size, bool Even> __global__ void first(const float *in, float *out) { out[0] = in[threadIdx.x]; }
+"""
+SEVERAL = """#include "told.h"
+#include "parts/kernels.cuh"
+template __global__ void last<64, true>(const float *, float *);
+template __global__ void last<32, true>(const float *, float *);
+template __global__ void first<64, true>(const float *, float *);
+"""
+
+
+def test_a_header_that_is_missing_is_named_where_one_stands_nearby(tmp_path: Path) -> None:
+    source = tmp_path / "samples" / "sum" / "sum.cu"
+    source.parent.mkdir(parents=True)
+    said = f"{source}:1:10: fatal error: told.h: No such file or directory\n    1 | #include"
+    assert advice(said, str(source)) == ""
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "told.h").write_text("", encoding="utf-8")
+    folder = os.path.relpath(tmp_path / "common")
+    wanted = f"told.h is in {folder}: --nvcc '-I {folder}' says so (nvcc = [...] in a kernel test)"
+    assert advice(said, str(source)) == wanted
+    assert advice(f"{source}(1): fatal error C1083: Cannot open include file: 'told.h'", str(source)) == wanted
+    assert advice("sum.cu(3): error: expected a ';'", str(source)) == ""
+
+
+def test_of_many_instances_each_kernel_comes_first_once() -> None:
+    several = ["_Z4lastILj64ELb1EEvPKfPf", "_Z4lastILj32ELb1EEvPKfPf", "_Z5firstILj64ELb1EEvPKfPf"]
+    assert by_turns(several) == [several[0], several[2], several[1]]
+    assert [numbers_in_name(entry) for entry in (several[1], "plain")] == [[32], []]
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+def test_a_kernel_of_a_header_is_told_by_its_names_and_has_as_many_threads_as_it_is_an_instance_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("parts").mkdir()
+    Path("told.h").write_text("", encoding="utf-8")
+    Path("parts/kernels.cuh").write_text(NAMED, encoding="utf-8")
+    Path("all.cu").write_text(SEVERAL, encoding="utf-8")
+    assert main(["check", "all.cu"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    proposed = [shlex.split(line) for line in said if line.startswith("    ptxmm check")]
+    words = [dict(zip(line[3::2], line[4::2], strict=True)) for line in proposed]
+    assert [(w["--entry"], w["--block"]) for w in words] == [
+        ("last<64u, true>", "64"), ("first", "64"), ("last<32u, true>", "32"),
+    ]  # fmt: skip
+    assert [line[-3] for line in proposed] == ["in=f32[512]=1", "in=f32[512]=1", "in=f32[256]=1"]
+    assert main(proposed[2][1:]) == 0

@@ -26,8 +26,8 @@ ORDERS = {
     """,
     "axioms.dynamic": "core code waits asynchronous one_run lookback sections tickets searches several wrong ctas",
     "axioms.dynamic.core": "findings clocks shadow open_values sums accesses sequential_fences",
-    "axioms.dynamic.code": "linear needed idle live joins early_launches recording depends owners",
-    "axioms.dynamic.waits": "waiting early_looks gathered",
+    "axioms.dynamic.code": "linear needed idle live joins early_launches recording depends",
+    "axioms.dynamic.waits": "strong_reads waiting early_looks gathered",
     "axioms.dynamic.asynchronous": """
         agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters alike_copies
         agent_accesses maps copies tensor_accesses tensors
@@ -40,7 +40,7 @@ ORDERS = {
     """,
     "axioms.dynamic.tickets": """
         errand_threads branching claims ticket_accesses slots publications errands imagined tickets swaps swapping walks
-        walking turns handovers handing beginnings round_kinds persistent climbing carried_rounds
+        walking turns handovers handing beginnings between_rounds round_kinds round_workers persistent climbing carried_rounds
     """,
     "axioms.dynamic.searches": """
         search_cells search_handed search_nodes search_handovers search_threads search_symbols search_tickets search_blocks

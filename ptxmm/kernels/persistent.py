@@ -24,7 +24,7 @@ from ptxmm.words import whole as told
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from axioms.dynamic.tickets.persistent import TicketCounter
+    from axioms.dynamic.tickets.round_workers import TicketCounter
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.places import Places
@@ -37,7 +37,7 @@ _LONGEST = 20.0
 class InRounds(NamedTuple):
     """The final values of all executions; how many accesses there were; and the counters of the launches of a number, with what
     takes their tickets. `carries`: rounds carry something along; `differing`: what may have another value in other
-    executions; how many runs there were."""
+    executions; how many runs there were, and how many waits for other rounds."""
 
     state: FinalValues
     accesses: int
@@ -46,6 +46,7 @@ class InRounds(NamedTuple):
     carries: bool = False
     differing: frozenset[str] = frozenset()
     runs: int = 1
+    waits: int = 0
 
 
 def decides_in_rounds(
@@ -96,7 +97,9 @@ def _tell(
         said.append((counter.taken, str(places.of(launch, counter.party.op, program))))
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
     result.notes.append(
-        told.in_rounds(threads, found.accesses, said, found.worker, carries=found.carries, runs=found.runs)
+        told.in_rounds(
+            threads, found.accesses, said, found.worker, carries=found.carries, runs=found.runs, waits=found.waits
+        )
     )
 
 
@@ -186,7 +189,8 @@ def _run(runs: Runs, worker: str, watcher: Callable[..., Persistent], kinds: Seq
         if isinstance(last, CarryingRounds)
         else frozenset()
     )
-    return InRounds(state, sum(w.accesses for w in watchers), counters, worker, differing=differing)
+    accesses, waits = sum(w.accesses + w.between.accesses for w in watchers), sum(w.between.waits for w in watchers)
+    return InRounds(state, accesses, counters, worker, differing=differing, waits=waits)
 
 
 def _spreads(watcher: Persistent) -> bool:

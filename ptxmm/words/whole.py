@@ -248,18 +248,21 @@ def in_sections(threads: int, accesses: int, sections: int, place: str, *, same:
 
 
 def in_rounds(
-    threads: int, accesses: int, counters: list[tuple[int, str]], worker: str, *, carries: bool, runs: int = 1
-) -> str:
+    threads: int, accesses: int, counters: list[tuple[int, str]], worker: str, *, carries: bool, runs: int = 1,
+    waits: int = 0,
+) -> str:  # fmt: skip
     """The note of a test that runs of rounds decide: how many tickets were taken, and where, by which workers. `carries`:
-    rounds find something of those before them; `runs`: how many show each ticket in rounds that begin otherwise."""
+    rounds find something of those before them; `runs`: how many show each ticket in rounds that begin otherwise; `waits`: how
+    many there are for what other rounds have done."""
     along = ", what goes along from round to round decides nothing" * carries
     each = " and ".join(f"{count:,} ticket{'s' * (count != 1)} ({place})" for count, place in counters)
+    beyond = f", but what {waits:,} wait{'s' * (waits != 1)} for them order{'s' * (waits == 1)}" if waits else ""
     stand = "one run of all {} threads stands" if runs == 1 else f"{runs} runs of all {{}} threads stand"
     each_kind = f", whichever way its {worker} has come to it" * (runs > 1)
     return (
         f"{stand.format(f'{threads:,}')} for all executions, whichever {worker} gets which of {each}: a round does what its "
-        f"ticket says{each_kind}, and leaves what other rounds write alone{along}; program order and barriers order every "
-        f"other pair of the run's {accesses:,} accesses that conflict, but morally strong writes that commute"
+        f"ticket says{each_kind}, and leaves what other rounds write alone{beyond}{along}; program order and barriers order "
+        f"every other pair of the run's {accesses:,} accesses that conflict, but morally strong writes that commute"
     )
 
 

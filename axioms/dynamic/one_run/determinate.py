@@ -34,7 +34,8 @@ from axioms.dynamic.core.shadow import CONSTANT, Access
 from axioms.dynamic.core.sums import AddedAround, Sums, is_sum
 from axioms.dynamic.one_run.convergence import Convergence
 from axioms.dynamic.one_run.polls import Polling, Polls
-from axioms.dynamic.waits.waiting import Hand, Poll, StrongRead, Written, WrittenBytes, behind, leading
+from axioms.dynamic.waits.strong_reads import StrongRead
+from axioms.dynamic.waits.waiting import Hand, Poll, Written, WrittenBytes, behind, leading
 from ptxcore.isa.effect_kinds import FENCE, GRID, PROXY_FENCE
 from ptxcore.isa.form import ACQUIRES, RELEASES, Use
 from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
@@ -254,8 +255,7 @@ class Determinate(LaunchState):
 
     def _communicate(self, thread: WatchedThread, access: Access, segment: Segment, value: Any) -> None:
         """A strong access, or a write of bytes that strong ones access; nothing is known of a vector's elements (8.2.4)."""
-        vector = access.strong and thread.instruction.use.words["vec"]
-        if vector and not is_one(access, self.readings):
+        if access.strong and thread.instruction.use.words["vec"] and not is_one(access, self.readings):
             raise self.leaves(thread, "vector")
         place = self._place(thread, access, segment)
         if place is None:
@@ -302,8 +302,8 @@ class Determinate(LaunchState):
         value, modulus = value if isinstance(value, AddedAround) else (value, 0)
         kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
         fenced = self.sequential.before(number) if access.strong else {}
-        number_written = value if type(value) is int else 0
         scope, op = access.strong, thread.instruction
+        number_written = value if type(value) is int else 0
         return Written(number, time, number_written, kind, scope, known, tuple(hands), fenced, modulus, op)
 
     def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:

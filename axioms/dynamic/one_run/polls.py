@@ -17,7 +17,8 @@ from axioms.dynamic.core.findings import Open, Party, Stopped
 from axioms.dynamic.core.shadow import AGENTS, Access
 from axioms.dynamic.waits.early_looks import EarlyLook, early_looks
 from axioms.dynamic.waits.gathered import GatheredPolls, comes_to_barrier
-from axioms.dynamic.waits.waiting import Poll, StrongRead, WrittenBytes, plain
+from axioms.dynamic.waits.strong_reads import StrongRead
+from axioms.dynamic.waits.waiting import Poll, WrittenBytes, plain
 from ptxcore.machine.lower.ops import Code
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep

@@ -17,13 +17,15 @@ from dataclasses import field
 from typing import Any
 
 from axioms.dynamic.code.linear import congruent
-from axioms.dynamic.code.owners import OUTSIDE
 from axioms.dynamic.core.accesses import commutative
+from axioms.dynamic.core.findings import Open, Stopped
 from axioms.dynamic.core.open_values import are_written
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.tickets.beginnings import normal_value, reads_open
-from axioms.dynamic.tickets.persistent import Persistent, RoundWorker
+from axioms.dynamic.tickets.between_rounds import OUTSIDE
+from axioms.dynamic.tickets.persistent import Persistent
 from axioms.dynamic.tickets.round_kinds import RoundKinds
+from axioms.dynamic.tickets.round_workers import RoundWorker
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.run.faults import UNDEFINED
@@ -343,6 +345,8 @@ class CarryingRounds(Persistent):
 
     def settle(self) -> None:
         super().settle()
+        if self.between.waits and (self._given or self.lasting):  # somebody may find that who has waited for it
+            raise Stopped(Open("order"))
         for given in self._given.values():
             if not self._is_kept(given):
                 self.spread.append((given.segment, given.first, given.first + given.size))

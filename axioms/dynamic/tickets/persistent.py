@@ -10,13 +10,11 @@ rounds touch each other's memory, that is of no matter: the run stands for all e
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import field
 from typing import Any, cast
 
 from axioms.dynamic.code.live import Same
-from axioms.dynamic.code.owners import OUTSIDE, Owners
 from axioms.dynamic.core.accesses import commutative
-from axioms.dynamic.core.findings import Open, Party, Stopped
+from axioms.dynamic.core.findings import Open, Stopped
 from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.sections.carried import Carried
@@ -33,9 +31,12 @@ from axioms.dynamic.tickets.beginnings import (
     reads_open,
     without,
 )
+from axioms.dynamic.tickets.between_rounds import OUTSIDE, BetweenRounds
 from axioms.dynamic.tickets.errand_threads import goes_on
 from axioms.dynamic.tickets.round_kinds import TAKES, RoundKinds
-from axioms.dynamic.waits.waiting import plain
+from axioms.dynamic.tickets.round_workers import RoundWorker, TicketCounter
+from axioms.dynamic.waits.waiting import Copying, Ended, plain
+from ptxcore.isa.effect_kinds import FENCE
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.lower.liveness import results_unused
@@ -45,38 +46,10 @@ from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.uninitialised import VARIES, Uninitialised, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
-from ptxcore.records import dataclass
 from ptxcore.values.terms import Term, mask, substitute, symbols_of
 
 #: The one thing besides moving that may be done across threads with what is open.
 _MOVES = "shfl"
-
-
-@dataclass
-class TicketCounter:
-    """The bytes from which tickets are taken, what was there first, and how far each addition counts."""
-
-    segment: Segment
-    first: int
-    size: int
-    start: int
-    step: int
-    party: Party
-    taken: int = 0
-
-
-@dataclass
-class RoundWorker:
-    """`taker`: the thread that takes its tickets; `tickets`: these, and their symbols; `begun`: how many rounds have begun;
-    `fresh`: some of its threads have begun the last one, which others may not have; `joined`: how many have; `since`: what its
-    threads did to shared memory since they all met."""
-
-    taker: int = -1
-    tickets: list[tuple[int, Term]] = field(default_factory=list)
-    begun: int = 0
-    fresh: bool = False
-    joined: int = 0
-    since: list[tuple[str, int, int, int]] = field(default_factory=list)
 
 
 class Persistent(Determinate):
@@ -92,7 +65,7 @@ class Persistent(Determinate):
         self.by_barriers = not width
         self.kinds = kinds or RoundKinds()
         self.counter: TicketCounter | None = None
-        self.owners = Owners()
+        self.between = BetweenRounds(self.width)
         self.shared = self.kinds.shared
         #: Where values that vary are stored.
         self.stored = Carried()
@@ -117,18 +90,21 @@ class Persistent(Determinate):
     def _access(
         self, thread: WatchedThread, kind: str, address: int, size: int, commutes: str = "", value: Any = None
     ) -> None:
-        super()._access(thread, kind, address, size, commutes, value)
-        number = thread.number
-        scope = self._scope_of(thread)
-        if (kind == "A" and not commutes) or (kind != "A" and scope not in ("", CONSTANT)):
+        scope, iteration = self._scope_of(thread), self._round.get(thread.number, OUTSIDE)
+        waits = kind == "R" and scope not in ("", CONSTANT)
+        if kind == "A" and not commutes:
             raise self.leaves(thread, "order")
-        iteration = self._round.get(number, OUTSIDE)
         if address >= FIRST_GLOBAL:
-            segment, first = thread.segment(address)
-            owner = iteration if iteration != OUTSIDE else OUTSIDE - 1 - number // self.width
-            self.owners.note(segment, first, size, owner, kind, commutes, scope)
+            if waits and (iteration == OUTSIDE or self.kinds.numbered):
+                raise self.leaves(thread, "order")
+            with self.between.in_round(thread):
+                self.between._access(thread, kind, address, size, commutes, value)
             self._does(thread, kind, address, size, commutes)
-        elif address & ~SHARED_OFFSET == thread.shared:
+            return
+        super()._access(thread, kind, address, size, commutes, value)
+        if kind != "A" and scope not in ("", CONSTANT):
+            raise self.leaves(thread, "order")
+        if address & ~SHARED_OFFSET == thread.shared:
             if iteration != OUTSIDE and not self.by_barriers:
                 raise self.leaves(thread, "order")
             if self.by_barriers:
@@ -278,10 +254,20 @@ class Persistent(Determinate):
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
         if what == "unknown" and all(isinstance(v, Varying) for v in thread.R if isinstance(v, Uninitialised)):
             return  # an instruction has been executed on values that vary
+        if what == FENCE:
+            with self.between.in_round(thread):
+                self.between.other(thread, what, how, address)
+            return
         super().other(thread, what, how, address)
+
+    def polls(self, thread: WatchedThread, block: int) -> None:
+        with self.between.in_round(thread):
+            self.between.polls(thread, block)
 
     def _uses(self, thread: WatchedThread, value: Varying, op: Op) -> int:
         """A value decides something: where a ticket does so, its round begins."""
+        if isinstance(thread, Copying):  # goes on to the next round behind a wait
+            raise Ended
         found = self._known(thread, value)
         if isinstance(found, Varying):
             worker = self._worker(thread.number)
@@ -348,6 +334,7 @@ class Persistent(Determinate):
         if before != stands:
             self._differs(thread, before, stands)
         self._begun[number], self._round[number] = index + 1, ticket
+        self.between.begins_round(number, index, ticket)
         worker.joined += 1
         if not self.by_barriers:
             worker.fresh = worker.joined < self.width
@@ -432,15 +419,15 @@ class Persistent(Determinate):
         come = self.arrived.get((first // self.size, identity), [])
         every = len(come) == self.size and all(waits for _, waits in come)
         super().released(cta, level, identity, whole)
-        if not self.by_barriers:
-            return
         worker = self._worker(first)
-        if worker.taker >= 0 and not every:
+        if self.by_barriers and worker.taker >= 0 and not every:
             raise self.leaves(threads[0], "order")
-        if worker.fresh:
+        if self.by_barriers and worker.fresh:
             self._learn(worker, threads, [self._standing[thread.number] for thread in threads])
-        if every:
+        if self.by_barriers and every:
             worker.since.clear()
+        if every:  # others order nothing here
+            self.between.meet([arrival[0] for arrival, _ in come])
 
     def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
         op = threads[0].launch.running()
@@ -456,6 +443,8 @@ class Persistent(Determinate):
                 self._begin(thread, without(self._stands(thread, op), given), worker)
         if len({self._round.get(thread.number, OUTSIDE) for thread in threads}) > 1:
             raise self.leaves(threads[0], "order")
+        if how.form.mnemonic == "bar":
+            self.between.meet([thread.number for thread in threads])
 
     def _learn(self, worker: RoundWorker, threads: Sequence[Any], standing: list[object]) -> None:
         """The threads of a worker meet, and some have begun a round: the others begin it."""
@@ -484,8 +473,8 @@ class Persistent(Determinate):
             if any(self._begun.get(thread, 0) != len(worker.tickets) for thread in threads):
                 raise Stopped(Open("order", counter.party))
         places = {worker.taker % self.width for worker in workers.values()}
-        touched = self.owners.touched(counter.segment, counter.first, counter.first + counter.size)
-        if len(places) > 1 or touched or not self.owners.apart() or not self._is_apart():
+        touched = self.between.touched(counter.segment, counter.first, counter.size)
+        if len(places) > 1 or touched or not self.between.gets_on() or not self._is_apart():
             raise Stopped(Open("order", counter.party))
 
     def _is_apart(self) -> bool:

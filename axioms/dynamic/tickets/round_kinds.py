@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from axioms.dynamic.code.owners import OUTSIDE
+from axioms.dynamic.tickets.between_rounds import OUTSIDE
 from ptxcore.machine.run.memory import Segment
 from ptxcore.records import NamedTuple
 

@@ -17,7 +17,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from axioms.dynamic.code.live import Live, Same
-from axioms.dynamic.waits.waiting import Copying, Ended, Poll, Still, StrongRead, plain, stopped_at
+from axioms.dynamic.waits.strong_reads import StrongRead
+from axioms.dynamic.waits.waiting import Copying, Ended, Poll, Still, plain, stopped_at
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.cta import REDUCTIONS
 from ptxcore.machine.run.thread import Asleep

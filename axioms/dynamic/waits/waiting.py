@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from axioms.dynamic.code.live import Live, Same
 from axioms.dynamic.core.clocks import Clocks, Table
+from axioms.dynamic.waits.strong_reads import StrongRead
 from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
@@ -63,28 +64,6 @@ WIDTHS = {"cta": 0, "cluster": 1, "gpu": 2, "sys": 3}
 def behind(hands: tuple[Hand, ...], hand: Hand) -> tuple[Hand, ...]:
     """What a thread hands on behind one more release: of the others only those of a wider scope do not come with it."""
     return (*(one for one in hands if WIDTHS.get(one.scope, 0) > WIDTHS.get(hand.scope, 0)), hand)
-
-
-class StrongRead:
-    """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
-    value: None, back to poll again."""
-
-    __slots__ = ("before", "behind", "certain", "found", "leads", "op", "own", "scope", "thread", "time", "value")
-
-    def __init__(
-        self, thread: int, time: int, value: int, scope: str, leads: Callable[[int], object], op: Op | None = None
-    ) -> None:
-        """`op`: the instruction, where it is asked for."""
-        self.thread, self.time, self.value, self.scope, self.leads, self.op = thread, time, value, scope, leads, op
-        #: The numbers of writes that are ordered before it; of those and others that come before it in coherence order, since
-        #: its thread had waited for them; and of those that every value that leads on needs.
-        self.before: frozenset[int] = frozenset()
-        self.behind: frozenset[int] = frozenset()
-        self.certain: frozenset[int] = frozenset()
-        #: Writes that it has observed in every execution, as somebody has relied on.
-        self.found: frozenset[int] = frozenset()
-        #: Of an atomic operation, the number of its write; a time is that of several accesses, and does not tell.
-        self.own = -1
 
 
 class WrittenBytes:
@@ -223,6 +202,20 @@ class WrittenBytes:
             return None
         reset = last < 0 or all(self._follows(n, last, clocks) for n in beside)
         return self._values(value, beside, modulus) if reset else None
+
+    def leads_on_with(self, read: StrongRead, sure: frozenset[int], clocks: Clocks) -> bool:
+        """Whether a determinate read leads on where some writes have come, whichever others have."""
+        before, beside = sorted(read.behind), self._beside(read, clocks)
+        modulus = self._modulus(before, beside)
+        value = None if modulus is None else self._base(before, modulus)[0]
+        if modulus is None or value is None:
+            return not beside
+        if {self.writes[n].kind for n in beside} == {"store"}:  # none of which leads back behind one that leads on
+            values = [value, *(self.writes[n].value for n in beside if n in sure)]
+            return any(read.leads(self._cut(one)) is not None for one in values)
+        value = self._sum(value, (self.writes[n].value for n in beside if n in sure), modulus)
+        found = self._values(value, [n for n in beside if n not in sure], modulus)
+        return found is not None and all(read.leads(self._cut(one)) is not None for one in found)
 
     def _beside(self, read: StrongRead, clocks: Clocks) -> list[int]:
         """The writes that nothing orders with a read, or an atomic operation."""

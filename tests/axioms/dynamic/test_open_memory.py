@@ -68,7 +68,9 @@ def _kernel(seed: int, source: str = _UNWRITTEN) -> KernelTest:
     threads = choose.choice((2, 3, 4))
     body = [_statement(choose, threads) for _ in range(choose.randint(3, 9))]
     last = choose.choice(("and.b32 %r7, %r7, 1;", "and.b32 %r7, %r7, 0;", "mov.u32 %r7, %r1;", "mov.u32 %r7, %r8;", ""))
-    text = "\n ".join([_HEAD, source.format(mask=(1 << threads) - 1), *body, last, "st.global.u32 [%rd5], %r7; ret;\n}"])
+    text = "\n ".join(
+        [_HEAD, source.format(mask=(1 << threads) - 1), *body, last, "st.global.u32 [%rd5], %r7; ret;\n}"]
+    )
     wanted = " && ".join(f"x[{i}] < {choose.choice((2, 3, 100))}" for i in range(threads))
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": 1, "block": threads,

@@ -13,9 +13,7 @@ from campaigns import lengths, share
 from compared_rounds import compare_rounds, in_rounds, true
 from generated_ticket_rounds import generated, round_kernel
 
-from axioms.dynamic.code import owners
 from axioms.dynamic.tickets import persistent, round_kinds
-from ptxcore.machine.run.memory import Segment
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -89,28 +87,6 @@ def test_what_only_some_ctas_have_in_shared_memory_is_left_open() -> None:
         assert (
             in_rounds(round_kernel(_READ + _OWN.format("%r5"), before=before.replace("WHICH", which), block=1)) is None
         )
-
-
-def test_owners_are_apart_where_they_do_not_conflict() -> None:
-    """Rounds 0 and 1, and what a worker does before its first one."""
-    segment = Segment(64, "x")
-
-    def apart(*accesses: tuple[int, int, int, str, str, str]) -> bool:
-        all_ = owners.Owners()
-        for first, size, owner, kind, commutes, scope in accesses:
-            all_.note(segment, first, size, owner, kind, commutes, scope)
-        return all_.apart()
-
-    assert apart((0, 4, 0, "W", "", ""), (4, 4, 1, "W", "", ""), (0, 4, 0, "R", "", ""))
-    assert apart((0, 4, 0, "R", "", ""), (0, 8, 1, "R", "", ""))
-    assert not apart((0, 4, 0, "R", "", ""), (0, 8, 1, "W", "", ""))
-    assert not apart((0, 16, 0, "R", "", ""), (4, 4, 0, "R", "", ""), (8, 4, 1, "W", "", ""))
-    assert not apart((0, 4, -2, "W", "", ""), (0, 4, 1, "R", "", ""))
-    assert apart((0, 4, -2, "W", "", ""), (0, 4, -3, "R", "", ""))  # of these other conditions tell
-    assert apart((0, 4, 0, "A", "add.u32", "gpu"), (0, 4, 1, "A", "add.u32", "gpu"))
-    assert not apart((0, 4, 0, "A", "add.u32", "cta"), (0, 4, 1, "A", "add.u32", "cta"))
-    assert not apart((0, 4, 0, "A", "add.u32", "gpu"), (0, 4, 1, "A", "max.u32", "gpu"))
-    assert not apart((0, 4, 0, "A", "add.u32", "gpu"), (0, 4, 1, "R", "", ""))
 
 
 def test_a_taker_may_not_write_what_others_still_read() -> None:

@@ -1,0 +1,91 @@
+"""What rounds of workers do to memory that all threads share: each round counts as a worker of its own.
+
+Which worker has which rounds is open, and so is what orders a round behind those that its worker has had before. So the
+threads of a round begin with numbers of their own, that know of nothing: what is known between two rounds comes from waits
+alone, as between CTAs (docs/whole-launches.md, Rounds). What they do is held against each other with these numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from axioms.dynamic.one_run.determinate import Determinate
+from axioms.dynamic.waits.strong_reads import StrongRead
+from axioms.dynamic.waits.waiting import WrittenBytes
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.watched import WatchedThread
+
+#: What workers do before their first round has this in the place of a ticket.
+OUTSIDE = -1
+
+
+class BetweenRounds(Determinate):
+    """Watches accesses to memory that all threads share, and fences, of one launch."""
+
+    alone = False
+
+    def __init__(self, width: int) -> None:
+        """`width`: the threads of a worker."""
+        super().__init__(width)
+        #: The first of the numbers that stand for the threads of a worker in a round; and the ticket of each such round.
+        self._rounds: dict[tuple[int, int], int] = {}
+        self._tickets: list[int] = []
+        self._numbers: dict[int, int] = {}
+
+    def begins_round(self, number: int, index: int, ticket: int) -> None:
+        """A thread begins a round, by the index that this has in its worker."""
+        worker, place = divmod(number, self.size)
+        first = self._rounds.get((worker, index))
+        if first is None:
+            first = self._rounds[worker, index] = len(self.clocks.own)
+            self._tickets.append(ticket)
+            for _ in range(self.size):
+                self.clocks.enter()
+        self._numbers[number] = first + place
+
+    def number(self, number: int) -> int:
+        """The number that stands for a thread in the round in which it is."""
+        if number not in self._numbers:
+            self.begins_round(number, OUTSIDE, OUTSIDE)
+        return self._numbers[number]
+
+    @contextmanager
+    def in_round(self, thread: WatchedThread) -> Iterator[None]:
+        """Within this a thread has that number."""
+        number, thread.number = thread.number, self.number(thread.number)
+        try:
+            yield
+        finally:
+            thread.number = number
+
+    def meet(self, numbers: Iterable[int]) -> None:
+        """Threads have met that are in one round."""
+        arrivals = [self.clocks.release(self.number(number)) for number in numbers]
+        self.clocks.acquire([arrival[0] for arrival in arrivals], self.clocks.join(arrivals))
+
+    def ticket(self, number: int) -> int:
+        """The ticket of the round of which a number is."""
+        return self._tickets[number // self.size]
+
+    def touched(self, segment: Segment, first: int, size: int) -> bool:
+        """Whether anybody accesses some of the bytes."""
+        shadow = self.shadows.get(id(segment))
+        return shadow is not None and any(True for _ in shadow.known(first, size))
+
+    def gets_on(self) -> bool:
+        """Whether each wait leads on once all rounds with smaller tickets are over, whatever others have done by then."""
+        return self.unknown is None and all(
+            self._leads_on(read, place)
+            for of in self.places.values()
+            for place in {id(place): place for _, place in of.values()}.values()
+            for read in place.reads
+        )
+
+    def _leads_on(self, read: StrongRead, place: WrittenBytes) -> bool:
+        ticket = self.ticket(read.thread)
+        before = frozenset(n for n, w in enumerate(place.writes) if self.ticket(w.thread) < ticket)
+        return place.leads_on_with(read, before, self.clocks)
+
+
+__all__ = ["OUTSIDE", "BetweenRounds"]

@@ -34,7 +34,7 @@ from axioms.dynamic.tickets.beginnings import (
 from axioms.dynamic.tickets.between_rounds import OUTSIDE, BetweenRounds
 from axioms.dynamic.tickets.errand_threads import goes_on
 from axioms.dynamic.tickets.round_kinds import TAKES, RoundKinds
-from axioms.dynamic.tickets.round_workers import RoundWorker, TicketCounter
+from axioms.dynamic.tickets.round_workers import RoundWorker, TakingOrder, TicketCounter
 from axioms.dynamic.waits.waiting import Copying, Ended, plain
 from ptxcore.isa.effect_kinds import FENCE
 from ptxcore.isa.form import Use
@@ -43,7 +43,6 @@ from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import UNDEFINED
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.uninitialised import VARIES, Uninitialised, Varying, anything
 from ptxcore.machine.run.watched import WatchedThread, Write
 from ptxcore.values.terms import Term, mask, substitute, symbols_of
@@ -76,9 +75,7 @@ class Persistent(Determinate):
         self._standing: dict[int, object] = {}
         #: By their symbols, the workers of tickets and their numbers there.
         self._symbols: dict[Term, tuple[int, int]] = {}
-        #: The workers that have come to take tickets, in this order; whether they take them in any order from now on.
-        self._come: dict[int, int] = {}
-        self._free = self.kinds.leading is None
+        self._order = TakingOrder(self.kinds.leading)
         self._used: dict[int, bool] = {}
         self._apart: dict[int, bool] = {}
 
@@ -90,16 +87,20 @@ class Persistent(Determinate):
     def _access(
         self, thread: WatchedThread, kind: str, address: int, size: int, commutes: str = "", value: Any = None
     ) -> None:
+        self._order.moved += kind != "R"
         scope, iteration = self._scope_of(thread), self._round.get(thread.number, OUTSIDE)
         waits = kind == "R" and scope not in ("", CONSTANT)
         if kind == "A" and not commutes:
             raise self.leaves(thread, "order")
         if address >= FIRST_GLOBAL:
-            if waits and (iteration == OUTSIDE or self.kinds.numbered):
+            if waits and iteration == OUTSIDE:
                 raise self.leaves(thread, "order")
             with self.between.in_round(thread):
                 self.between._access(thread, kind, address, size, commutes, value)
-            self._does(thread, kind, address, size, commutes)
+            if not waits:
+                self._does(thread, kind, address, size, commutes)
+            if scope:
+                self._orders(thread, kind, address, size, scope, thread.instruction.use.sem)
             return
         super()._access(thread, kind, address, size, commutes, value)
         if kind != "A" and scope not in ("", CONSTANT):
@@ -135,6 +136,12 @@ class Persistent(Determinate):
         number = thread.number
         if number in self._round:
             self.kinds.done(self._round[number], self._begun[number] - 1, number % self.width, what)
+
+    def _orders(self, thread: WatchedThread, *what: object) -> None:
+        """A thread does something that may order what it does, in each round with its ticket."""
+        number = thread.number
+        if number in self._round and self.between.number(number) not in self.between.vain:
+            self.kinds.orders(self._round[number], self._begun[number] - 1, number % self.width, what)
 
     def uses_result(self, thread: WatchedThread) -> bool:
         """Whether anything is done with the result of an atomic operation."""
@@ -218,7 +225,7 @@ class Persistent(Determinate):
         worker = self._worker(thread.number)
         if len(worker.tickets) > worker.begun or worker.taker not in (-1, thread.number):
             raise self.leaves(thread, "order")
-        self._hold(thread, len(worker.tickets))
+        self._order.holds(thread, thread.number // self.width, len(worker.tickets))
         self.shade(thread, "A", segment, first, size, "add")
         self._does(thread, *TAKES)
         symbol = anything(8 * size)
@@ -228,20 +235,6 @@ class Persistent(Determinate):
         counter.taken += 1
         segment.write(first, size, number + step)
         return Varying(symbol, VARIES, 1, number, self)
-
-    def _hold(self, thread: WatchedThread, taken: int) -> None:
-        """Lets a worker wait while others take tickets before it."""
-        leading, number = self.kinds.leading, thread.number // self.width
-        rank = self._come.setdefault(number, len(self._come))
-        if self._free or leading is None:
-            return
-        first = next(iter(self._come))
-        led = len(self._workers[first].tickets) >= leading.first
-        if taken < leading.rest if rank > 1 else led if rank else taken < leading.first:
-            return
-        if not thread.insists:  # nobody else goes on
-            raise Asleep
-        self._free = True
 
     # Tickets.
 
@@ -257,6 +250,7 @@ class Persistent(Determinate):
         if what == FENCE:
             with self.between.in_round(thread):
                 self.between.other(thread, what, how, address)
+            self._orders(thread, what, how and (how.sem, how.scope))
             return
         super().other(thread, what, how, address)
 
@@ -427,7 +421,7 @@ class Persistent(Determinate):
         if self.by_barriers and every:
             worker.since.clear()
         if every:  # others order nothing here
-            self.between.meet([arrival[0] for arrival, _ in come])
+            self._meet(threads)
 
     def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
         op = threads[0].launch.running()
@@ -444,7 +438,14 @@ class Persistent(Determinate):
         if len({self._round.get(thread.number, OUTSIDE) for thread in threads}) > 1:
             raise self.leaves(threads[0], "order")
         if how.form.mnemonic == "bar":
-            self.between.meet([thread.number for thread in threads])
+            self._meet(threads)
+
+    def _meet(self, threads: Sequence[Any]) -> None:
+        """Threads have met that are in one round, or in none."""
+        self._order.moved += 1
+        self.between.meet([thread.number for thread in threads])
+        for thread in threads:
+            self._orders(thread, "meets")
 
     def _learn(self, worker: RoundWorker, threads: Sequence[Any], standing: list[object]) -> None:
         """The threads of a worker meet, and some have begun a round: the others begin it."""
@@ -466,6 +467,7 @@ class Persistent(Determinate):
         counter = self.counter
         if counter is None:
             return
+        self.kinds.waits |= self.between.waits > 0
         workers = {number: worker for number, worker in self._workers.items() if worker.taker >= 0}
         self.kinds.workers = len(workers)
         for number, worker in workers.items():  # every ticket has its round

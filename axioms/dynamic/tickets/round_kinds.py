@@ -33,7 +33,7 @@ class Leading(NamedTuple):
 
 
 #: The orders in which runs show tickets in rounds of each kind.
-LEADING = tuple(Leading(*of) for of in ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (3, 0), (0, 3)))
+LEADING = tuple(Leading(*of) for of in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (3, 0), (0, 3)))
 
 
 class Touched:
@@ -145,6 +145,9 @@ class RoundKinds:
         self.begins: dict[tuple[int, int], object] = {}
         #: By ticket and number, what the threads of a round do that others see, by their places in the worker.
         self.does: dict[tuple[int, int], dict[int, list[object]]] = {}
+        #: The same, with what may order it: of rounds that wait for each other.
+        self.ordered: dict[tuple[int, int], dict[int, list[object]]] = {}
+        self.waits = False
         self.workers = 0
         #: The numbers of rounds that begin otherwise than first ones do, and also come to something else that others see.
         self.unlike: set[int] = set()
@@ -162,11 +165,17 @@ class RoundKinds:
         """A thread has done something in a round."""
         if self.numbered:
             self.does.setdefault((ticket, index), {}).setdefault(place, []).append(what)
+        self.orders(ticket, index, place, what)
+
+    def orders(self, ticket: int, index: int, place: int, what: object) -> None:
+        """A thread has done something in a round that may order what it does."""
+        if self.numbered:
+            self.ordered.setdefault((ticket, index), {}).setdefault(place, []).append(what)
 
     def starts(self, ticket: int, index: int) -> None:
         """A round with a ticket begins, here not for the first time perhaps."""
         if self.numbered:
-            self.does[ticket, index] = {}
+            self.does[ticket, index], self.ordered[ticket, index] = {}, {}
 
     def kinds(self) -> dict[int, int]:
         """The kind of the rounds of each number: the first number of those that begin so. First rounds, which may begin where
@@ -199,7 +208,7 @@ class RoundKinds:
             return False
         counted = kinds if kinds.get(0) == 0 else kinds.keys() - {0}
         by_ticket: dict[int, dict[int, dict[int, list[object]]]] = {}
-        for (ticket, index), of in self.does.items():
+        for (ticket, index), of in (self.ordered if self.waits else self.does).items():
             by_ticket.setdefault(ticket, {})[index] = of
         for ticket, runs in by_ticket.items():
             may_be = {kinds[number] for number in counted if number <= ticket}

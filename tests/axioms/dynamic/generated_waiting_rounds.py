@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from typing import Any
 
 from generated_ticket_rounds import TICKETS, round_kernel
 
@@ -74,23 +76,21 @@ def waiting_round(
 
 
 def generated(seed: int) -> KernelTest:
-    """A kernel of two CTAs of one or two threads."""
+    """A kernel of two CTAs, mostly of one thread: one that is right but for up to two changes."""
     choose = random.Random(seed)
-
-    def often(right: str, others: dict[str, object], odds: int = 3) -> str:
-        return right if choose.randrange(odds) else choose.choice([*others])
-
-    counter, tickets = choose.random() < 0.5, choose.choice((2, 2, 3))
-    bars = ("bar.sync 0;",) * 3 + ("",)
-    signal = choose.choice(("add", "fence, add", "threadfence") if counter else ("release", "fence", "add"))
-    work = waiting_round(
-        often(choose.choice(("acquire", "fence")), _POLLS), often(signal, _SIGNALS),
-        often(choose.choice(("ticket", "just so") if counter else ("set",)), _UNTIL, 5), counter=counter,
-        put=choose.choice(("1", "1", "1", "1", "2")), bars=(choose.choice(bars), choose.choice(bars)),
-        more=(choose.choice(_MORE), choose.choice(_MORE), choose.choice(_MORE)), first=choose.random() < 0.08, tickets=tickets,
-        later=choose.random() < 0.08,
-    )  # fmt: skip
-    return round_kernel(
-        work, choose.choice(_BEFORE), seal=choose.choice(bars), block=choose.choice((1, 1, 2)), tickets=tickets,
-        after=choose.choice(_AFTER),
-    )  # fmt: skip
+    counter, tickets = choose.random() < 0.5, choose.choice((2, 2, 2, 3))
+    how: dict[str, Any] = {
+        "poll": choose.choice(("acquire", "fence")), "until": choose.choice(("ticket", "just so")) if counter else "set",
+        "signal": choose.choice(("add", "fence, add", "threadfence") if counter else ("release", "fence", "add")),
+    }  # fmt: skip
+    changes: dict[str, Sequence[Any]] = {
+        "poll": [*_POLLS], "signal": [*_SIGNALS], "until": [*_UNTIL], "put": ["2"], "first": [True], "later": [True],
+        "bars": (("", "bar.sync 0;"), ("bar.sync 0;", "")), "more": [(a, b, c) for a in _MORE for b in _MORE for c in _MORE],
+    }  # fmt: skip
+    around: dict[str, Sequence[Any]] = {"before": _BEFORE, "after": _AFTER, "seal": ("",), "block": (2,)}
+    kernel: dict[str, Any] = {"block": 1}
+    for _ in range(choose.choice((0, 1, 1, 1, 2, 2))):
+        name = choose.choice([*changes, *around, "more", "more"])
+        of, into = (changes, how) if name in changes else (around, kernel)
+        into[name] = choose.choice(of[name])
+    return round_kernel(waiting_round(counter=counter, tickets=tickets, **how), tickets=tickets, **kernel)

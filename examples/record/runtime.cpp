@@ -123,7 +123,11 @@ cudaError_t cudaMalloc(void **at, size_t size) {
   return cudaSuccess;
 }
 cudaError_t cudaMallocAsync(void **at, size_t size, cudaStream_t) { return cudaMalloc(at, size); }
+cudaError_t cudaMallocHost(void **at, size_t size) { return cudaMalloc(at, size); }
+cudaError_t cudaHostAlloc(void **at, size_t size, unsigned) { return cudaMalloc(at, size); }
+cudaError_t cudaMallocManaged(void **at, size_t size, unsigned) { return cudaMalloc(at, size); }
 cudaError_t cudaFree(void *) { return cudaSuccess; }
+cudaError_t cudaFreeHost(void *) { return cudaSuccess; }
 cudaError_t cudaFreeAsync(void *, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t n, cudaMemcpyKind) { std::memmove(to, from, n); return cudaSuccess; }
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind, cudaStream_t) {
@@ -134,6 +138,17 @@ cudaError_t cudaMemset(void *at, int value, size_t n) { std::memset(at, value, n
 cudaError_t cudaMemsetAsync(void *at, int value, size_t n, cudaStream_t) { std::memset(at, value, n); return cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+// All launches are of one stream, in their order.
+cudaError_t cudaStreamCreate(cudaStream_t *stream) { *stream = nullptr; return cudaSuccess; }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { return cudaStreamCreate(stream); }
+cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaEventCreate(cudaEvent_t *event) { *event = nullptr; return cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
+cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float *time, cudaEvent_t, cudaEvent_t) { *time = 1; return cudaSuccess; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
 const char *cudaGetErrorString(cudaError_t) { return "no error is told"; }

@@ -12,14 +12,15 @@ branches of that kind. That object and phase are the same is looked at when the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from axioms.dynamic.code.depends import computes
+from axioms.dynamic.code.idle import idle_blocks
 from axioms.dynamic.waits.waiting import WIDTHS
 from ptxcore.isa.mbarrier import test_wait, test_wait_parity, try_wait, try_wait_parity
 from ptxcore.machine.lower.liveness import live_registers, reads, writes
-from ptxcore.machine.lower.ops import Code, Op
+from ptxcore.machine.lower.ops import Code, Op, Source, TargetRegister
 from ptxcore.records import NamedTuple
 
 _WAITS = (test_wait, test_wait_parity, try_wait, try_wait_parity)
@@ -48,12 +49,13 @@ def peeks_of(code: Code) -> Peeks:
     users: dict[int, list[int]] = {}  # by register, the instructions that read it
     waiting = [op for op in code.ops if op.use.form.run in _WAITS]
     begins = cache(lambda: live_registers(code, range(len(code.ops) + 1)).begins)
+    idle = idle_blocks(code).jumps if len(waiting) > 1 else {}
     for at, op in enumerate(code.ops if len(waiting) > 1 else ()):
         for slot in reads(op):
             users.setdefault(slot, []).append(at)
     for op in waiting:
         if len(waiting) > 1:
-            waits = _waits_behind(code, op, users, begins)
+            waits = _waits_behind(code, op, users, begins, idle)
             if waits is not None:
                 peeks.add(id(op))
                 for wait in waits:
@@ -62,10 +64,14 @@ def peeks_of(code: Code) -> Peeks:
 
 
 def _waits_behind(
-    code: Code, peek: Op, users: Mapping[int, list[int]], begins: Callable[[], list[int]]
+    code: Code,
+    peek: Op,
+    users: Mapping[int, list[int]],
+    begins: Callable[[], list[int]],
+    idle: Mapping[int, int],
 ) -> list[Op] | None:
     """The waits that a no of a peek leads to; None where its answer decides something else. `users`: by register, the
-    instructions that read it; `begins` gives the registers that are live before each instruction."""
+    instructions that read it; `begins` gives the registers that are live before each instruction; `idle` as of `_way`."""
     carried, branches = set(writes(peek)), set()
     left = list(carried)
     while left:
@@ -82,7 +88,7 @@ def _waits_behind(
         return None
     found = []
     for at in sorted(branches):
-        wait = _wait_on_one_side(code, at, begins)
+        wait = _wait_on_one_side(code, at, begins, idle)
         if wait is None or wait is peek or not _acquires_as(peek, wait):
             return None
         found.append(wait)
@@ -95,21 +101,23 @@ def _acquires_as(peek: Op, wait: Op) -> bool:
     return wide and (peek.use.sem == "acquire" or wait.use.sem == "relaxed")
 
 
-def _wait_on_one_side(code: Code, at: int, begins: Callable[[], list[int]]) -> Op | None:
+def _wait_on_one_side(code: Code, at: int, begins: Callable[[], list[int]], idle: Mapping[int, int]) -> Op | None:
     """The wait that one side of a branch leads to, and from there to the other side."""
-    sides = [_way(code, at + 1), _way(code, _target(code, at))]
+    sides = [_way(code, at + 1, idle), _way(code, _target(code, at), idle)]
     for one, other in (sides, sides[::-1]):
         wait = code.ops[one.end] if one.end < len(code.ops) else None
         if wait is None or wait.use.form.run not in _WAITS or wait.guard is not None:
             continue
-        after = _way(code, one.end + 1)
+        after = _way(code, one.end + 1, idle)
         if after.end >= len(code.ops):
             continue
         out = code.ops[after.end]
-        if out.use.form.kind != "branch" or out.guard is None or out.guard[0] not in writes(wait):
+        if out.use.form.kind != "branch" or out.guard is None:
             continue
-        ready = after.end + 1 if out.guard[1] else _target(code, after.end)
-        last = _way(code, ready)
+        said = _told(code, wait, after.places).get(out.guard[0])
+        if said is None:
+            continue
+        last = _way(code, after.end + 1 if bool(said) is out.guard[1] else _target(code, after.end), idle)
         there = [*other.places, other.end]
         met = next((place for place in (*last.places, last.end) if place in there), None)
         if met is None:
@@ -125,10 +133,36 @@ def _index(way: _Way, place: int) -> int:
     return way.places.index(place) if place in way.places else len(way.places)
 
 
-def _way(code: Code, at: int) -> _Way:
-    """Where control goes from an instruction on."""
+def _told(code: Code, wait: Op, places: Sequence[int]) -> dict[int, int]:
+    """The registers that hang on nothing but the answer of a wait behind some instructions, where that is a yes."""
+    known = dict.fromkeys(writes(wait), 1)
+    for op in (code.ops[place] for place in places):
+        sources = [_value(source, known) for source in op.sources]
+        for slot in writes(op):
+            known.pop(slot, None)
+        if op.use.form.kind == "value" and len(op.targets) == 1 and all(type(value) is int for value in sources):
+            targets = op.targets[0]
+            found = op.use.form.meaning(op.use, *sources)
+            pairs = zip(targets, found, strict=False) if isinstance(targets, list) else [(targets, found)]
+            known.update({target.slot: value for target, value in pairs if isinstance(target, TargetRegister)})
+    return known
+
+
+def _value(source: Source | None, known: Mapping[int, int]) -> int | None:
+    if source is None or source.offset or source.kind not in ("constant", "register"):
+        return None
+    value = source.value if source.kind == "constant" else known.get(source.value)
+    return 1 - value if source.negated and value is not None else value
+
+
+def _way(code: Code, at: int, idle: Mapping[int, int]) -> _Way:
+    """Where control goes from an instruction on; `idle`: where it comes from those with which code begins that only passes
+    time."""
     places: list[int] = []
     while at < len(code.ops) and len(places) < _MOST and at not in places:
+        if at in idle:
+            at = idle[at]
+            continue
         op = code.ops[at]
         jumps = op.use.form.kind == "branch" and op.guard is None
         if not (jumps or (computes(op) and op.use.form.kind == "value" and op.guard is None)):

@@ -4,7 +4,7 @@ A waiting loop of libcu++ counts its polls, reads a clock, and sleeps for longer
 that no execution determines, and yet nothing that anybody sees does. Blocks of code are *idle* where
 
 1. they only compute, read special registers, sleep (`nanosleep`) and branch;
-2. all ways through them lead to one place, the beginning of a loop, and none goes round within them;
+2. all ways through them lead to one place behind them, and none goes round within them;
 3. no instruction outside of idle blocks depends on what they write to registers.
 
 So each idle block can be taken for a jump to that place: whatever its threads hold in their registers, they come there, soon,
@@ -14,28 +14,41 @@ more: so all of them can be replaced, one after the other, and what idle blocks 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from axioms.dynamic.code.needed import needed_bits
 from ptxcore.machine.ir.steps import CHANGING
 from ptxcore.machine.lower.liveness import writes
 from ptxcore.machine.lower.ops import Code, Op, Source
+from ptxcore.records import NamedTuple
 
 _LEAVES = ("branch", "jump", "exit", "return")
 
 
-def idle_operations(code: Code) -> frozenset[int]:
-    """The instructions of a function that stand in idle blocks, by their identities."""
+class Idle(NamedTuple):
+    """The idle blocks of a function: their instructions, by their identities; and by the first instruction of each the one that
+    it leads to."""
+
+    operations: frozenset[int] = frozenset()
+    jumps: Mapping[int, int] = MappingProxyType({})
+
+
+def idle_blocks(code: Code) -> Idle:
+    """Those of a function that reads a clock or sleeps."""
     if not any(op.use.form.mnemonic == "nanosleep" or reads_a_clock(op) for op in code.ops):
-        return frozenset()
+        return Idle()
     blocks = _Blocks(code)
-    idle = {b for b in blocks.order if b not in blocks.heads and all(map(_passes_time, blocks.ops(b)))}
+    idle = {b for b in blocks.order if all(map(_passes_time, blocks.ops(b)))}
     while True:
         before = len(idle)
-        idle = blocks.leading_to_one(idle)
+        leads = blocks.leading_to_one(idle)
+        idle = set(leads)
         found = frozenset(id(op) for b in idle for op in blocks.ops(b))
         needed = needed_bits(code, found)
         idle = {b for b in idle if not any(needed.get(slot) for op in blocks.ops(b) for slot in writes(op))}
         if len(idle) == before:
-            return found
+            return Idle(found, {blocks.cuts[b]: blocks.cuts[to] for b, to in leads.items()})
 
 
 def reads_a_clock(op: Op) -> bool:
@@ -105,11 +118,14 @@ class _Blocks:
         end = self.cuts[block + 1] if block + 1 < len(self.cuts) else len(self.code.ops)
         return self.code.ops[self.cuts[block] : end]
 
-    def leading_to_one(self, blocks: set[int]) -> set[int]:
-        """Those of some blocks, no heads, of which all ways, within these, lead to one head."""
+    def leading_to_one(self, blocks: set[int]) -> dict[int, int]:
+        """Those of some blocks of which all ways, within these, lead to one other block, with that."""
         leads: dict[int, int] = {}
-        for block in filter(blocks.__contains__, self.order):
-            ends = {to if to is None or to in self.heads else leads.get(to) for to in self.behind[block]}
+        for block in filter(
+            blocks.__contains__, self.order
+        ):  # a way round comes back to one of which nothing is known yet
+            ends = {leads.get(to) if to in blocks else to for to in self.behind[block] if to is not None}
+            ends |= {None} if None in self.behind[block] else set()
             if len(ends) == 1 and (end := ends.pop()) is not None:
                 leads[block] = end
-        return set(leads)
+        return leads

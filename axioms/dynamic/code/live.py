@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from axioms.dynamic.code.idle import idle_operations
+from axioms.dynamic.code.idle import idle_blocks
 from axioms.dynamic.code.needed import needed_bits
 from ptxcore.machine.ir.liveness import registers
 from ptxcore.machine.lower.liveness import live_registers, reads, writes
@@ -69,7 +69,7 @@ class Live:
 
     def _needed_of(self, code: Code) -> tuple[dict[int, int], frozenset[int]]:
         if code.name not in self._needed:
-            idle = idle_operations(code)
+            idle = idle_blocks(code).operations
             self._needed[code.name] = needed_bits(code, idle), idle
         return self._needed[code.name]
 

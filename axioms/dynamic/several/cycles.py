@@ -17,6 +17,8 @@ from axioms.dynamic.several.plan import Bytes
 from ptxcore.records import NamedTuple, dataclass
 
 _NEVER = 1 << 60
+#: Reads of which it is kept who comes behind them.
+_MOST_READS = 256
 #: What operations come behind: bytes, or a meeting of threads by its number.
 Node = Bytes | int
 #: By two nodes: the operations that come behind the one, and whose threads then write the other.
@@ -44,6 +46,10 @@ class FollowingOperation:
         return min(self.ordered, _NEVER if self.acquired is None else self.acquired) <= time
 
 
+#: Reads by threads, or what may count as one.
+Reads = frozenset[FollowingOperation]
+
+
 class _Link(NamedTuple):
     """A thread comes behind some bytes, and then writes others: when first, and the earliest release by such a write."""
 
@@ -67,6 +73,16 @@ class _Link(NamedTuple):
         return self.step.acquires_before(self.written)
 
 
+def joined(parts: Iterable[Reads | None]) -> Reads | None:
+    """All of some reads; None where they are too many."""
+    found: set[FollowingOperation] = set()
+    for part in parts:
+        if part is None or len(found) > _MOST_READS:
+            return None
+        found |= part
+    return frozenset(found)
+
+
 def _nothing() -> bool:
     return False
 
@@ -81,6 +97,8 @@ class Cycles:
         self._released: dict[tuple[int, Node], int] = {}
         self._ordered: dict[Node, list[FollowingOperation]] = {}
         self._now = self._meetings = 0
+        #: By their numbers: the reads that meetings come behind, all and those that have been acquired there; None: too many.
+        self._of_meetings: dict[int, tuple[Reads | None, Reads | None]] = {}
         #: Bytes that are written behind a write that is not found: who reads there need not have found what it comes behind.
         self._loose: set[Node] = set()
         #: By two nodes: the operations that come behind the one, before their threads write the other.
@@ -148,18 +166,43 @@ class Cycles:
 
     def meet(self, arrived: Iterable[int], behind: Iterable[int], *, synchronizes: bool) -> None:
         """Some threads come behind the arrivals of some, the same or others."""
-        having = [thread for thread in arrived if self._steps.get(thread)]
-        meeting = self.gather(having, synchronizes=synchronizes)
-        for thread in behind if having else ():
+        having, after = [thread for thread in arrived if self._steps.get(thread)], list(behind)
+        if not synchronizes and self._is_known(having, after):
+            return
+        known = joined(map(self.known, set(having) & set(after)))  # who does not wait may acquire more since it arrived
+        meeting = self.gather(having, synchronizes=synchronizes, known=known if synchronizes else frozenset())
+        for thread in after if having else ():
             if having != [thread]:
                 self.join(thread, meeting, synchronizes=synchronizes)
 
-    def gather(self, arrived: Iterable[int], *, synchronizes: bool) -> int:
-        """The number of a meeting at which some threads have arrived; -1 where nothing comes of it that any of them does."""
+    def _is_known(self, arrived: Iterable[int], behind: Iterable[int]) -> bool:
+        """Whether threads that meet come behind nothing more by that, though nothing is ordered by it: what any of them has
+        found, or others before it, each has acquired."""
+        found = joined(self._found(thread, acquired=False) for thread in arrived)
+        return found is not None and all(
+            (known := self.known(thread)) is not None and found <= known for thread in behind
+        )
+
+    def known(self, thread: int) -> Reads | None:
+        """The reads that a thread has acquired, its own and others before it; None: too many."""
+        return self._found(thread, acquired=True)
+
+    def _found(self, thread: int, *, acquired: bool) -> Reads | None:
+        """The reads that a thread comes behind, its own and by meetings: all, or those that it has acquired; None: too many."""
+        return joined(
+            self._of_meetings[step.where][acquired] if isinstance(step.where, int) else frozenset((step,))
+            for step in self._steps.get(thread, ())
+            if not acquired or step.acquires_before(self._now)
+        )
+
+    def gather(self, arrived: Iterable[int], *, synchronizes: bool, known: Reads | None = frozenset()) -> int:
+        """The number of a meeting at which some threads have arrived; -1 where nothing comes of it that any of them does.
+        `known`: reads that they had acquired then, and hand on to whoever synchronizes with them there."""
         having = [thread for thread in arrived if self._steps.get(thread)]
         if not having:
             return -1
         self._meetings += 1
+        self._of_meetings[self._meetings] = joined(self._found(t, acquired=False) for t in having), known
         for thread in having:
             self.writes(thread, self._meetings, synchronizes)
         return self._meetings

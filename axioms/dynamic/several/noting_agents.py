@@ -13,6 +13,7 @@ from typing import Any
 
 from axioms.dynamic.asynchronous.agents import Agent
 from axioms.dynamic.asynchronous.phases import SIZE, PhasedObject
+from axioms.dynamic.several.cycles import Reads, joined
 from axioms.dynamic.several.noting import Noting
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.memory import Segment
@@ -24,20 +25,23 @@ from ptxcore.records import dataclass
 class _Meeting:
     """A phase, or the meeting of a cluster: `before`, the open operations before its end, as bits; who takes part, with those
     before what counts of it; who of them releases, in which scope, and what; its number among the meetings of `Cycles`, once
-    somebody waited. `of`: what it is of."""
+    somebody waited, and the reads that these had acquired. `of`: what it is of."""
 
     of: object
     before: int = 0
+    known: Reads | None = frozenset()
     threads: dict[int, int] = field(default_factory=dict)
     releases: dict[int, tuple[str, int]] = field(default_factory=dict)
     number: int | None = None
 
-    def counts(self, thread: int, behind: int, released: str = "") -> None:
-        """Something of a thread counts that comes behind open operations; `released`: the scope in which it releases them."""
+    def counts(self, thread: int, behind: int, released: str = "", known: Reads | None = frozenset()) -> None:
+        """Something of a thread counts that comes behind open operations; `released`: the scope in which it releases them, and
+        the reads that are `known`."""
         self.before |= behind
         self.threads[thread] = self.threads.get(thread, 0) | behind
         if released:
             self.releases[thread] = released, behind
+            self.known = joined((self.known, known))
 
 
 class NotingAgents(Noting):
@@ -101,7 +105,7 @@ class NotingAgents(Noting):
         meeting = self._phased.setdefault((id(phased), phased.count), _Meeting(phased))
         if agent is None:
             scope = self.scope_of(how) if how.sem == "release" else ""
-            meeting.counts(number, self.behind.get(number, 0), scope)
+            meeting.counts(number, self.behind.get(number, 0), scope, self.cycles.known(number))
         else:  # its completion publishes nothing of what its thread did before
             meeting.counts(number, self._issued[id(agent)][1])
 
@@ -122,7 +126,7 @@ class NotingAgents(Noting):
             return
         synchronizes = acquires != "" and all(self._synchronizes(meeting, number, acquires) for number in numbers)
         if meeting.number is None:
-            meeting.number = self.cycles.gather(meeting.threads, synchronizes=synchronizes)
+            meeting.number = self.cycles.gather(meeting.threads, synchronizes=synchronizes, known=meeting.known)
         for number in numbers:
             if meeting.before:
                 self.behind[number] = self.behind.get(number, 0) | meeting.before
@@ -137,7 +141,8 @@ class NotingAgents(Noting):
             at = self._arrivals[number] = self._arrivals.get(number, 0) + 1
             meeting = self._clustered.setdefault((self.clusters.of(number), at), _Meeting(self.clusters))
             releases = thread.instruction.use.sem == "release"
-            meeting.counts(number, self.behind.get(number, 0), "cluster" if releases else "")
+            known = self.cycles.known(number)
+            meeting.counts(number, self.behind.get(number, 0), "cluster" if releases else "", known)
         super().arrives(thread, level, identity, waits, count)
         if level != "cta" and waits and number not in self.clusters.waiting(number):
             self._comes_together((number,))

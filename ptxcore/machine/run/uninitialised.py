@@ -128,13 +128,21 @@ def bytes_of(value: Uninitialised, size: int) -> tuple[bytes, bytes]:
 
 
 def known_bits(value: Value) -> tuple[int, int]:
-    """What is known of the bits of a value: the value with 0 for the unknown ones, and a 1 for each unknown one."""
+    """What is known of the bits of a value: the value with 0 for the unknown ones, and a 1 for each unknown one. What stands in
+    a sum with both signs is gone: a scan takes what it has added off again (an exclusive sum is an inclusive one less the
+    element)."""
     found: dict[Value, tuple[int, int]] = {}
+    sums: dict[Term, _Sum] = {}
 
     def of(part: Value) -> tuple[int, int]:
         return (part, 0) if isinstance(part, int) else found[part]
 
     for term in subterms([value]):
+        if term.op in ("add", "sub"):
+            sums[term] = _summed(term, sums)
+            number, open_ = _of_sum(sums[term], of)
+            found[term] = number & ~open_ & mask(term.width), open_ & mask(term.width)
+            continue
         bits = _BITS.get(term.op)
         number, open_ = (0, mask(term.width)) if bits is None else bits(term, of)
         found[term] = number & ~open_ & mask(term.width), open_ & mask(term.width)
@@ -168,10 +176,29 @@ def _shift(move: Callable[[int, int], int]) -> Callable[[Term, _Of], _Bits]:
     return shifted
 
 
-def _sum(term: Term, of: _Of) -> _Bits:
-    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
-    lowest = (x | y) & -(x | y)
-    return a + b, -lowest  # carries go up
+#: A number, and how often each of some other values is added to it, modulo 2 to the width.
+_Sum = tuple[int, dict[Value, int]]
+
+
+def _summed(term: Term, sums: dict[Term, _Sum]) -> _Sum:
+    """What an addition or subtraction gives, `sums` being what those below it give."""
+    whole, parts, bits = 0, dict[Value, int](), mask(term.width)
+    for part, sign in zip(term.args, (1, -1 if term.op == "sub" else 1), strict=True):
+        number, others = (part, {}) if isinstance(part, int) else sums.get(part, (0, {part: 1}))
+        whole += sign * number
+        for other, times in others.items():
+            parts[other] = parts.get(other, 0) + sign * times & bits
+    return whole & bits, {part: times for part, times in parts.items() if times}
+
+
+def _of_sum(summed: _Sum, of: _Of) -> _Bits:
+    whole, parts = summed
+    lowest = 0
+    for part, times in parts.items():
+        number, open_ = of(part)
+        whole += times * number
+        lowest |= (times & -times) * (open_ & -open_)
+    return whole, -(lowest & -lowest)  # carries go up
 
 
 def _choice(term: Term, of: _Of) -> _Bits:
@@ -207,7 +234,6 @@ _BITS: dict[str, Callable[[Term, _Of], _Bits]] = {
     "and": _conjunction,
     "or": _disjunction,
     "xor": _difference,
-    "add": _sum,
     "shl": _shift(lambda a, n: a << n),
     "lshr": _shift(lambda a, n: a >> n),
     "ite": _choice,

@@ -67,6 +67,7 @@ def _red(place: str) -> str:
     return f"red.relaxed.gpu.global.add.u32 {place}, 1;"
 
 
+_SHFL = "shfl.sync.idx.b32 %r7, %r5, 0, 31, 3;"
 #: Circles that the model allows: what comes last in one place comes first in another.
 _ALLOWED = {
     "S": [(_st(_X, 1) + _st(_Y, 1),), (_wait(_Y) + _st(_X, 2),)],
@@ -96,12 +97,19 @@ _ALLOWED = {
         (_ld(_X, 0) + "bar.warp.sync 3;", "bar.warp.sync 3;" + _st(_Y, 1)),
         (_ld(_Y, 1) + "bar.warp.sync 3;", "bar.warp.sync 3;" + _st(_X, 1)),
     ],
+    "LB over shuffles behind barriers": [
+        ("barrier.sync 0;" + _ld(_X, 0, "acquire") + _SHFL, "barrier.sync 0;" + _SHFL + _st(_Y, 1, "release")),
+        ("barrier.sync 0;" + _ld(_Y, 1, "acquire") + _SHFL, "barrier.sync 0;" + _SHFL + _st(_X, 1, "release")),
+    ],
+    "LB, not acquired, over barriers and shuffles": [
+        (_ld(_X, 0) + "barrier.sync 0;" + _SHFL, "barrier.sync 0;" + _SHFL + _st(_Y, 1, "release")),
+        (_ld(_Y, 1) + "barrier.sync 0;" + _SHFL, "barrier.sync 0;" + _SHFL + _st(_X, 1, "release")),
+    ],
     "LB over barriers": [
         (_ld(_X, 0) + "barrier.sync 0;", "barrier.sync 0;" + _st(_Y, 1)),
         (_ld(_Y, 1) + "barrier.sync 0;", "barrier.sync 0;" + _st(_X, 1)),
     ],
 }  # fmt: skip
-_SHFL = "shfl.sync.idx.b32 %r7, %r5, 0, 31, 3;"
 #: Those that it does not allow, or where the order is the same anyway.
 _OTHERS = {
     "S, in order": [(_st(_X, 1) + _st(_Y, 1, "release"),), (_wait(_Y, "acquire") + _st(_X, 2),)],
@@ -123,6 +131,10 @@ _OTHERS = {
     "LB, acquired and released, over warps": [
         (_ld(_X, 0, "acquire") + "bar.warp.sync 3;", "bar.warp.sync 3;" + _st(_Y, 1, "release")),
         (_ld(_Y, 1, "acquire") + "bar.warp.sync 3;", "bar.warp.sync 3;" + _st(_X, 1, "release")),
+    ],
+    "LB, acquired and released, over barriers and shuffles": [
+        (_ld(_X, 0, "acquire") + "barrier.sync 0;" + _SHFL, "barrier.sync 0;" + _SHFL + _st(_Y, 1, "release")),
+        (_ld(_Y, 1, "acquire") + "barrier.sync 0;" + _SHFL, "barrier.sync 0;" + _SHFL + _st(_X, 1, "release")),
     ],
     "tickets over a shuffle": [(_atom(_X, "add.u32 1", 0) + _SHFL, _SHFL + _st(_Y, 1)), (_atom(_X, "add.u32 1", 1), "")],
     "attempts that change": [

@@ -9,7 +9,7 @@ import campaigns
 import pytest
 from by_runs import by_runs, compare
 
-from axioms.dynamic.code.idle import idle_operations
+from axioms.dynamic.code.idle import idle_blocks
 from ptxcore.machine.run.launch import load
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -49,12 +49,28 @@ def kernel(meanwhile: str, behind: str = _READ, **checks: object) -> KernelTest:
 def idle(test: KernelTest) -> list[str]:
     """The instructions behind the look that are idle, by their names."""
     code = load(test.launches[0].text).program.functions["k"]
-    found, look = idle_operations(code), next(n for n, op in enumerate(code.ops) if op.name.startswith("ld.acquire"))
+    found, look = (
+        idle_blocks(code).operations,
+        next(n for n, op in enumerate(code.ops) if op.name.startswith("ld.acquire")),
+    )
     return [op.name for op in code.ops[look:] if id(op) in found]
 
 
 def test_all_that_the_loop_of_a_library_does_between_two_looks_is_idle() -> None:
     test = kernel(_POLLS)
+    assert len(idle(test)) == _POLLS.count(";")
+    open_, result = by_runs(test)
+    assert not open_ and result.verdict == "ok", open_
+
+
+def rotated(meanwhile: str) -> str:
+    """The same with a look of its own at the end of the loop, which begins with what is done meanwhile."""
+    again = "ld.acquire.gpu.global.u32 %r2, [%rd1]; setp.ne.u32 %p1, %r2, 0; @!%p1 bra ROUND;"
+    return f"ROUND: {meanwhile.replace('LOOK', 'AGAIN')}\nAGAIN: {again}"
+
+
+def test_a_loop_that_begins_with_what_passes_time_is_as_good() -> None:
+    test = kernel(rotated(_POLLS))
     assert len(idle(test)) == _POLLS.count(";")
     open_, result = by_runs(test)
     assert not open_ and result.verdict == "ok", open_
@@ -112,7 +128,8 @@ def _generated(seed: int) -> KernelTest:
     more = choose.choice(("", "", "", "st.global.u32 [%rd2], %r3;", "setp.gt.u32 %p2, %r3, 1; @%p2 st.global.u32 [%rd2], 9;",
                           "st.global.u32 [%rd2], %r4;", "cvt.u32.u64 %r6, %rd3; st.global.u32 [%rd1+8], %r6;"))  # fmt: skip
     look = choose.choice(("acquire", "acquire", "relaxed"))
-    test = kernel(f"{' '.join(chosen)} nanosleep.u32 20; bra LOOK;", f"{_READ} {more}")
+    meanwhile = f"{' '.join(chosen)} nanosleep.u32 20; bra LOOK;"
+    test = kernel(rotated(meanwhile) if choose.random() < 0.5 else meanwhile, f"{_READ} {more}")
     (launch,) = test.launches
     text = launch.text.replace("ld.acquire", f"ld.{look}")
     return replace(test, launches=(replace(launch, text=text),))

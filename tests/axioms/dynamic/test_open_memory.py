@@ -142,6 +142,31 @@ def test_a_race_about_padding_is_one() -> None:
     assert result.verdict == "no" and [c.holds for c in result.checks if c.kind == "race_free"] == [False]
 
 
+_EXCLUSIVE = "add.u32 %r12, %r11, %r1; sub.u32 %r12, %r12, %r11; st.global.u32 [%rd5+1024], %r12;"
+
+
+def test_what_is_added_and_taken_off_again_is_no_matter() -> None:
+    """An exclusive scan takes each element off the inclusive one, also those that nobody has given it."""
+    (check,) = [c for c in checking.check(_exclusive(_EXCLUSIVE), model_named("ptx-9.0")).checks if c.kind == "forall"]
+    assert check.holds is True
+    for wrong in (
+        _EXCLUSIVE.replace("sub.u32 %r12, %r12, %r11;", "ld.shared.u32 %r11, [%rd7]; sub.u32 %r12, %r12, %r11;"),
+        _EXCLUSIVE.replace("add.u32 %r12, %r11, %r1;", "mad.lo.u32 %r12, %r11, 3, %r1;"),
+    ):
+        assert by_runs(_exclusive(wrong))[0]
+
+
+def _exclusive(behind: str) -> KernelTest:
+    test = _sorted(mistake=behind)
+    text = test.launches[0].text.replace("@%p3 st.global.u32 [%rd5+1024], %r11;", "")
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 1, "block": 256,
+        "params": {"x": {"type": "u32", "elements": 512, "init": list(range(256))}},
+        "check": {"forall": "x[256] == 0 && x[311] == 55 && x[511] == 255", "race_free": True},
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
 @pytest.mark.part(6)
 @pytest.mark.parametrize(
     "mistake",

@@ -74,6 +74,38 @@ def test_a_run_decides_what_peeks(rounds: int) -> None:
     assert ptxmm.check(_test(2, rounds=rounds)).verdict in ("ok", "bounded")
 
 
+#: The wait as libcu++ has it, whose loop begins with what passes time, and whose answer becomes a number first.
+_COUNTED = f"""mov.u32 %r8, 0;
+IDLE: setp.lt.u32 %told, %r8, 16; @%told bra COUNT; nanosleep.u32 100; bra.uni AGAIN;
+COUNT: add.u32 %r8, %r8, 1;
+AGAIN: {_WAIT} %q, [%r7], 0; selp.b32 %r4, 1, 0, %q; setp.eq.u32 %p, %r4, 0; @%p bra IDLE;"""
+
+
+def test_a_wait_that_passes_time_in_between_is_one() -> None:
+    test = _test(64, (_AGAIN, _COUNTED))
+    code = load(test.launches[0].text).program.functions["k"]
+    assert len(peeks_of(code).peeks) == 2
+    open_, result = by_runs(test)
+    assert (open_, result.verdict) == ("", "ok")
+    assert ptxmm.check(_test(2, (_AGAIN, _COUNTED))).verdict in ("ok", "bounded")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("setp.eq.u32 %p, %r4, 0;", "setp.ne.u32 %p, %r4, 0;"),  # a yes leads back
+        ("selp.b32 %r4, 1, 0, %q;", "selp.b32 %r4, 0, 0, %q;"),  # nothing leads on
+        ("setp.eq.u32 %p, %r4, 0;", "setp.gt.u32 %p, %r8, 1;"),  # how often it has looked leads on
+        ("COUNT: add.u32 %r8, %r8, 1;", "COUNT: add.u32 %r8, %r8, 1; add.u32 %r5, %r5, 1;"),  # and is told
+    ],
+)
+def test_a_wait_that_passes_time_and_does_more_is_none(old: str, new: str) -> None:
+    assert old in _COUNTED
+    test = _test(64, (_AGAIN, _COUNTED.replace(old, new)))
+    open_, result = by_runs(test)
+    assert open_ or result.verdict != "ok"
+
+
 @pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("changes", "verdict"),

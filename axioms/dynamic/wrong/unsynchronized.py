@@ -201,11 +201,11 @@ def _are_apart(found: _Found, other: int, time: int, clocks: Clocks) -> bool:
 
 
 def _found(watcher: Determinate) -> Iterator[_Found]:
-    """What threads have found of others."""
+    """What threads have found of others; of each read the last write first, which the others came to it by."""
     for places in watcher.places.values():
         for _, place in dict.fromkeys((id(place), place) for _, place in places.values()):
             for read in place.reads:
-                for n in sorted(read.certain - read.before):
+                for n in sorted(read.certain - read.before, reverse=True):
                     w = place.writes[n]
                     if read.op is not None and w.op is not None and w.thread != read.thread:
                         scopes = w.scope, read.scope
@@ -215,11 +215,11 @@ def _found(watcher: Determinate) -> Iterator[_Found]:
 
 
 def _found_in_order(events: Sequence[OpenOperation]) -> Iterator[_Found]:
-    """The same, of operations of which each order is a way of its own."""
-    for turn, event in enumerate(events):
+    """The same, of operations of which each order is a way of its own; the last ones of the run first."""
+    for turn, event in reversed(tuple(enumerate(events))):
         order = event.spot.order
         last = event.source if event.kind == "read" else next((n for n, e in enumerate(order) if e is event), 0) - 1
-        for w in order[: last + 1] if event.lead is not None else ():
+        for w in reversed(order[: last + 1]) if event.lead is not None else ():
             if w.name[1] != event.name[1] and w.does is not None and event.does is not None:
                 yield _Found(
                     w.name[1], w.time, w.does, w.known, w.hands, event.name[1], event.time, event.does,

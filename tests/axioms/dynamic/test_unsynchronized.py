@@ -236,3 +236,81 @@ def test_of_a_queue_the_flag_of_an_item_is_told_and_not_its_counters(
     found = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _QUEUE.format(writes=writes, reads=reads)}).test())
     (cause,) = found.races[0].causes
     assert cause.spot.line == line and re.fullmatch(what, cause.what)
+
+
+_RESERVED = """.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
+ mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
+ setp.eq.u32 %p, %r1, 1; @%p bra READS;
+ atom.relaxed.gpu.global.cas.b32 %r3, [%rd2], 0, 9;
+ st.global.u32 [%rd2+256], 7;
+ st.{writes}.gpu.global.u32 [%rd2], 1;
+ ret;
+READS:
+POLL: ld.{reads}.gpu.global.u32 %r3, [%rd2];
+ setp.ne.u32 %p, %r3, 1; @%p bra POLL;
+ ld.global.u32 %r4, [%rd2+256]; st.global.u32 [%rd2+512], %r4;
+ ret;
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("writes", "reads", "line", "what"),
+    [
+        ("relaxed", "acquire", 12, r"no release semantics, and CTA 1 thread \d+ finds this at k.toml:15"),
+        ("release", "relaxed", 15, r"no acquire semantics, where what CTA 0 thread \d+ wrote at k.toml:12 is found"),
+    ],
+)
+def test_of_a_place_that_is_reserved_and_published_the_publication_is_told(
+    writes: str, reads: str, line: int, what: str
+) -> None:
+    """Who finds what is published comes behind the reservation as well, which comes before what it hands over."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+    found = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _RESERVED.format(writes=writes, reads=reads)}).test())
+    (cause,) = found.races[0].causes
+    assert cause.spot.line == line and re.fullmatch(what, cause.what), cause
+
+
+_COUNTED = """.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
+ mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
+ setp.eq.u32 %p, %r1, 1; @%p bra READS;
+ st.global.u32 [%rd2+64], 7; fence.acq_rel.gpu;
+ atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1;
+ ret;
+READS: setp.ne.u32 %p, %r2, 0; @%p bra MEET;
+POLL: ld.{reads}.gpu.global.u32 %r3, [%rd1];
+ setp.ne.u32 %p, %r3, 128; @%p bra POLL;
+MEET: bar.sync 0;
+ ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4;
+ ret;
+}}"""
+
+
+def test_who_waits_for_a_counter_of_many_threads_is_told() -> None:
+    """Each of the threads that count finds all those before it."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 128,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+
+    def found(reads: str) -> ptxmm.Result:
+        return ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _COUNTED.format(reads=reads)}).test())
+
+    assert found("acquire").verdict == "ok"
+    (cause,) = found("relaxed").races[0].causes
+    assert cause.spot.line == 14
+    assert re.fullmatch(r"no acquire semantics, where what CTA 0 thread \d+ wrote at k.toml:11 is found", cause.what)

@@ -39,7 +39,7 @@ ORDERS = {
         section_values section_meetings sections served led_sections
     """,
     "axioms.dynamic.tickets": """
-        errand_threads branching claims ticket_accesses slots publications errands imagined tickets swaps swapping walks
+        errand_threads branching claims ticket_accesses bags slots publications errands imagined tickets swaps swapping walks
         walking turns handovers handing beginnings between_rounds round_kinds round_workers persistent climbing carried_rounds
     """,
     "axioms.dynamic.searches": """

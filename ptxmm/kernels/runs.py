@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from ptxmm.kernels.launch import Argument, Buffer, FinalElement, Imaged, Launch,
 from ptxmm.kernels.packing import pack
 from ptxmm.kernels.signature import declares_clusters
 from ptxmm.kernels.source import loaded
+from ptxmm.kernels.symmetric import says_the_same
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxcore.machine.run.launch import Device
     from ptxcore.machine.vector.watching import Watcher
+    from ptxmm.kernels.expressions import Resolver
+    from ptxmm.kernels.symmetric import Numbers
 
 FinalValues = dict[str, int]
 
@@ -242,12 +245,27 @@ def truth(test: KernelTest, check: Check, state: FinalValues) -> bool:
     """Whether an outcome is as a check wants it; a property holds of it."""
     if check.expression is None:
         return check.wanted
+    truth = bool(check.expression.truth(_resolver(test, state)))
+    return not truth if check.kind == "never" else truth
 
+
+def open_elements(
+    test: KernelTest, check: Check, state: FinalValues, differing: Set[str], orders: tuple[Numbers, ...] = ()
+) -> Set[str]:
+    """What a check speaks of that may have other values than in an outcome; nothing where it has one answer in whichever
+    orders some of these stand."""
+    found = check.elements() & differing
+    if not found or check.expression is None:
+        return found
+    same = bool(orders) and says_the_same(check.expression, found, orders, _resolver(test, state))
+    return frozenset() if same else found
+
+
+def _resolver(test: KernelTest, state: FinalValues) -> Resolver:
     def final(name: str, index: int) -> FinalElement:
         label = f"{name}[{index}]"
         width = next(p for p in test.parameters if p.name == name and isinstance(p, Buffer)).type
         bits = TYPES[width].width
         return FinalElement(label, state[label] & terms.mask(bits), bits, TYPES[width].kind == "s")
 
-    truth = bool(check.expression.truth(resolver(test.parameters, final)))
-    return not truth if check.kind == "never" else truth
+    return resolver(test.parameters, final)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.changing import ChangingCtas
     from ptxmm.kernels.launch import Launch
+    from ptxmm.kernels.symmetric import Numbers
 
 #: Instructions after which a run is given up.
 LIMIT = 100_000_000
@@ -38,8 +39,9 @@ UNWRITTEN = "uninitialised"
 class FinalStates(NamedTuple):
     """The final values of all executions, each once; how many runs there were, and how many accesses the last one had; and
     whether some of the values may be those of no execution. `changing`: CTAs may change places, and other runs are these
-    with CTAs in others; `differing`: what may be another value then; `exchanged`: other runs are these with another thread
-    that comes last to a barrier; `groups`: of CTAs that have nothing to do with each other."""
+    with CTAs in others; `differing`: what may be another value then, of `orders` (`ptxmm.kernels.symmetric`) in another
+    order alone; `exchanged`: other runs are these with another thread that comes last to a barrier; `groups`: of CTAs that
+    have nothing to do with each other."""
 
     states: list[FinalValues]
     runs: int
@@ -48,6 +50,7 @@ class FinalStates(NamedTuple):
     changing: bool = False
     differing: frozenset[str] = frozenset()
     exchanged: bool = False
+    orders: tuple[Numbers, ...] = ()
     groups: int = 0
 
 

@@ -12,8 +12,10 @@ from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import Segment
 from ptxcore.records import NamedTuple
+from ptxmm.kernels.expressions import TYPES
+from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.named_segments import NamedSegments
-from ptxmm.kernels.runs import FinalValues, Runs, Watchers, truth
+from ptxmm.kernels.runs import FinalValues, Runs, Watchers, open_elements, truth
 from ptxmm.kernels.several import LIMIT, FinalStates
 from ptxmm.words import whole as told
 
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from axioms.dynamic.core.findings import Party
+    from axioms.dynamic.tickets.ticket_accesses import Ticket
     from axioms.dynamic.tickets.walks import ListBytes
     from ptxcore.machine.lower.ops import ExecutableModule
     from ptxmm.kernels.launch import Launch
     from ptxmm.kernels.places import Places
+    from ptxmm.kernels.symmetric import Numbers
     from ptxmm.kernels.test import Check, KernelTest
     from ptxmm.result import Result
 
@@ -45,7 +49,8 @@ class TakenTickets(NamedTuple):
 
 class Ticketed(NamedTuple):
     """The final values of the run; what may have others in other executions; how many accesses there were, and how often
-    something was put into a flag at the place of a ticket; how often threads walk through lists."""
+    something was put into a flag at the place of a ticket; how often threads walk through lists; and what stands at the places
+    of tickets in some order."""
 
     state: FinalValues
     differing: frozenset[str]
@@ -53,12 +58,19 @@ class Ticketed(NamedTuple):
     taken: list[TakenTickets]
     handovers: int
     walks: int = 0
+    orders: tuple[Numbers, ...] = ()
 
 
-def leaves_open(check: Check, test: KernelTest, state: FinalValues, differing: frozenset[str]) -> bool:
+def leaves_open(
+    check: Check,
+    test: KernelTest,
+    state: FinalValues,
+    differing: frozenset[str],
+    orders: tuple[Numbers, ...] = (),
+) -> bool:
     """Whether a run does not answer a check, since it is about what may be something else."""
     shown = truth(test, check, state) is (check.kind == "exists")
-    return not shown and not check.elements().isdisjoint(differing)
+    return not shown and bool(open_elements(test, check, state, differing, orders))
 
 
 def decide_by_tickets(
@@ -76,15 +88,24 @@ def decide_by_tickets(
         found = run_with_tickets(runs)
     if found is None:
         return by_rounds()
-    if any(leaves_open(check, test, found.state, found.differing) for check in test.checks):
+    if any(leaves_open(check, test, found.state, found.differing, found.orders) for check in test.checks):
         with limited(MORE):
             if by_orders(raceless=True) is None:
                 return None
-    tell(FinalStates([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
+    one = FinalStates([found.state], 1, found.accesses, beyond=False, differing=found.differing, orders=found.orders)
+    tell(one, told.of_tickets)
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
     said = [_said(runs, places, taken) for taken in found.taken]
     result.notes.append(told.ticketed(threads, found.accesses, said, found.handovers, found.walks))
+    if any(_in_any_order(check, test, found) for check in test.checks):
+        result.notes.append(told.SAME_IN_ANY_ORDER)
     return None
+
+
+def _in_any_order(check: Check, test: KernelTest, found: Ticketed) -> bool:
+    """Whether a check is about what may stand in another order, and says the same of each."""
+    about = not check.elements().isdisjoint(found.differing)
+    return about and not open_elements(test, check, found.state, found.differing, found.orders)
 
 
 def _said(runs: Runs, places: Places, taken: TakenTickets) -> tuple[str, str, int, str]:
@@ -149,7 +170,26 @@ def _run(runs: Runs, taking: set[int], looks: frozenset[int], learned: set[int])
     ended()
     walks = sum(w.walks for w in watchers)
     accesses, handovers = sum(w.accesses for w in watchers), sum(w.handovers for w in watchers)
-    return Ticketed(state, frozenset(differing), accesses, list(_taken(watchers, buffers.segments)), handovers, walks)
+    taken = list(_taken(watchers, buffers.segments))
+    return Ticketed(
+        state, frozenset(differing), accesses, taken, handovers, walks, _orders(runs.test, watchers[-1], buffers)
+    )
+
+
+def _orders(test: KernelTest, last: Handing, buffers: NamedSegments) -> tuple[Numbers, ...]:
+    """The elements of which is known what stands there when the last launch has ended, in some order: those that one ticket
+    fills, by number."""
+    if last.turns or last.walks:
+        return ()
+    types = {p.name: TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer)}
+    names = {id(segment): name for name, segment in buffers.segments.items()}
+    found: dict[tuple[tuple[Ticket, ...], ...], list[tuple[str, ...]]] = {}
+    for bag in last.slots.bags:
+        name = names.get(id(bag.segment), "")
+        known = all(last.carried.found(bag.segment, first, bag.size) is None for first in bag.places)
+        if known and types.get(name) == bag.size and bag.places[0] % bag.size == 0 == bag.places[-1] % bag.size:
+            found.setdefault(bag.by, []).append(tuple(f"{name}[{first // bag.size}]" for first in bag.places))
+    return tuple(tuple(zip(*each, strict=True)) for each in found.values())
 
 
 def _taken(watchers: list[Handing], segments: dict[str, Segment]) -> Iterator[TakenTickets]:

@@ -9,7 +9,7 @@ from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.broken import broken_elements
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.numbers import Declared
-from ptxmm.kernels.runs import FinalValues, truth
+from ptxmm.kernels.runs import FinalValues, open_elements, truth
 from ptxmm.kernels.several import FinalStates
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole_contents import OPEN_KINDS, ContentsOfRuns
@@ -31,8 +31,9 @@ def tell_all(
         truths = [truth(test, check, state) for state in states]
         wanted = check.kind == "exists"
         at = truths.index(wanted) if wanted in truths else 0
-        if truths[at] is not wanted and check.elements() & several.differing:
-            message = differing(checked.text, sorted(check.elements() & several.differing))
+        open_ = open_elements(test, check, states[at], several.differing, several.orders)
+        if truths[at] is not wanted and open_:
+            message = differing(checked.text, sorted(open_))
             checked.message = told.OtherOrders(message)
         else:
             _answer(test, checked, check, truths[at], shown[at])

@@ -213,6 +213,9 @@ def ticketed(
     )
 
 
+SAME_IN_ANY_ORDER = "what is stored at the places of tickets stands there in another order in other executions, and the checks say the same of each"
+
+
 def of_searches(text: str, elements: list[str]) -> str:
     """Why a check of values is not decided by a run up to the ways of its searches."""
     return f"{text}: not decided, since {_named(elements)} may have other values where threads go other ways"

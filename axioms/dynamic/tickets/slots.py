@@ -17,6 +17,7 @@ from axioms.dynamic.code.linear import Linear, linear
 from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.core.findings import Party, step
 from axioms.dynamic.core.shadow import CONSTANT
+from axioms.dynamic.tickets.bags import Bag, Member, bags
 from axioms.dynamic.tickets.claims import ClaimOperation
 from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, OpenBranch, Ticket, Way
 from ptxcore.machine.run.memory import Segment
@@ -29,7 +30,7 @@ class _Class:
 
     def __init__(self, factor: int) -> None:
         self.factor = factor
-        self.members: list[tuple[Noted, int, tuple[Ticket, ...]]] = []
+        self.members: list[Member] = []
         self.low = self.high = 0
 
     def add(self, noted: Noted, beside: int, tickets: tuple[Ticket, ...]) -> None:
@@ -93,6 +94,8 @@ class Slots:
         self._reached: dict[int, dict[_Reach, tuple[int, int]]] = {}
         #: The same when all is known, with the segments.
         self.spread: list[tuple[Segment, int, int]] = []
+        #: What stands at places of tickets in some order, then.
+        self.bags: list[Bag] = []
 
     def range_of(self, symbol: Term) -> tuple[int, int] | None:
         """What a ticket may be, as far as additions are known."""
@@ -180,6 +183,11 @@ class Slots:
                 if one.low < other.high and other.low < one.high:
                     yield from self._apart(one, [noted for noted, _, _ in other.members])
             yield from self._apart(one, [p for p in plain if one.low < p.first + p.size and p.first < one.high])
+        written = [(p.first, p.first + p.size) for p in plain if p.kind != "R"]
+        for one in kinds:
+            if one.writes:
+                reached = [(other.low, other.high) for other in kinds if other is not one and other.writes]
+                self.bags += bags(one.factor, one.members, [*written, *reached])
 
     def first_address(self, term: Value) -> int:
         """An address with the least numbers that tickets may be."""

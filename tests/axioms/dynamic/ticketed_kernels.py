@@ -44,7 +44,7 @@ def compare_up_to_tickets(
 
 
 def ticketed_kernel(
-    body: str, grid: int = 2, block: int = 1, words: int = 16, start: tuple[int, ...] = (0, 2), forall: str = "",
+    body: str, grid: int = 2, block: int = 1, words: int = 16, start: tuple[int, ...] = (0, 2), forall: str | list[str] = "",
     x: tuple[int, ...] = (0,),
 ) -> KernelTest:  # fmt: skip
     """`start` and `x`: what stands in `c` and `x` first. `forall`: what is checked of the values, of all of them that they are

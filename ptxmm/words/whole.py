@@ -213,7 +213,10 @@ def ticketed(
     )
 
 
-SAME_IN_ANY_ORDER = "what is stored at the places of tickets stands there in another order in other executions, and the checks say the same of each"
+SAME_IN_ANY_ORDER = (
+    "what is stored at the places of tickets stands there in another order in other executions; "
+    "the checks say the same of each"
+)
 
 
 def of_searches(text: str, elements: list[str]) -> str:

@@ -64,7 +64,8 @@ _TWO = "atom.global.add.u32 %t1, [%rd3+4], 1; mul.wide.u32 %rd6, %t1, 4; add.u64
 #: What threads do, how many CTAs and threads of each there are, and a claim that holds in one order and not in another one.
 _WRONG: dict[str, tuple[str, tuple[int, int], str]] = {
     "places that stay empty": (
-        f"{_TAKE.format('%r5')} {_AT.format(4)} {_PUT} @%p1 st.global.u32 [%rd1+60], 1;", (2, 1), "sum(x[i] for i in range(2)) == 3",
+        f"{_TAKE.format('%r5')} {_AT.format(4)} {_PUT} @%p1 st.global.u32 [%rd1+60], 1;", (2, 1),
+        "sum(x[i] for i in range(2)) == 3",
     ),
     "values that hang on a ticket": (
         f"{_TAKE.format(1)} {_AT.format(4)} add.u32 %r6, %t0, %r5; st.global.u32 [%rd2], %r6;", (2, 1),

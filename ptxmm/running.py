@@ -65,9 +65,9 @@ def load(path: str | PathLike[str]) -> Device:
 def module_of(path: str | PathLike[str], options: Sequence[str] | None = None) -> PtxText:
     """The module of a file: PTX as it is, CUDA C++ as nvcc compiles it with `options`, as for `ptxmm check`. Raises
     InputError for what cannot be compiled, and OSError where PTX cannot be read."""
-    from ptxmm.kernels.modules import NVCC_OPTIONS, PtxText, is_source, of_file
+    from ptxmm.kernels.modules import PtxText, is_source, of_file
     from ptxmm.linting import read
 
     if is_source(str(path)):
-        return of_file(str(path), NVCC_OPTIONS if options is None else options)
+        return of_file(str(path), options or ())
     return PtxText(read(path), str(path))

@@ -111,11 +111,11 @@ def _source(path: str, options: Namespace, report: LintReport) -> int:
     """Checks what nvcc makes of CUDA C++, tells it at lines of the source, and mends it there; gives the status."""
     from ptxcore.diagnostics import InputError
     from ptxmm.diffs import filed, unified, write_exactly
-    from ptxmm.kernels.modules import NVCC_OPTIONS, of_file
+    from ptxmm.kernels.modules import of_file
     from ptxmm.linting import write
 
     try:
-        module = of_file(path, options.nvcc or NVCC_OPTIONS)
+        module = of_file(path, options.nvcc or ())
     except InputError as error:
         report.broken(path, error.render())
         return _UNREADABLE

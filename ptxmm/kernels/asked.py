@@ -16,7 +16,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.contents import FileError
 from ptxmm.kernels.document import TomlDocument
-from ptxmm.kernels.modules import NVCC_OPTIONS, PtxText, of_file
+from ptxmm.kernels.modules import PtxText, of_file
 from ptxmm.kernels.plain_names import base, by_turns, plain, shortest
 from ptxmm.kernels.plausible import CTAS, THREADS, Plausible, plausible
 from ptxmm.kernels.positions import KeyPosition, Way
@@ -229,7 +229,7 @@ class AskedKernel(NamedTuple):
 
     def _module(self, keys: Mapping[str, Any]) -> PtxText:
         options = keys.get("nvcc")
-        return of_file(self.path, options if isinstance(options, list) else NVCC_OPTIONS)
+        return of_file(self.path, options if isinstance(options, list) else ())
 
     def _kernel(
         self, document: TomlDocument, keys: Mapping[str, Any], module: PtxText, way: Way = ("entry",)

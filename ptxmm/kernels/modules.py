@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
@@ -26,6 +27,10 @@ _INSTEAD = (
     ("-arch", "--gpu-architecture", "-gencode", "--generate-code"),
     ("-lineinfo", "--generate-line-info", "-G", "--device-debug"),
 )
+#: The architectures that are tried next where nobody named one and the source has instructions that the first one has not:
+#: `wgmma` and `setmaxnreg`, `tcgen05`.
+_NEXT = ("sm_90a", "sm_100a")
+_LACKING = re.compile(r"\bnot supported on \.target\b")
 _PATIENCE = 300  # seconds for one compilation
 #: What it says of where it looks is read: not in another language.
 _PLAIN = {"LC_ALL": "C"}
@@ -71,8 +76,12 @@ def bare(text: str) -> str:
 
 def options_for(text: str) -> tuple[str, ...]:
     """What nvcc is told so that it makes a module for the target of another."""
+    return _for_target(NVCC_OPTIONS, text)
+
+
+def _for_target(options: Sequence[str], text: str) -> tuple[str, ...]:
     target = _TARGET.search(bare(text))
-    return tuple(f"-arch={target[1]}" if o.startswith("-arch") and target else o for o in NVCC_OPTIONS)
+    return tuple(f"-arch={target[1]}" if option.startswith("-arch") and target else option for option in options)
 
 
 def completed(options: Sequence[str]) -> tuple[str, ...]:
@@ -108,7 +117,7 @@ def is_source(path: str) -> bool:
     return path.lower().endswith((".cu", ".cuh"))
 
 
-def of_file(path: str, options: Sequence[str] = NVCC_OPTIONS) -> PtxText:
+def of_file(path: str, options: Sequence[str] = ()) -> PtxText:
     """The module in a file of PTX, or the one that nvcc makes of CUDA C++. Raises InputError where there is none."""
     try:
         return compile_cuda(path, options) if is_source(path) else read(path)
@@ -117,7 +126,7 @@ def of_file(path: str, options: Sequence[str] = NVCC_OPTIONS) -> PtxText:
         raise InputError([Diagnostic(Span(0, 0, 0), error.message, hint)], path) from None
 
 
-def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> PtxText:
+def compile_cuda(path: str, options: Sequence[str] = ()) -> PtxText:
     """The module that nvcc makes of a CUDA source, or has made of the same before: of `lock.cu`, one by the name of
     `lock.cu.ptx`. `options` are completed (`completed`).
 
@@ -126,7 +135,8 @@ def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> PtxText:
         status(path)
     except (OSError, ValueError) as error:
         raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    return _compiled(path, completed(options))
+    named = _says(options, _INSTEAD[1])
+    return _compiled(path, completed(options), () if named else _NEXT)
 
 
 def compile_changed(text: str, path: str, options: Sequence[str], source: str = "") -> str:
@@ -151,24 +161,43 @@ def compile_changed(text: str, path: str, options: Sequence[str], source: str = 
         return _run(_nvcc(main, options), [*options, *near], compiled, os.path.join(folder, "module.ptx"))[0]
 
 
-def _compiled(path: str, options: tuple[str, ...]) -> PtxText:
+def _compiled(path: str, options: tuple[str, ...], others: Sequence[str] = ()) -> PtxText:
+    """What nvcc makes of a file with `options`, or for `others`, architectures, where it has what the usual one lacks."""
     nvcc = _nvcc(path, options)
     kept = KeptPtx(nvcc, options, path)
     known = kept.found()
     if known is not None:
-        return PtxText(known, f"{path}.ptx", path, options, kept.file(known))
+        return PtxText(known, f"{path}.ptx", path, _for_target(options, known) if others else options, kept.file(known))
     begun = time.time()
     with tempfile.TemporaryDirectory(prefix="ptxmm-") as folder:
         output, headers = os.path.join(folder, "module.ptx"), os.path.join(folder, "module.d")
         more = kept.options(headers)
         try:
             text, printed = _run(nvcc, [*options, *more], path, output, _PLAIN if more else {})
-        except ModuleError:
-            if not more:
-                raise
-            text, printed = _run(nvcc, options, path, output)  # what it says of a mistake, and nothing else
+        except ModuleError as error:
+            text, printed = _made_otherwise(error, nvcc, options, others, more, path, output)
         kept.keep(text, headers, printed, begun)
-        return PtxText(text, f"{path}.ptx", path, options, kept.file(text))
+        return PtxText(text, f"{path}.ptx", path, _for_target(options, text) if others else options, kept.file(text))
+
+
+def _made_otherwise(
+    error: ModuleError,
+    nvcc: str,
+    options: tuple[str, ...],
+    others: Sequence[str],
+    more: Sequence[str],
+    path: str,
+    output: str,
+) -> tuple[str, str]:
+    """As `_run`, where it ended with an error: for other architectures, where that is what lacks, or without `more`, so that
+    what is said is of a mistake, and nothing else. Raises ModuleError."""
+    for other in others if _LACKING.search(error.details) else ():
+        with suppress(ModuleError):  # what the usual one lacks is told
+            chosen = [f"-arch={other}" if option == NVCC_OPTIONS[1] else option for option in options]
+            return _run(nvcc, [*chosen, *more], path, output, _PLAIN if more else {})
+    if not more:
+        raise error
+    return _run(nvcc, options, path, output)
 
 
 def _run(

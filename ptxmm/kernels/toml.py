@@ -34,7 +34,7 @@ from ptxmm.kernels.arguments import argument, is_buffer, is_image
 from ptxmm.kernels.document import FoundTable, TableView, TomlDocument, check_keys
 from ptxmm.kernels.expressions import ExpressionError
 from ptxmm.kernels.launch import Dimensions, Imaged, Launch
-from ptxmm.kernels.modules import NVCC_OPTIONS, ModuleError, PtxText, compile_cuda
+from ptxmm.kernels.modules import ModuleError, PtxText, compile_cuda
 from ptxmm.kernels.modules import read as read_module
 from ptxmm.kernels.positions import Way
 from ptxmm.kernels.schema import CHECK, FILE, HINTS, KERNEL, VARIANT, Schema, iterations, listed, tables
@@ -391,7 +391,7 @@ class KernelFile:
                     if key == "ptx":
                         return read_module(path)
                     options = launch.get("nvcc")
-                    return compile_cuda(path, options.value if options else NVCC_OPTIONS)
+                    return compile_cuda(path, options.value if options else ())
                 except ModuleError as error:
                     hint = f"{error.hint}\n{error.details}".strip() if error.hint else None
                     self.document.note((*way, key), error.message, hint)

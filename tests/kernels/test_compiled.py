@@ -55,10 +55,13 @@ def read(path):
 text = read(source)
 if "error" in text:
     sys.exit("not C++")
+if "wgmma" in text and not any(w.endswith("sm_90a") for w in words):
+    sys.exit("Instruction 'wgmma' not supported on .target 'sm_90'")
 if "-MF" in words:
     escaped = [s.replace(" ", "\\\\ ") for s in seen]
     open(words[words.index("-MF") + 1], "w").write("module.ptx: " + " \\\\\\n    ".join(escaped) + "\\n")
-open(words[words.index("-o") + 1], "w").write("// " + " ".join(text.split()) + " " + os.environ.get("CPATH", ""))
+target = "\\n.target sm_90a" if "wgmma" in text else ""
+open(words[words.index("-o") + 1], "w").write("// " + " ".join(text.split()) + " " + os.environ.get("CPATH", "") + target)
 """
 OLD = 1_600_000_000  # long ago
 
@@ -221,6 +224,17 @@ def test_what_was_compiled_can_be_opened(place: Place, monkeypatch: pytest.Monke
 )  # fmt: skip
 def test_what_options_do_not_say_is_the_usual(said: list[str], meant: str) -> None:
     assert " ".join(modules.completed(said)) == meant
+
+
+def test_an_architecture_that_nobody_named_is_one_that_has_the_instructions(place: Place) -> None:
+    place.write("k.cu", "// wgmma")
+    made = modules.compile_cuda("k.cu")
+    assert made.options == ("-std=c++17", "-arch=sm_90a", "-lineinfo") and place.runs == 2
+    forget()
+    assert modules.compile_cuda("k.cu").options == made.options and place.runs == 2
+    with pytest.raises(modules.ModuleError) as raised:
+        modules.compile_cuda("k.cu", ["-arch=sm_90"])
+    assert "wgmma" in raised.value.details
 
 
 def test_other_options_are_another_compilation(place: Place) -> None:

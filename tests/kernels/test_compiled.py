@@ -228,10 +228,10 @@ def test_what_options_do_not_say_is_the_usual(said: list[str], meant: str) -> No
 
 def test_an_architecture_that_nobody_named_is_one_that_has_the_instructions(place: Place) -> None:
     place.write("k.cu", "// wgmma")
-    made = modules.compile_cuda("k.cu")
-    assert made.options == ("-std=c++17", "-arch=sm_90a", "-lineinfo") and place.runs == 2
+    made = modules.compile_cuda("k.cu", ["-Iinc"])
+    assert made.options == ("-std=c++17", "-arch=sm_90a", "-lineinfo", "-Iinc") and place.runs == 2
     forget()
-    assert modules.compile_cuda("k.cu").options == made.options and place.runs == 2
+    assert modules.compile_cuda("k.cu", ["-Iinc"]).options == made.options and place.runs == 2
     with pytest.raises(modules.ModuleError) as raised:
         modules.compile_cuda("k.cu", ["-arch=sm_90"])
     assert "wgmma" in raised.value.details

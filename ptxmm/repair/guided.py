@@ -62,9 +62,10 @@ _WAITED_FOR = "mbarrier object"
 #: much later where an access races with a copy; and what was seen to mend nothing at one place is so much later tried at all
 #: that look like it.
 _LACKING, _GUESS, _COPIES = 6, 4, 4
-#: What was not decided soon is so much later judged with more patience; what is as what ended one fault of several is so much
+#: What was not decided soon is judged with more patience at once, as long as that takes no more time than all else, and so much
+#: later then; what is as what ended one fault of several is so much
 #: earlier; and a wait that is evidently lacking is tried where it is within so many lines of what is wrong, the nearest first.
-_AGAIN, _ALIKE, _WITHIN = 1, 4, 10
+_AT_ONCE, _AGAIN, _ALIKE, _WITHIN = -1_000_000, 1, 4, 10
 #: And what goes on from edits is later by this share of what they cost: what costs less may do.
 _DEAR = 4
 
@@ -95,13 +96,21 @@ class _Next(NamedTuple):
     patient: bool
 
 
+class _Fault(NamedTuple):
+    """What is wrong with a text, as its reason says that, and at which lines."""
+
+    reason: str
+    lines: frozenset[int]
+
+
 class _Seen(NamedTuple):
     """What a text with some edits was seen to do: at which lines of the text without them, and at which objects; where threads
     wait at what was put in, the line of it is that of its site, negative. Some execution `ends`, as far as is known; the
     `reason` is why it has no meaning, which may name what is missing; `guards` is what is waited for last before the lines.
     `between`: who the threads of a race are all of; `copies`: asynchronous operations are among what is wrong;
-    `mended`: the change of this shape ended one fault, and another one of its kind is there; it was near to the line of what
-    was wrong that stands `behind` the other."""
+    `mended`: the changes of these shapes ended one fault, and another one of its kind is there; a single one was near to the
+    line of what was wrong that stands `behind` the other (None: of several). `fault`: what was wrong, and where, before a count
+    was raised that threads now wait for, with the `since` shapes of what was changed then."""
 
     vector: Vector
     waits: bool
@@ -113,8 +122,10 @@ class _Seen(NamedTuple):
     between: str
     copies: bool
     lacking: frozenset[tuple[int, str]] = frozenset()
-    mended: str = ""
-    behind: bool = False
+    mended: frozenset[str] = frozenset()
+    behind: bool | None = False
+    fault: _Fault | None = None
+    since: frozenset[str] = frozenset()
 
 
 def guided(
@@ -132,6 +143,7 @@ def guided(
     repeated = AlikeSites(text, sites)
     waiting: list[_Next] = []
     seen, number = {first.vector: True}, 0
+    spent = {False: 0.0, True: 0.0}
 
     def put(rank: tuple[int, ...], before: _Seen, s: int, vector: Vector, *, patient: bool = False) -> None:
         nonlocal number
@@ -155,26 +167,35 @@ def guided(
         if (vector in seen and seen[vector] >= patient) or not separate(edits_of(sites, vector)):
             continue
         seen[vector] = patient
+        started = time.perf_counter()
         judged = judge(vector, patient)
+        spent[patient] += time.perf_counter() - started
         if judged.holds:
             return vector
         if judged.holds is None:
-            if not patient:
-                put((rank[0] + _AGAIN, *rank[1:]), before, s, vector, patient=True)
+            if not patient:  # the few runs that come first show nothing wrong, as of most they do: it may well hold
+                at_once = spent[True] <= spent[False]
+                put((_AT_ONCE if at_once else rank[0] + _AGAIN, *rank[1:]), before, s, vector, patient=True)
             continue
         option, edits = sites[s].options[vector[s]], sum(map(bool, vector))
         kinds = len({shape(sites[t].options[o].words) for t, o in enumerate(vector) if o})
         became = _told(vector, judged, before, sites, lines, objects, guards)
         # something is no longer wrong, and nothing is wrong in another way
         same = shape(judged.reason) == shape(before.reason)  # whatever lines it names: what is put in moves them
-        wrong = glimpsed if before is first and glimpsed else before.lines
-        mended = judged.wrong and same and not before.waits and not wrong <= became.lines
+        fault = before.fault if before.waits else _Fault(before.reason, before.lines)
+        if before is first and glimpsed and fault is not None:
+            fault = fault._replace(lines=glimpsed)
+        like = fault is not None and shape(judged.reason) == shape(fault.reason)
+        mended = judged.wrong and fault is not None and like and not fault.lines <= became.lines
         if (spread := repeated.everywhere(vector, s)) is not None:
             later = (_cost(sites, spread) - _cost(sites, vector)) // _DEAR
             each_round = option.far and option.meets  # where it is lacking in each round, one ends no fault by itself
             put((rank[0] + later + _COPIES * (not (mended or each_round)), -edits, *rank[2:]), before, s, spread)
         if mended:
-            became = became._replace(mended=shape(option.words), behind=_behind(sites[s], before))
+            behind = None if before.since else _behind(sites[s], before)
+            became = became._replace(mended=before.since | {shape(option.words)}, behind=behind)
+        elif became.waits and (before.waits or _raises(option)):  # what is counted is lacking, beside what was wrong
+            became = became._replace(fault=fault, since=before.since | {shape(option.words)})
         progress = not same and (_named(option, before.reason) or not judged.reason)
         progress = progress or (before.lacking != became.lacking and _supplies(sites[s], option, before))
         fed = bool(option.arrives) and option.evident > 1 and before.waits and not judged.waits
@@ -306,7 +327,7 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
                 if o and seen.ends and _put_in(option) and (earlier == _FIRST or apart[s] <= _NEAR):
                     later = _LATER * (bool(seen.about) or _too_narrow(option, seen.between)) - earlier
                     yield (option.cost + _EACH * apart[s] + later, apart[s], site.line), s, o
-            elif _mends(option, seen) and not (counted and _number(option) and option.evident <= 0):
+            elif _mends(option, seen) and not (counted and _is_guess(option, seen)):
                 yield _rank(site, option, seen, fed=_counts_more(sites, seen, option)), s, o
 
 
@@ -340,8 +361,8 @@ def _goes_with(sites: Sequence[EditSite], seen: _Seen, s: int, o: int) -> int:
     parity (1), or does not (-1)."""
     option = sites[s].options[o]
     if option.evident < 1 or not option.meets:
-        alike = bool(seen.mended) and shape(option.words) == seen.mended and not option.meets
-        return int(alike and _behind(sites[s], seen) == seen.behind)
+        alike = shape(option.words) in seen.mended and not option.meets
+        return int(alike and seen.behind in (None, _behind(sites[s], seen)))
     put = [(sites[t].line, sites[t].options[p]) for t, p in enumerate(seen.vector) if p]
     above = [
         (line, other.words)
@@ -412,6 +433,11 @@ def places_apart(sites: Sequence[EditSite], lines: Iterable[int]) -> list[int]:
 def _number(option: Option) -> bool:
     """Whether an option counts otherwise, and puts nothing in."""
     return bool(option.about) and not option.arrives and not option.meets
+
+
+def _is_guess(option: Option, seen: _Seen) -> bool:
+    """Whether an option is another number that nothing tells of: neither the text, nor what ended a fault of the same kind."""
+    return _number(option) and option.evident <= 0 and shape(option.words) not in seen.mended
 
 
 def _counts_more(sites: Sequence[EditSite], seen: _Seen, option: Option) -> bool:

@@ -12,10 +12,11 @@ from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.finding import answered
-from ptxmm.repair.guided import guided, led_to
+from ptxmm.repair.guided import _raises, guided, led_to
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.pace import Pace
+from ptxmm.repair.sites import Vector
 from ptxmm.repair.subjects import How, judging
 
 GATE = Path(__file__).resolve().parents[2] / "kernels" / "gate"
@@ -197,10 +198,67 @@ def test_a_few_texts_lead_to_what_lacks_at_mbarriers(name: str, most: int, becom
     assert isinstance(test, KernelTest)
     subject = KernelSubject(test, How())
     asked = list[int]()
-    found = led_to(subject, subject.judge(subject.text), Pace(), 1.0, lambda: asked.append(1))
+    found = led_to(subject, subject.judge(subject.text), Pace(), 60.0, lambda: asked.append(1))
     assert found is not None and len(asked) <= most
     words = [found.sites[s].options[o].words for s, o in enumerate(found.vector) if o]
     assert len(words) == len(becomes) and all(any(new in word for word in words) for new in becomes)
+
+
+def test_a_count_with_an_arrival_that_ended_one_fault_is_tried_where_the_other_one_is() -> None:
+    """Two stages are given back to one CTA of two that wait: each lacks an arrival that is counted. Nothing but these pairs
+    ends the faults; threads wait between the count and its arrival."""
+    test = ptxmm.load(f"{GATE / 'wgmma_multicast'}/test.toml:buggy")
+    assert isinstance(test, KernelTest)
+    subject = KernelSubject(test, How())
+    sites, lines = subject.sites(REPAIR, True), test.launches[0].text.split("\n")
+    stages = ("_ZZ1kE5empty", "_ZZ1kE5empty+8")
+    filled = [n for n, line in enumerate(lines, 1) if "multicast::cluster" in line]
+    awaited = [n for n, line in enumerate(lines, 1) if "try_wait" in line]
+    tried = list[int]()
+
+    def judge(vector: Vector, patient: bool = False) -> Judgement:
+        tried.append(sum(map(bool, vector)))
+        put = [sites[s].options[o] for s, o in enumerate(vector) if o]
+        added = sorted(edit.start for option in put for edit in option.edits if "\n" in edit.new)
+        starts = [sum(map(len, lines[:n])) + n for n in range(len(lines))]
+        at = {n: n + sum(edit < starts[n - 1] for edit in added) for n in range(1, len(lines) + 1)}
+        if len(tried) > 60:  # it goes astray
+            return Judgement(True)
+        for number, stage in enumerate(stages):
+            counts = any(_raises(option) and option.about == stage for option in put)
+            arrives = any(option.arrives and option.about == stage and "mapa" in option.words for option in put)
+            if counts and not arrives:
+                return Judgement(False, waits=True, clues=frozenset({at[awaited[number]]}))
+            if not counts:
+                wrong = frozenset({at[filled[number]], at[filled[number + 2]]})
+                return Judgement(False, wrong=True, reason="an asynchronous operation", clues=wrong)
+        return Judgement(True)
+
+    vector = guided(subject.text, sites, judge, judge((0,) * len(sites)), subject.objects, subject.guards)
+    assert vector is not None and sum(map(bool, vector)) == 4 and len(tried) < 60
+
+
+def test_what_is_not_decided_soon_is_judged_again_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = (
+        _TEXT.replace("WRITE", "st.global.u32 [%rd1], 1;")
+        .replace("MEETS", "")
+        .replace("READ\n", "    ld.global.u32 %r3, [%rd1];\n")
+    )
+    launch = Launch(text, "k", "k.ptx", grid=(2, 1, 1), block=(64, 1, 1), params=(Buffer("x", elements=1024),))
+    subject = KernelSubject(KernelTest("k.ptx", "k", (launch,), launch.params, (Check("race_free"),)), How())
+    sites, clock, asked = subject.sites(REPAIR), [0.0], list[tuple[int, bool]]()
+    monkeypatch.setattr("ptxmm.repair.guided.time.perf_counter", lambda: clock[0])
+
+    def judge(vector: Vector, patient: bool) -> Judgement:
+        clock[0] += 9 if patient else 1
+        asked.append((next(s for s, o in enumerate(vector) if o), patient))
+        return Judgement(None)
+
+    base = Judgement(False, wrong=True, clues=frozenset({20}))
+    assert guided(text, sites, judge, base, subject.objects) is None
+    assert asked[0][0] == asked[1][0] and [patient for _, patient in asked[:3]] == [False, True, False]
 
 
 def test_a_barrier_is_put_in_before_some_threads_end() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.undetermined import OPTION, WIDTH, is_chosen
-from axioms.program import Observable, Program, cut_at, showing
+from axioms.program import Observable, Program, showing, with_options
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.stalls import Bounded, Stall
 from ptxcore.isa.effect_kinds import COLLECTIVE
@@ -37,7 +37,8 @@ _MOST_EVENTS = 300
 
 def with_way(program: Program, way: str) -> Program:
     """The program with other numbers."""
-    return cut_at(program, (), frozenset([*[o for o in program.options if not o.startswith(OPTION)], OPTION + way]))
+    kept = [option for option in program.options if not option.startswith(OPTION)]
+    return with_options(program, frozenset([*kept, OPTION + way]))
 
 
 #: Decides a program: its outcomes, its races.

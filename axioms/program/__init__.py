@@ -12,7 +12,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.event import Event, ProgramThread, UndefinedBehaviour
 from axioms.events.memory import Object, View
 from axioms.program.building import build
-from axioms.program.changes import asking, cut_at, showing, with_constant_reads, with_threads
+from axioms.program.changes import asking, cut_at, showing, with_constant_reads, with_options, with_threads
 from axioms.program.dependencies import carries_all, dependency_pairs, ends_by
 from axioms.program.program import Program, members_by_tag, numbers_written
 from axioms.program.source import AskedValues, Observable, ProgramSource, final_symbol
@@ -39,5 +39,6 @@ __all__ = [
     "numbers_written",
     "showing",
     "with_constant_reads",
+    "with_options",
     "with_threads",
 ]

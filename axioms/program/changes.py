@@ -22,6 +22,13 @@ def cut_at(program: Program, cuts: Iterable[tuple[int, int]], options: frozenset
     return build(replace(program.source, layout=program.layout.cut(cuts), options=options))
 
 
+def with_options(program: Program, options: frozenset[str]) -> Program:
+    """The program under other options. Under these its threads may go elsewhere, and find something else: cells, and what reads
+    can only return, are found anew."""
+    found = build(replace(program.source, layout=None, constant_reads=None, options=options))
+    return found if program.source.constant_reads is None else with_constant_reads(found)
+
+
 def asking(program: Program, condition: Value) -> Program:
     """The same program with another condition."""
     ask = program.source.ask

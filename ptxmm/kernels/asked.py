@@ -18,7 +18,7 @@ from ptxmm.kernels.contents import FileError
 from ptxmm.kernels.document import TomlDocument
 from ptxmm.kernels.modules import PtxText, of_file
 from ptxmm.kernels.plain_names import base, by_turns, plain, shortest
-from ptxmm.kernels.plausible import CTAS, THREADS, Plausible, plausible
+from ptxmm.kernels.plausible import CTAS, THREADS, WARP, Plausible, plausible
 from ptxmm.kernels.positions import KeyPosition, Way
 from ptxmm.kernels.schema import CHECK, VARIANT
 from ptxmm.kernels.signature import entry_problem
@@ -372,6 +372,7 @@ class AskedKernel(NamedTuple):
             ("grid", CTAS): "two CTAs",
             ("block", 1): "CTAs of one thread",
             ("block", THREADS): "CTAs of two threads",
+            ("block", WARP): "CTAs of a warp, whose lanes do something together",
         }.get((name, value if isinstance(value, int) else 0), f"CTAs of {_sizes(value)} threads, whose run ends")
         why = f"for {what}"
         if name == "block" and guess.own:

@@ -36,6 +36,8 @@ _PATIENCE = 300  # seconds for one compilation
 _PLAIN = {"LC_ALL": "C"}
 _LONGEST = 64 << 20  # bytes of a module
 _ENTRY = re.compile(r"(?<![\w$.])\.entry\s++([\w$]++)")
+_OF_LANES = re.compile(r"\b(?:shfl|redux|vote|match|bar\.warp|barrier\.warp|ldmatrix|stmatrix|mma|wmma|elect)\.")
+_HEAD = re.compile(r"(?<![\w$.])\.(?:entry|func)\b")
 _TARGET = re.compile(r"(?<![\w$.])\.target\s++(sm_\w++)")
 _ATOMIC = re.compile(r"\b(?:atom|red)\.(?![^;]*\bshared\b)")
 _DYNAMIC = re.compile(r"(?<![\w$.])\.extern\s++\.shared\b")
@@ -72,6 +74,20 @@ def has_atomics(text: str) -> bool:
 def bare(text: str) -> str:
     """A module without its strings and comments."""
     return _NO_CODE.sub(" ", text)
+
+
+def exchanges(code: str) -> bool:
+    """Whether the lanes of a warp do something together in some code."""
+    return _OF_LANES.search(code) is not None
+
+
+def body_of(code: str, entry: str) -> str:
+    """The part of a module without comments in which a kernel stands."""
+    head = re.search(rf"(?<![\w$.])\.entry\s+{re.escape(entry)}(?![\w$])", code)
+    if head is None:
+        return ""
+    following = _HEAD.search(code, head.end())
+    return code[head.end() : following.start() if following is not None else len(code)]
 
 
 def options_for(text: str) -> tuple[str, ...]:

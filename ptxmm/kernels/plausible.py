@@ -5,7 +5,8 @@ executes it (a lock that somebody takes for the CTA) is launched with one: all t
 which few kernels mean. One that asks which thread, but not which CTA, and has no atomic operation on memory of all, is of one
 CTA. A number may count anything, so it is that of the threads: then `if (i < n)` lets all of them in. A
 buffer has room for each thread and number at once. An instance of a template that is of a number of whole warps is of so
-many threads: that is how reductions have the size of their CTAs. A buffer that the source declares `const` is full of ones,
+many threads (of 16, with a second dimension, of 16 x 16): that is how reductions have the size of their CTAs. One whose lanes
+exchange values is of whole warps. A buffer that the source declares `const` is full of ones,
 since of zeros any order makes the same.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.modules import PtxText, bare, has_atomics, has_dynamic
+from ptxmm.kernels.modules import PtxText, bare, body_of, exchanges, has_atomics, has_dynamic
 from ptxmm.kernels.plain_names import numbers_in_name
 from ptxmm.kernels.signature import own_sizes
 from ptxmm.kernels.takes import KernelSignature, TakenParameter
@@ -26,8 +27,9 @@ _WHO = ("%tid", "%laneid", "%warpid")
 _WHERE = ("%ctaid", "%clusterid", "%cluster_ctaid", "%cluster_ctarank")
 _DYNAMIC = 1024  # bytes
 _BYTES = 8  # of dynamic shared memory for each thread, of CTAs whose size a template has
-#: Sizes of CTAs that templates have.
-_NAMED = range(32, 1025, 32)
+#: Sizes of CTAs that templates have, and sides of those that are squares.
+_NAMED, _SIDES = range(32, 1025, 32), (8, 16, 32)
+WARP = 32
 #: So many elements for each thread at most.
 _EACH = 4
 #: A number of fewer bits is rarely a count.
@@ -84,10 +86,17 @@ def plausible(module: PtxText, taken: KernelSignature, grid: object = None, bloc
     ctas: int | list[int] = [CTAS * cluster[0], *cluster[1:]] if cluster else CTAS
     code = bare(module.text)
     several = THREADS if any(word in code for word in _WHO) else 1
+    body = body_of(code, taken.entry)
+    if several > 1 and exchanges(body):
+        several = WARP
     if not cluster and several > 1 and not any(word in code for word in _WHERE) and not has_atomics(module.text):
         ctas = 1
-    named = next((n for n in numbers_in_name(taken.entry) if own is None and several > 1 and n in _NAMED), 0)
+    numbers = numbers_in_name(taken.entry) if own is None and several > 1 else []
+    squares = [n for n in numbers if n in _SIDES and "%tid.y" in body]
+    named = next((n for n in numbers if n in _NAMED), squares[0] ** 2 if squares else 0)
     wide: int | list[int] = named or several if own is None else own[0] if len(own) == 1 else own
+    if squares and named == squares[0] ** 2:
+        wide = [squares[0]] * 2
     threads = _count(grid, _count(ctas)) * _count(block, _count(wide))
     dynamic = _DYNAMIC if has_dynamic(module.text) else 0
     dynamic = max(dynamic, dynamic and _BYTES * named)

@@ -68,3 +68,40 @@ def test_a_kernel_of_a_header_is_told_by_its_names_and_has_as_many_threads_as_it
     ]  # fmt: skip
     assert [line[-3] for line in proposed] == ["in=f32[512]=1", "in=f32[512]=1", "in=f32[256]=1"]
     assert main(proposed[2][1:]) == 0
+
+
+KERNEL = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry {}(.param .u64 out)
+{{
+	.reg .b32 %r<5>;
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r3, %ctaid.x;
+	{}
+	ret;
+}}
+"""
+SHUFFLE = "shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;"
+
+
+@pytest.mark.parametrize(
+    ("entry", "body", "block"),
+    [
+        ("k", "", "2"),
+        ("k", SHUFFLE, "32"),
+        ("_Z3sumILj128EEvPf", SHUFFLE, "128"),
+        ("_Z3mulILi16EEvPf", "mov.u32 %r2, %tid.y;", "16,16"),
+        ("_Z3mulILi16EEvPf", "", "2"),
+        ("_Z3mulILi100EEvPf", "", "2"),
+    ],
+)
+def test_a_block_is_as_large_as_the_kernel_shows(
+    entry: str, body: str, block: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "k.ptx"
+    path.write_text(KERNEL.format(entry, body), encoding="utf-8")
+    assert main(["check", str(path)]) == 2
+    words = shlex.split(capsys.readouterr().err.splitlines()[-1])
+    assert words[words.index("--block") + 1] == block
+    assert main(words[1:]) == 0

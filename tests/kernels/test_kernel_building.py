@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import ptxmm
 from axioms.engine import decide
 from axioms.errors import UnsupportedProgram
 from axioms.program import dependency_pairs
@@ -340,3 +342,37 @@ def test_launches_of_two_streams_do_not() -> None:
     found = decide(made.program, model_named("ptx-9.0"), races=True)
     assert sorted(s["y[0]"] for s in found.states) == [1, 9]
     assert found.races
+
+
+SHUFFLED = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_param_0)
+{
+	.reg .b32 %r<5>;
+	.reg .b64 %rd<4>;
+	.reg .pred %p;
+	ld.param.u64 %rd1, [k_param_0];
+	mov.u32 %r1, %tid.x;
+	setp.ne.u32 %p, %r1, 0;
+	@%p bra DONE;
+	shfl.sync.idx.b32 %r2, %r1, 5, 31, 1;
+	and.b32 %r2, %r2, 1;
+	mul.wide.u32 %rd2, %r2, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.u32 [%rd3], 1;
+DONE:
+	ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"), [("x[0] + x[1] == 1", "ok"), ("x[0] == 1", "undefined"), ("x[1] == 0", "undefined")]
+)
+def test_a_value_that_is_open_may_be_an_address(claim: str, verdict: str, tmp_path: Path) -> None:
+    """The lane of the shuffle is not there, so it gives any value: under another one the store is to another place, which no
+    thread accesses under the first."""
+    path = tmp_path / "shuffled.ptx"
+    path.write_text(SHUFFLED, encoding="utf-8")
+    assert ptxmm.check(str(path), grid=1, block=2, args={"x": "u32[2]"}, forall=claim).verdict == verdict

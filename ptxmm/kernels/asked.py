@@ -373,6 +373,7 @@ class AskedKernel(NamedTuple):
             ("block", 1): "CTAs of one thread",
             ("block", THREADS): "CTAs of two threads",
             ("block", WARP): "CTAs of a warp, whose lanes do something together",
+            ("block", 2 * WARP): "CTAs of two warps, whose lanes do something together",
         }.get((name, value if isinstance(value, int) else 0), f"CTAs of {_sizes(value)} threads, whose run ends")
         why = f"for {what}"
         if name == "block" and guess.own:

@@ -37,6 +37,7 @@ _PLAIN = {"LC_ALL": "C"}
 _LONGEST = 64 << 20  # bytes of a module
 _ENTRY = re.compile(r"(?<![\w$.])\.entry\s++([\w$]++)")
 _OF_LANES = re.compile(r"\b(?:shfl|redux|vote|match|bar\.warp|barrier\.warp|ldmatrix|stmatrix|mma|wmma|elect)\.")
+_OF_CTA = re.compile(r"\b(?:bar|barrier)\.(?:cta\.)?(?:sync|red|arrive)\b")
 _HEAD = re.compile(r"(?<![\w$.])\.(?:entry|func)\b")
 _TARGET = re.compile(r"(?<![\w$.])\.target\s++(sm_\w++)")
 _ATOMIC = re.compile(r"\b(?:atom|red)\.(?![^;]*\bshared\b)")
@@ -79,6 +80,11 @@ def bare(text: str) -> str:
 def exchanges(code: str) -> bool:
     """Whether the lanes of a warp do something together in some code."""
     return _OF_LANES.search(code) is not None
+
+
+def meets_as_cta(code: str) -> bool:
+    """Whether there are barriers of the CTA in some code."""
+    return _OF_CTA.search(code) is not None
 
 
 def body_of(code: str, entry: str) -> str:

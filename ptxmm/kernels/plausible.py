@@ -4,10 +4,10 @@ Two CTAs are the fewest that have neighbours, and so are two threads of each. A 
 executes it (a lock that somebody takes for the CTA) is launched with one: all threads do the same there, to the same data,
 which few kernels mean. One that asks which thread, but not which CTA, and has no atomic operation on memory of all, is of one
 CTA. A number may count anything, so it is that of the threads: then `if (i < n)` lets all of them in. A
-buffer has room for each thread and number at once. An instance of a template that is of a number of whole warps is of so
-many threads (of 16, with a second dimension, of 16 x 16): that is how reductions have the size of their CTAs. One whose lanes
-exchange values is of whole warps. A buffer that the source declares `const` is full of ones,
-since of zeros any order makes the same.
+buffer has room for each thread and number at once. One whose lanes exchange values is of a warp, and of two where there are
+barriers of the CTA as well. An instance of a template that is of a number of whole warps is of so many threads: that is how
+reductions have the size of their CTAs. One that is of 16, with a second dimension, is of 16 x 16, and numbers are those of the
+threads of a row: matrices. A buffer that the source declares `const` is full of ones, since of zeros any order makes the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.modules import PtxText, bare, body_of, exchanges, has_atomics, has_dynamic
+from ptxmm.kernels.modules import PtxText, bare, body_of, exchanges, has_atomics, has_dynamic, meets_as_cta
 from ptxmm.kernels.plain_names import numbers_in_name
 from ptxmm.kernels.signature import own_sizes
 from ptxmm.kernels.takes import KernelSignature, TakenParameter
@@ -39,7 +39,8 @@ _COUNTS = frozenset(("u32", "s32", "b32", "u64", "s64", "b64"))
 class Plausible(NamedTuple):
     """Dimensions of the grid and of a CTA, or one number; `own`: the kernel says itself how large its CTAs are;
     `dynamic_shared` in bytes, 0 for a module that has none; `lengths` are those of single buffers, by name, as far as they are
-    others; `block_is_guessed`: nobody said how large CTAs are; `named`: it is a number that the kernel is an instance of."""
+    others; `block_is_guessed`: nobody said how large CTAs are; `named`: it is a number that the kernel is an instance of;
+    `row`: so many threads are those of a row, where numbers count these."""
 
     grid: int | list[int]
     block: int | list[int]
@@ -49,6 +50,7 @@ class Plausible(NamedTuple):
     lengths: Mapping[str, int] = {}
     block_is_guessed: bool = True
     named: bool = False
+    row: int = 0
 
     def sizes(self) -> list[tuple[str, int | list[int]]]:
         """Each size of a launch by its name."""
@@ -65,12 +67,12 @@ class Plausible(NamedTuple):
     def of_threads(self, threads: int) -> Plausible:
         """The same with CTAs of so many threads, and buffers and numbers for them."""
         return self._replace(
-            block=threads, threads=self.threads // _count(self.block) * threads, lengths={}, named=False
+            block=threads, threads=self.threads // _count(self.block) * threads, lengths={}, named=False, row=0
         )
 
     def number(self, parameter: TakenParameter) -> int:
         """A number for a parameter that is one."""
-        return self.threads if parameter.number_type in _COUNTS else 1
+        return (self.row or self.threads) if parameter.number_type in _COUNTS else 1
 
     def argument(self, parameter: TakenParameter) -> str:
         """An argument for a parameter, as `--arg` has it."""
@@ -88,7 +90,7 @@ def plausible(module: PtxText, taken: KernelSignature, grid: object = None, bloc
     several = THREADS if any(word in code for word in _WHO) else 1
     body = body_of(code, taken.entry)
     if several > 1 and exchanges(body):
-        several = WARP
+        several = 2 * WARP if meets_as_cta(body) else WARP
     if not cluster and several > 1 and not any(word in code for word in _WHERE) and not has_atomics(module.text):
         ctas = 1
     numbers = numbers_in_name(taken.entry) if own is None and several > 1 else []
@@ -101,7 +103,14 @@ def plausible(module: PtxText, taken: KernelSignature, grid: object = None, bloc
     dynamic = _DYNAMIC if has_dynamic(module.text) else 0
     dynamic = max(dynamic, dynamic and _BYTES * named)
     return Plausible(
-        ctas, wide, own is not None, dynamic, max(threads, 1), block_is_guessed=block is None, named=named > 0
+        ctas,
+        wide,
+        own is not None,
+        dynamic,
+        max(threads, 1),
+        block_is_guessed=block is None,
+        named=named > 0,
+        row=_count(grid, _count(ctas)) * squares[0] if squares and isinstance(wide, list) and block is None else 0,
     )
 
 

@@ -90,6 +90,7 @@ SHUFFLE = "shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;"
     [
         ("k", "", "2"),
         ("k", SHUFFLE, "32"),
+        ("k", f"{SHUFFLE} bar.sync 0;", "64"),
         ("_Z3sumILj128EEvPf", SHUFFLE, "128"),
         ("_Z3mulILi16EEvPf", "mov.u32 %r2, %tid.y;", "16,16"),
         ("_Z3mulILi16EEvPf", "", "2"),

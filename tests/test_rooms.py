@@ -49,7 +49,7 @@ ORDERS = {
     "axioms.dynamic.several": """
         choices plan cycles symmetry noted excluded noting noting_agents exchangeable open_operations separate exploring
     """,
-    "axioms.dynamic.wrong": "fence_orders exact replay suspected slow torn unsynchronized",
+    "axioms.dynamic.wrong": "fence_orders exact overtaken replay suspected slow torn unsynchronized",
     "axioms.dynamic.ctas": "alike numbered",
     "ptxcore": """
         records clock parts places diagnostics sources fixes collection syntax values findings isa check machine advice

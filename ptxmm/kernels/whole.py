@@ -32,6 +32,7 @@ from ptxmm.kernels.changing import NotAlike
 from ptxmm.kernels.climbed import decide_by_climbs
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.overtaken import comes_too_early
 from ptxmm.kernels.persistent import decide_by_rounds, decides_in_rounds, run_in_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
@@ -225,6 +226,8 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     if ended is not None and tell_wrong(runs, result, places, FailedExecution(ended)):
         return ""
     if (early := _overtaking(runs, ran)) is not None:
+        if racing and comes_too_early(runs, result, places):
+            return ""
         return told.left_open("grid", _place_of(runs, places, *early))
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]

@@ -24,7 +24,7 @@ from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
 from ptxmm.words.provenance import written
-from ptxmm.words.unordered import found_older, unawaited, unfenced_read, unmet, unordered, unsynchronized
+from ptxmm.words.unordered import found_older, unawaited, unfenced_read, unmet, unordered, unsynchronized, unwaited
 
 #: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
@@ -82,6 +82,16 @@ class Findings:
             self._fails(("race_free",), words.raced(1), told.with_a_race)
         if self.result.verdict in ("no", "undefined"):
             self.result.races = found
+
+    def overtaking(self, race: ByteRace, before: Findings) -> None:
+        """An access of this launch, the second one of the race, before it waits for the launch before."""
+        events = (before._event(race.before), self._event(race.after))
+        what = unwaited(events[0].thread, str(before._where(race.before)))
+        cause = Cause(self._where(race.after), what, events[1].instruction)
+        reason = unordered(race.kind, race.where, race.first, race.last, synchronized=True)
+        self._fails(("race_free",), words.raced(1), told.with_a_race)
+        if self.result.verdict == "no":
+            self.result.races = [RaceEntry(race.kind, events, reason, causes=[cause])]
 
     def misuse(self, misuse: Misuse) -> None:
         """What leaves the launch without a meaning."""

@@ -92,6 +92,11 @@ def unmet(other: str, at: str) -> str:
     return f"no barrier orders what {other} does at {at} before this"
 
 
+def unwaited(other: str, at: str) -> str:
+    """That a launch which may begin early has not waited here for what the one before it does there."""
+    return f"no griddepcontrol.wait comes before this, for what {other} does at {at} in a launch before"
+
+
 def found_older(reader: str, instruction: str, writer: str, at: str) -> str:
     """That a strong read finds something older than a write that nothing orders before it."""
     return f"{reader} finds here what was there before {writer} wrote at {at} ({instruction})"

@@ -138,8 +138,31 @@ def test_a_launch_that_does_not_wait_hands_on_nothing(monkeypatch: pytest.Monkey
         assert by_formula(_three(2, middle, last), monkeypatch).verdict == "no"
 
 
-@pytest.mark.parametrize("last", ["", f"@%p {_WAITS}", f"ld.global.u32 %r3, [%rd1]; {_WAITS}"])
-def test_a_launch_that_accesses_memory_before_it_waits_is_left_open(last: str) -> None:
-    last = last.replace("@%p", ".reg .pred %p; setp.eq.u32 %p, %r1, 0; @%p")
-    assert by_runs(_three(64, f"{_WAITS} {_LETS}", last))[0]
-    assert not by_runs(_three(64, f"{_WAITS} {_LETS}", _WAITS))[0]
+_FIRST = ".reg .pred %p; setp.eq.u32 %p, %r1, 0;"
+
+
+@pytest.mark.parametrize("last", ["", f"{_FIRST} @%p {_WAITS}", f"ld.global.u32 %r3, [%rd1]; {_WAITS}"])
+def test_a_launch_that_accesses_memory_before_it_waits_is_told(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its line, and what it does not wait for."""
+    middle = f"{_WAITS} {_LETS}"
+    open_, found = by_runs(_three(64, middle, last))
+    assert (open_, found.verdict) == ("", "no")
+    (race,) = found.races
+    assert [event.line for event in race.events] == [9, 24 if last.startswith("ld") else 25]
+    assert [cause.spot.line for cause in race.causes] == [race.events[1].line]
+    assert by_formula(_three(3, middle, last), monkeypatch).verdict == "no"
+    assert by_runs(_three(64, middle, _WAITS))[1].verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        f"{_FIRST} @%p {_WAITS} bar.sync 0;",
+        f"st.global.u32 [%rd2+2048], 3; {_WAITS}",  # nobody else is there
+        f"ld.relaxed.gpu.global.u32 %r3, [%rd2+3072]; {_WAITS}",
+    ],
+)
+def test_what_may_not_come_too_early_is_not_told(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    middle = f"{_WAITS} {_LETS}"
+    assert by_runs(_three(64, middle, last))[1].verdict == "undecided"
+    assert by_formula(_three(2, middle, last), monkeypatch).verdict == "ok"

@@ -1,11 +1,11 @@
-"""A run in which a launch may overtake the one before it (`griddepcontrol`, PTX ISA 9.0, section 9.7.13.13), and does not: which
-of its accesses nothing orders behind that launch.
+"""A run in which a launch may overtake the one before it (`griddepcontrol`, PTX ISA 9.0, section 9.7.13.13), and does not:
+which of its accesses nothing orders behind that launch.
 
-Where a thread of a launch executes `griddepcontrol.launch_dependents`, the next one of its stream may begin, and what the first
-one did is there behind `griddepcontrol.wait`, and only there. That the second one begins when the first is over is an execution
-like any other. In it a thread comes behind what the first launch did if it has waited so, or comes behind who has; or behind who
-has found something by a strong read, which may be of the first launch. A weak access that comes behind nobody of these, and
-that conflicts with one of the launch before, races with that (section 8.7.1), and with those of the launches before that one.
+Where a thread of a launch executes `griddepcontrol.launch_dependents`, the next one of its stream may begin, and what the
+first one did is there behind `griddepcontrol.wait`, and only there. That the second one begins when the first is over is an
+execution like any other. In it a thread comes behind what the first launch did if it has waited so, or comes behind who has;
+or behind who has found something by a strong read, which may be of the first launch. A weak access that comes behind nobody of
+these, and that conflicts with one of the launch before, or of those before that, races with it (section 8.7.1).
 """
 
 from __future__ import annotations

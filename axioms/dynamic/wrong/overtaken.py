@@ -56,12 +56,12 @@ class Overtaken(Exact):
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
         if what == GRID and how is not None:
             if how.words["action"] == "wait":
-                self._comes_behind(thread.number)
+                self._waits_before(thread.number)
             else:
                 self.lets = True
         super().other(thread, what, how, address)
 
-    def _comes_behind(self, number: int) -> None:
+    def _waits_before(self, number: int) -> None:
         self._behind.setdefault(number, self.clocks.own[number])
 
     def _accesses(self, thread: WatchedThread, kind: str, address: int, size: int) -> None:
@@ -73,7 +73,7 @@ class Overtaken(Exact):
         (self.looked if kind == "R" else self.wrote).setdefault(of, party)
         if self._scope_of(thread):
             if kind != "W":
-                self._comes_behind(thread.number)
+                self._waits_before(thread.number)
             return
         before = self.before
         if before is None or not before.lets:

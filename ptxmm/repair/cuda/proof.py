@@ -17,7 +17,7 @@ from ptxcore.machine.lower.inlining import calls_of
 from ptxcore.records import dataclass
 from ptxcore.sources import beside, read_bytes
 from ptxcore.syntax.reader import read_module
-from ptxmm.kernels.modules import ModuleError, bare, compile_changed
+from ptxmm.kernels.modules import ModuleError, bare, body_of, compile_changed
 from ptxmm.repair.cuda.candidates import candidates
 from ptxmm.repair.cuda.code import CudaCode
 from ptxmm.repair.cuda.source_edits import Places, SourceEdits
@@ -27,6 +27,11 @@ from ptxmm.repair.sites import MOVE, TextEdit, Wanted, edited
 _LONGEST = 16 << 20  # bytes of a source
 #: So many changed sources are compiled for one proposal; so many sets of candidates are put in order.
 _MOST, _SETS = 24, 4096
+#: So many more are looked at for one that is executed less often.
+_FURTHER = 6
+#: What is put in that costs something each time.
+_MEETINGS = ("bar.", "barrier.", "fence.", "membar.")
+_ENTRY = re.compile(r"(?<![\w$.])\.entry\s+([\w$]+)")
 _REGISTER = re.compile(r"%[A-Za-z]+\d+")
 
 
@@ -75,10 +80,11 @@ class CudaSource:
             if not found:
                 return Rewritten(self.path, self._text, why=self._unknown(wanted, places.get(wanted.line, ())))
             several.append(found)
-        tried = 0
+        tried = found_at = least = 0
+        best = Rewritten(self.path, self._text)
         try:
             for text in self._texts(several):
-                if tried == _MOST:
+                if tried == _MOST or (best.text and tried >= found_at + _FURTHER):
                     break
                 tried += 1
                 try:
@@ -87,12 +93,19 @@ class CudaSource:
                     if not error.details:  # no compiler
                         return Rewritten(self.path, self._text, why=error.message)
                     continue
-                if self._faithful(changes, module):
-                    judged = judge(module)
-                    if judged.holds:
-                        return Rewritten(self.path, self._text, text, module, bounded=judged.bounded)
+                often = self._often(changes, module)
+                if not self._faithful(changes, module) or (best.text and often >= least):
+                    continue
+                judged = judge(module)
+                if judged.holds:
+                    best = Rewritten(self.path, self._text, text, module, bounded=judged.bounded)
+                    if often <= 1:
+                        return best
+                    least, found_at = often, tried
         except OutOfTime:
-            return Rewritten(self.path, self._text, why="out of time", late=True)
+            return best if best.text else Rewritten(self.path, self._text, why="out of time", late=True)
+        if best.text:
+            return best
         where = ", ".join(dict.fromkeys(self._where(w, places.get(w.line, ())) for w in changes))
         return Rewritten(
             self.path, self._text, why=f"no edit at {where} is known that compiles to this and checks ({tried} tried)"
@@ -156,6 +169,19 @@ class CudaSource:
         at = CudaCode(text).where_includes_go()
         return edited(text, [TextEdit(at, at, "".join(f"#include <{header}>\n" for header in missing))])
 
+    def _often(self, changes: Sequence[Wanted], module: str) -> int:
+        """How often what is put in stands in the kernel then, for each time that it is asked for: within a loop that is
+        unrolled it would be executed as often, and before the loop once."""
+        puts = [wanted for wanted in changes if wanted.kind == "put"]
+        if not puts or len(puts) < len(changes):
+            return 1
+        entry = _ENTRY.findall(self._module[: _line_start(self._module, puts[0].line)])
+        if not entry:
+            return 1
+        old, new = (_lines(body_of(bare(text), entry[-1])) for text in (self._module, module))
+        come = sum(count for line, count in (new - old).items() if line.startswith(_MEETINGS))
+        return -(-come // len(puts))
+
     def _faithful(self, changes: Sequence[Wanted], module: str) -> bool:
         """Whether a module has nothing but numbers changed, where those are what changes; and is another one at all. Where a
         statement is moved it has the same ones."""
@@ -172,6 +198,11 @@ class CudaSource:
                 if not ({swapped[line] for line in gone} <= new.keys() and come.keys() <= set(swapped.values())):
                     return False
         return True
+
+
+def _line_start(text: str, line: int) -> int:
+    """Where a line, from 1, begins."""
+    return sum(len(one) + 1 for one in text.split("\n")[: line - 1])
 
 
 def _some(ways: Iterator[tuple[int, ...]]) -> list[tuple[int, ...]]:

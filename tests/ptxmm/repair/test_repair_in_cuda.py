@@ -224,6 +224,35 @@ def test_a_kernel_without_a_file_is_mended(tmp_path: Path, capsys: pytest.Captur
     assert main(["check", str(source), *words, "--races"]) == 0
 
 
+UNROLLED = """__global__ void rows(const float *in, float *out) {
+    __shared__ float all[8];
+    all[threadIdx.x] = in[threadIdx.x];
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        sum += all[i] * 3;
+    }
+    out[threadIdx.x] = sum;
+}
+"""
+
+
+@compiled
+def test_what_is_put_in_before_an_unrolled_loop_is_not_put_in_within_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.cu"
+    path.write_text(UNROLLED, encoding="utf-8")
+    options = ("-std=c++17", "-arch=sm_90", "-lineinfo")
+    module = compile_changed(UNROLLED, str(path), options)
+    lines = module.splitlines()
+    wrote, read = (
+        next(n for n, line in enumerate(lines, 1) if line.strip().startswith(name))
+        for name in ("st.shared", "ld.shared")
+    )
+    source = CudaSource(str(path), module, options)
+    made = source.rewritten([Wanted("put", read, wrote, "", "bar.sync 0")], lambda module: Judgement(True))
+    assert made.text == UNROLLED.replace("in[threadIdx.x];\n", "in[threadIdx.x];\n    __syncthreads();\n")
+
+
 @pytest.mark.long
 @compiled
 @pytest.mark.parametrize("called", [False, True])

@@ -33,7 +33,7 @@ ORDERS = {
         agent_accesses maps copies tensor_accesses tensors
     """,
     "axioms.dynamic.one_run": "convergence polls determinate rows log together",
-    "axioms.dynamic.lookback": "sightings lookbacks apart confluent",
+    "axioms.dynamic.lookback": "sightings lookbacks apart found_values deciding confluent",
     "axioms.dynamic.sections": """
         told updates_in_sections emulated_terms emulated carried attempts ticket_locks section_records shared_sections
         section_values section_meetings sections served led_sections

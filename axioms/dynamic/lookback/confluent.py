@@ -14,6 +14,8 @@ from axioms.dynamic.code.live import Live
 from axioms.dynamic.core.findings import Open, Party, Stopped
 from axioms.dynamic.core.shadow import Access
 from axioms.dynamic.lookback.apart import Apart
+from axioms.dynamic.lookback.deciding import CaseWays
+from axioms.dynamic.lookback.found_values import CannotDecide
 from axioms.dynamic.lookback.lookbacks import LookBack, LookBackThread, NotConfluent, Ways, is_plain_fence
 from axioms.dynamic.lookback.sightings import Sight, Sighting, Sightings
 from axioms.dynamic.one_run.determinate import Determinate
@@ -230,6 +232,11 @@ class Confluent(Determinate):
                 apart.check()
                 return apart.number
         try:
+            if len(ways.threads) > 1:
+                with suppress(CannotDecide):
+                    cases = CaseWays(ways, live, self.searched, of.running)
+                    cases.check()
+                    return cases.number
             ways.check()
         finally:
             self.further.update(*(thread.further for thread in ways.threads))

@@ -28,7 +28,7 @@ from axioms.dynamic.waits.waiting import Copying, Ended, Poll, plain, stopped_at
 from ptxcore.isa.data_movement import ShuffleLanes
 from ptxcore.isa.effect_kinds import FENCE, EffectKind
 from ptxcore.isa.form import Use
-from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.lower.ops import Op, Source
 from ptxcore.records import NamedTuple
 
 T = TypeVar("T", bound="At | Stop")
@@ -184,6 +184,15 @@ class Alone:
         key = place, carry, reader.fences
         return Stop(key, at._replace(seen=reader.seen, path=self._path), number, brings, reader.fences)
 
+    def value(self, source: Source) -> Any:
+        """The value of a source that is no register."""
+        return self._walker.value(source)
+
+    def held(self, address: int, size: int) -> Any:
+        """What memory holds that nobody writes, as parameters."""
+        segment, first = self._walker.segment(address)
+        return segment.read(first, size)
+
     def is_same(self, op: int, other: int) -> bool:
         """Whether two numbers are of one instruction."""
         return self._compiled.ops[op] is self._compiled.ops[other]
@@ -311,7 +320,7 @@ class Ways:
         """`sight`: what a thread may see."""
         self._of = of
         self.threads = [Alone(member, live, searched, sight(member)) for member in of.members.values()]
-        self._launch: Any = next(iter(of.members.values())).poll.thread.launch
+        self.launch: Any = next(iter(of.members.values())).poll.thread.launch
         self.number = 0
         #: Fences by which not all ways come, perhaps: the run may do without their order.
         self.fences: set[int] = set()
@@ -350,7 +359,7 @@ class Ways:
                 if _key(stops) == last:
                     lasts[_key(at)] = None if after is None else _key(after)
         _all_end(lasts)
-        if _key(self._replayed(begins)) not in ends:
+        if self.replayed() not in ends:
             raise NotConfluent
 
     def _meet(self, stops: Sequence[Stop]) -> _Together | None:
@@ -358,7 +367,7 @@ class Ways:
         places: dict[tuple[Any, ...], list[int]] = {}
         for i, stop in enumerate(stops):
             if stop.op >= 0:
-                how, position = self._launch.collective(stop.op)
+                how, position = self.launch.collective(stop.op)
                 thread = self.threads[i]
                 place = thread.warp, id(thread.cta), id(how.form), how.present, stop.brings[position]
                 places.setdefault(place, []).append(i)
@@ -372,7 +381,7 @@ class Ways:
         """What an instruction of a warp gives each of the threads that have met at it, none where others have to come. Raises
         NotConfluent where that cannot be told."""
         lanes = {self.threads[i].lane: i for i in met}
-        how, _ = self._launch.collective(stops[met[0]].op)
+        how, _ = self.launch.collective(stops[met[0]].op)
         try:
             if sum(1 << lane for lane in lanes) != mask & self._of.running:
                 return {}
@@ -382,6 +391,10 @@ class Ways:
         except Exception:  # a mask or a lane that nobody knows, or what has no meaning
             raise NotConfluent from None
         return {i: results[lane] for lane, i in lanes.items()}
+
+    def replayed(self) -> Hashable:
+        """What tells where the run comes to. Raises NotConfluent where its threads do not read what it has found."""
+        return _key(self._replayed(tuple(thread.begins for thread in self.threads)))
 
     def _replayed(self, begins: _Together) -> tuple[Stop, ...]:
         """Where the run comes to, by what its threads have found. Raises NotConfluent where they do not read just that."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+from axioms.dynamic.core.shadow import Access
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.waits.strong_reads import StrongRead
 from axioms.dynamic.waits.waiting import WrittenBytes
@@ -32,6 +34,9 @@ class BetweenRounds(Determinate):
         self._rounds: dict[tuple[int, int], int] = {}
         self._tickets: list[int] = []
         self._numbers: dict[int, int] = {}
+        #: What the last strong access has waited for: tickets of rounds, places of threads in them, and how many writes of each
+        #: thread there come before.
+        self.learned: frozenset[tuple[int, int, int]] = frozenset()
 
     def begins_round(self, number: int, index: int, ticket: int) -> None:
         """A thread begins a round, by the index that this has in its worker."""
@@ -39,7 +44,7 @@ class BetweenRounds(Determinate):
         first = self._rounds.get((worker, index))
         if first is None:
             first = self._rounds[worker, index] = len(self.clocks.own)
-            self._tickets.append(ticket)
+            self._tickets.append(ticket if index != OUTSIDE else OUTSIDE - worker)
             for _ in range(self.size):
                 self.clocks.enter()
         self._numbers[number] = first + place
@@ -65,8 +70,21 @@ class BetweenRounds(Determinate):
         self.clocks.acquire([arrival[0] for arrival in arrivals], self.clocks.join(arrivals))
 
     def ticket(self, number: int) -> int:
-        """The ticket of the round of which a number is."""
+        """The ticket of the round of which a number is; less than all, and one of its own, of what a worker does before."""
         return self._tickets[number // self.size]
+
+    def _access(
+        self, thread: WatchedThread, kind: str, address: int, size: int, commutes: str = "", value: Any = None
+    ) -> None:
+        self.learned = frozenset()
+        super()._access(thread, kind, address, size, commutes, value)
+
+    def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
+        place = self._place(thread, access, segment)
+        writers = [] if place is None else [w.thread for w in place.writes]
+        self.learned = frozenset(
+            (self.ticket(writers[n]), writers[n] % self.size, writers[:n].count(writers[n])) for n in fresh
+        )
 
     def touched(self, segment: Segment, first: int, size: int) -> bool:
         """Whether anybody accesses some of the bytes."""

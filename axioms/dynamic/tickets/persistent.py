@@ -100,7 +100,7 @@ class Persistent(Determinate):
             if not waits:
                 self._does(thread, kind, address, size, commutes)
             if scope:
-                self._orders(thread, kind, address, size, scope, thread.instruction.use.sem)
+                self._orders(thread, kind, address, size, scope, thread.instruction.use.sem, self.between.learned)
             return
         super()._access(thread, kind, address, size, commutes, value)
         if kind != "A" and scope not in ("", CONSTANT):
@@ -444,8 +444,9 @@ class Persistent(Determinate):
         """Threads have met that are in one round, or in none."""
         self._order.moved += 1
         self.between.meet([thread.number for thread in threads])
+        places = frozenset(thread.number % self.width for thread in threads)
         for thread in threads:
-            self._orders(thread, "meets")
+            self._orders(thread, "meets", places)
 
     def _learn(self, worker: RoundWorker, threads: Sequence[Any], standing: list[object]) -> None:
         """The threads of a worker meet, and some have begun a round: the others begin it."""

@@ -11,9 +11,11 @@ from campaigns import lengths, share
 from generated_ticket_rounds import round_kernel
 from generated_waiting_rounds import generated, waiting_round
 
+import ptxmm
 from ptxmm.kernels.persistent import InRounds, run_in_rounds
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
 
 
 def _in_rounds(test: KernelTest) -> InRounds | None:
@@ -101,3 +103,57 @@ def test_what_a_worker_has_done_before_is_not_known_in_its_next_round(monkeypatc
     test = round_kernel("ld.global.u32 %r6, [%rd4+4]; add.u32 %r6, %r6, 1; st.global.u32 [%rd4], %r6;", block=1)
     assert _in_rounds(test) is None
     assert by_formula(test, monkeypatch).verdict == "no"
+
+
+#: Rounds whose number in their worker says what orders them: `%r9` is 1 in every other one. What is done with the last two of
+#: five tickets, of which the runs show the first one in rounds of both kinds, and the second one; and not both in any two.
+_TURNS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 c)
+{{
+ .reg .pred %p<6>; .reg .b32 %r<16>; .reg .b32 %t<4>; .reg .b64 %rd<9>; .shared .align 8 .b8 s[64];
+ ld.param.u64 %rd1, [x]; ld.param.u64 %rd3, [c]; mov.u32 %r2, %tid.x; setp.eq.u32 %p2, %r2, 0; mov.u32 %r9, 0;
+LOOP: mov.u32 %r6, 0;
+ @%p2 atom.relaxed.gpu.global.add.u32 %t0, [%rd3], 1; @%p2 st.shared.u32 [s], %t0; bar.sync 0; ld.shared.u32 %t0, [s];
+ setp.ge.u32 %p3, %t0, 5; @%p3 bra END; xor.b32 %r9, %r9, 1;
+ {work}
+NEXT: bar.sync 0; bra LOOP;
+END: ret;
+}}"""
+_IS = "setp.ne.u32 %p4, %t0, {}; @%p4 bra {}; "
+_POLL = "{}: ld.acquire.gpu.global.u32 %r5, {}; setp.lt.u32 %p5, %r5, {}; @%p5 bra {};"
+_READS = "@%p2 ld.global.u32 %r6, [%rd1+32]; @%p2 st.global.u32 [%rd1+36], %r6; NOT:"
+#: The second of the two waits for the first round or for the first of the two, and that for the first round or for nobody.
+_BY_TURNS = " ".join((
+    _IS.format(0, "NOT0"), "st.global.u32 [%rd1+32], 7; red.release.gpu.global.add.u32 [%rd3+4], 1; NOT0:",
+    _IS.format(3, "NOT3"), _POLL.format("P1", "[%rd3+4]", "%r9", "P1"), "red.release.gpu.global.add.u32 [%rd3+8], 1; NOT3:",
+    _IS.format(4, "NOT"), _POLL.format("P2", "[%rd3+4]", "%r9", "P2"), _POLL.format("P3", "[%rd3+8]", "1", "P3"), _READS,
+))  # fmt: skip
+#: In both, each thread meets the next one or the one behind that; those hand over what the first thread has done.
+_PAIRS = " ".join((
+    "add.u32 %r10, %r9, 1; xor.b32 %r11, %r2, %r10; mov.u32 %r12, 1;"
+    " shl.b32 %r13, %r12, %r2; shl.b32 %r14, %r12, %r11; or.b32 %r13, %r13, %r14;"
+    " mul.wide.u32 %rd4, %r2, 4; add.u64 %rd4, %rd4, %rd3; "
+    " add.u32 %r10, %r2, 3; and.b32 %r10, %r10, 3; setp.lt.u32 %p1, %r10, 2;",
+    _IS.format(2, "NOT2"), "@%p2 st.global.u32 [%rd1+32], 7;",
+    "bar.warp.sync %r13; @%p1 st.release.gpu.global.u32 [%rd4], 1; NOT2:",
+    _IS.format(4, "NOT"), "@!%p1 bra MEET;", _POLL.format("P1", "[%rd4]", "1", "P1"), "MEET: bar.warp.sync %r13;", _READS,
+))  # fmt: skip
+
+
+@pytest.mark.parametrize(("work", "block"), [(_BY_TURNS, 1), (_PAIRS, 4)])
+def test_what_orders_a_round_is_the_same_in_rounds_of_all_kinds(work: str, block: int) -> None:
+    """Each run has all tickets in one worker but for a few, and others wait for more than those of an execution need."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 3, "block": block,
+        "params": {
+            "x": {"type": "u32", "elements": 16, "init": [0]}, "c": {"type": "u32", "elements": 4, "init": [0]},
+        },
+        "check": {"race_free": True},
+    }  # fmt: skip
+    test = KernelFile.of(tree, "k.toml", {"k.ptx": _TURNS.format(work=work)}).test()
+    assert _in_rounds(test) is None
+    assert ptxmm.check(test).verdict == "no"
+    same = KernelFile.of(tree, "k.toml", {"k.ptx": _TURNS.format(work=work.replace("%r9", "1"))}).test()
+    assert _in_rounds(same) is not None

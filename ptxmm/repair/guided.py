@@ -187,6 +187,8 @@ def guided(
             fault = fault._replace(lines=glimpsed)
         like = fault is not None and shape(judged.reason) == shape(fault.reason)
         mended = judged.wrong and fault is not None and like and not fault.lines <= became.lines
+        named = not same and _named(option, before.reason)  # what the reason named is there, and it names it no more
+        mended = mended or (named and judged.wrong)
         if (spread := repeated.everywhere(vector, s)) is not None:
             later = (_cost(sites, spread) - _cost(sites, vector)) // _DEAR
             each_round = option.far and option.meets  # where it is lacking in each round, one ends no fault by itself
@@ -196,7 +198,7 @@ def guided(
             became = became._replace(mended=before.since | {shape(option.words)}, behind=behind)
         elif became.waits and (before.waits or _raises(option)):  # what is counted is lacking, beside what was wrong
             became = became._replace(fault=fault, since=before.since | {shape(option.words)})
-        progress = not same and (_named(option, before.reason) or not judged.reason)
+        progress = named or not (same or judged.reason)
         progress = progress or (before.lacking != became.lacking and _supplies(sites[s], option, before))
         fed = bool(option.arrives) and option.evident > 1 and before.waits and not judged.waits
         progress = progress or fed  # who had not arrived may have been ahead of others, too

@@ -8,15 +8,18 @@ from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, N
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.objects import object_of
 from ptxmm.repair.order import loops_around, start_of
+from ptxmm.repair.roles import Roles
 from ptxmm.repair.sites import STATE, EditSite, Option, TextEdit, Wanted
 from ptxmm.repair.source_words import SourceWords
-from ptxmm.repair.waits import price_of_wait
+from ptxmm.repair.waits import arrivals_at, places_of_waits, price_of_wait
 
 _BOTH = (frozenset({0}), frozenset({0, 1}))
 
 
 def sites_of_states(body: Sequence[AnyStatement], who: str, layout: Layout, source: SourceWords) -> Iterator[EditSite]:
-    """A site behind each arrival whose state nothing waits for, nor for a parity of its object, with a wait for it."""
+    """A site behind each arrival whose state nothing waits for, nor for a parity of its object, with a wait for it. Where
+    others come by who never arrive there, it is rather these that lack a wait."""
+    roles, arrived, places = Roles(body), arrivals_at(body), list(places_of_waits(body))
     awaited = {
         o.name for s in body if isinstance(s, Instruction) and {"try_wait", "test_wait"} & set(s.modifiers)
         for o in s.operands if isinstance(o, Name)
@@ -44,7 +47,8 @@ def sites_of_states(body: Sequence[AnyStatement], who: str, layout: Layout, sour
         waits = Option(
             (TextEdit(offset, offset, new),), price_of_wait(loops_around(body, k + 1)), (1,),
             f"a loop of {name} [{written}], {state} is put in behind this", source.of_new(statement.span.line, loop),
-            meets=True, alters=True, sure=True, about=about, evident=3,
+            meets=True, alters=True, sure=True, about=about,
+            evident=1 if any(roles.apart(i, arrived[about]) for i in places) else 3,
             wanted=Wanted("put", behind, statement.span.line, "", loop, family=STATE), spot=(who, statement.span.line),
         )  # fmt: skip
         yield EditSite(who, start[0], (Option((), 0, (0,)), waits), _BOTH)

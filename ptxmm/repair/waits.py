@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ptxcore.records import NamedTuple
-from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name
+from ptxcore.syntax.tree import AnyStatement, Instruction, Name
 from ptxmm.repair import costs
+from ptxmm.repair.counts import value_of
 from ptxmm.repair.objects import place_of
 from ptxmm.repair.order import matters, start_of
 from ptxmm.repair.recomputed import KnownRegisters
@@ -98,7 +99,7 @@ def missing_waits(body: Sequence[AnyStatement]) -> list[MissingWait]:
         if {"try_wait", "test_wait"} & words:
             awaited.add(place.name)
         if {"try_wait", "test_wait"} & words and "parity" in words:
-            parities.setdefault(place.name, {}).update(dict.fromkeys(_parity(statement)))
+            parities.setdefault(place.name, {}).update(dict.fromkeys(_parity(statement, body)))
             names.setdefault(place.name, {})[statement.name.replace("test_wait", "try_wait")] = None
     every = {
         name: None for named in names.values() for name in named
@@ -141,11 +142,12 @@ def waits_at(body: Sequence[AnyStatement]) -> dict[str, list[int]]:
     return found
 
 
-def _parity(statement: Instruction) -> Iterator[str]:
-    """The parity that a statement waits for, as it is written."""
+def _parity(statement: Instruction, body: Sequence[AnyStatement]) -> Iterator[str]:
+    """The parity that a statement of a body waits for, as it is written; of a register that holds one number, that."""
     operand = statement.operands[-1]
-    if isinstance(operand, Immediate):
-        yield str(operand.value)
+    number = value_of(operand, body)
+    if number is not None:
+        yield str(number)
     elif isinstance(operand, Name):
         yield operand.name
 

@@ -187,6 +187,7 @@ def _repaired(write: str, read: str, meets: str) -> tuple[int, Sequence[str]]:
     ("name", "most", "becomes"),
     [
         ("pipeline_two_consumers", 4, ["[_ZZ1kE5state], 0", "[_ZZ1kE5state+16], 0"]),
+        ("pipeline_one_stage", 4, ["[_ZZ1kE5state], 0", "[_ZZ1kE5state], 1", "[_ZZ1kE5state], 0"]),
         ("barrier_memcpy_tile", 1, ["becomes one more"]),
         ("umma_multicast", 8, ["becomes 2", "mbarrier.arrive.release.cluster"]),
     ],

@@ -1,5 +1,6 @@
-"""Every test that is kept and fails: those of the examples, the museum, the gate, the launches and the kernels of the library
-that something is wrong with, and each litmus test of the library with the opposite of what it claims."""
+"""Every test that is kept and fails: those of the examples, the museum, the pages about mistakes, the gate, the launches and
+the kernels of the library that something is wrong with, and each litmus test of the library with the opposite of what it
+claims."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ from ptxmm.kernels.test import KernelTest
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHES = sorted((ROOT / "tests" / "kernels" / "launches").glob("*/test.toml"))
+MISTAKES = sorted((ROOT / "docs" / "mistakes").glob("*/*.toml"))
 LIBRARY = ROOT / "litmus" / "library"
 #: What the opposite of a claim is. Of `forall` it is that the same never holds.
 _OPPOSITE = {"exists": "~exists", "~exists": "exists", "forall": "~exists"}
@@ -69,7 +71,7 @@ def failing() -> tuple[Failing, ...]:
 
 
 def _kernels() -> Iterator[Failing]:
-    for path in (*EXAMPLES, *MUSEUM, *GATE, *LAUNCHES):
+    for path in (*EXAMPLES, *MUSEUM, *MISTAKES, *GATE, *LAUNCHES):
         tree = tree_of(path)
         for variant in tree.get("variant", [{"name": ""}]):
             if "ok" not in variant.get("expect", tree.get("expect", "ok")):

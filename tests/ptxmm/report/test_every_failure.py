@@ -12,11 +12,15 @@ from pathlib import Path
 import pytest
 from agreement import compared
 from annotated import FORMS, missing
+from campaigns import some
 from failing import ROOT, Failing, failing
+from planted_campaign import KERNELS, planted, with_text
 from sarif_shape import wrong
 from waiting import PATIENCE
 
+import ptxmm
 from ptxmm.checker import Checker, Settings
+from ptxmm.kernels.test import KernelTest
 from ptxmm.report.text import TextReport
 from ptxmm.result import Result
 from ptxmm.words.brief import LINES, WIDTH, causes, height
@@ -101,3 +105,18 @@ def test_each_kind_of_tests_is_among_them() -> None:
     kernels = Counter(Path(test.path).parts[2] for test in failing() if test.path.startswith("tests"))
     assert kernels["gate"] > 200 and kernels["launches"] > 40 and kernels["museum"] >= 15
     assert sum(test.path.startswith("examples") for test in failing()) >= 5
+    assert sum(test.path.startswith("docs") for test in failing()) >= 15
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", some(6, [*KERNELS]))
+def test_what_is_planted_at_full_size_is_told_on_a_page(name: str) -> None:
+    """Of each kernel that people write some of its synchronisations, one by one, taken away: whatever is known of it then."""
+    test = ptxmm.load(KERNELS[name])
+    assert isinstance(test, KernelTest)
+    settings = Checker(Settings(timeout=PATIENCE, explain=True, tell=True))
+    for one in [*planted(test.launches[0].text)][::6]:
+        changed = with_text(test, one.text)
+        outcome = settings.decide(name, lambda test=changed: test)
+        lines = TextReport("ptx-9.0", colour=False, unroll=4).page(outcome).splitlines()
+        assert 0 < height(lines, WIDTH) <= LINES, "\n".join(lines)

@@ -20,6 +20,7 @@ COMMANDS = (
     ["check", str(ROOT / "litmus" / "library" / "message-passing"), "--races"],
     ["repair", f"{ROOT / 'examples' / 'lock.toml'}:weak"],
     ["lint", str(ROOT / "examples" / "lock.ptx")],
+    ["lint", str(ROOT / "docs" / "mistakes" / "lock-no-fences" / "wrong.cu")],
 )
 
 

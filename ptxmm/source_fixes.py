@@ -7,6 +7,7 @@ but for what is mended. An order may be had by a fence as well: then all else is
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 from collections import Counter
@@ -54,9 +55,10 @@ class SourceAdvice:
         module where a loop is unrolled, or a function inlined at several calls: what mends one mends all."""
         source = CudaSource(self._made.source, self._made.text, self._made.options)
         mended: dict[Diagnostic, Fix] = {}
-        for group in self._groups()[:_MOST]:
-            fix = self._fix(source, group)
-            mended |= {} if fix is None else dict.fromkeys(group, fix)
+        with contextlib.suppress(OutOfTime):  # what was found is told all the same
+            for group in self._groups()[:_MOST]:
+                fix = self._fix(source, group)
+                mended |= {} if fix is None else dict.fromkeys(group, fix)
         return mended
 
     def mended(self, found: Sequence[Diagnostic]) -> tuple[str, list[Diagnostic]]:
@@ -72,11 +74,12 @@ class SourceAdvice:
         return applied(self._text, kept)
 
     def _holds(self, text: str, mended: Sequence[Diagnostic]) -> bool:
+        """Whether a source with fixes compiles, and is mended; not, where the time is over."""
         try:
             module = compile_changed(text, self._made.source, self._made.options)
-        except ModuleError:
+            return self._is_mended(module, mended)
+        except (ModuleError, OutOfTime):
             return False
-        return self._is_mended(module, mended)
 
     def _groups(self) -> list[list[Diagnostic]]:
         """The findings that have a fix in the module, those together that are of one kind and one place of the source."""

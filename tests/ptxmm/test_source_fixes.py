@@ -11,6 +11,7 @@ import pytest
 from annotated import missing, of_github
 from sarif_shape import wrong
 
+from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import Diagnostic, Edit, Fix, Span
 from ptxcore.fixes import applied
 from ptxmm import linting
@@ -218,6 +219,20 @@ def test_what_does_something_else_is_no_fix(source: Path, becomes: str, monkeypa
 def test_who_cannot_compile_has_no_fix(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler(monkeypatch)
     assert fixes() == []
+
+
+def test_where_the_time_is_over_what_was_found_is_told(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler(monkeypatch, acquire="ld.acquire.gpu")
+    made = PtxText(MODULE, "k.cu.ptx", "k.cu")
+
+    def late(text: str) -> list[Diagnostic]:
+        raise OutOfTime
+
+    found = linting.lint_text(MODULE)
+    assert SourceAdvice(made, SOURCE, found, late).fixes() == {}
+    (fix,) = fixes()
+    two = [d._replace(fix=f) for d, f in zip(found * 2, (fix, Fix("", (Edit(Span(1, 1, 1), "//\n"),))), strict=True)]
+    assert SourceAdvice(made, SOURCE, found, late).mended(two) == (SOURCE, [])
 
 
 def test_fixes_are_annotated_at_lines_of_the_source(

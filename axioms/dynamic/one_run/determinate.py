@@ -314,9 +314,9 @@ class Determinate(LaunchState):
         self._told = self.polls_of.looks(thread, access, place) if self.alone else None
         if self._told is not None:
             return
-        leads = self._lead(thread)
+        leads = self.polls_of.through(thread, self.polled.get(number), self.live_of(thread), self._lead(thread))
         if leads(value) is None:
-            self.vain[number] = self.polls_of.in_vain(self.polled[number], place, leads)
+            self.vain[number] = self.polls_of.in_vain(self.polled[number], place, leads, value)
             return
         read = StrongRead(number, access.time, value, access.strong, leads, thread.instruction)
         if not (place.read(read, self.clocks) and self.polls_of.polled(thread, read, place)):

@@ -17,6 +17,7 @@ from axioms.dynamic.core.findings import Open, Party, Stopped
 from axioms.dynamic.core.shadow import AGENTS, Access
 from axioms.dynamic.waits.early_looks import EarlyLook, early_looks
 from axioms.dynamic.waits.gathered import GatheredPolls, comes_to_barrier
+from axioms.dynamic.waits.peeled import Lead, PeeledPoll, joined
 from axioms.dynamic.waits.strong_reads import StrongRead
 from axioms.dynamic.waits.waiting import Poll, WrittenBytes, plain
 from ptxcore.machine.lower.ops import Code
@@ -63,6 +64,8 @@ class Polls:
         self.suspects = False
         self._same: dict[int, tuple[object, int]] = {}
         self._looks: dict[int, _Look] = {}
+        #: Of threads that polled in vain before a waiting loop, the poll there, and where what they found then leads them.
+        self._peeled: dict[int, tuple[int, Lead]] = {}
         #: Of threads, where they came to a barrier of their CTA last: by which instruction, and with what.
         self._came: dict[int, tuple[int, object]] = {}
 
@@ -85,6 +88,16 @@ class Polls:
             return alone
         return self._gathered.lead(thread, poll, live, alone)
 
+    def through(self, thread: WatchedThread, poll: Poll | None, live: Live, lead: Lead) -> Lead:
+        """The same of a thread that polls by itself, where the first poll of a waiting loop stands before it."""
+        if poll is None or self.is_gathered(thread):
+            return lead
+        first = self._peeled.get(thread.number)
+        if first is not None and first[0] == thread.op:
+            return joined(first[1], lead)
+        self._peeled.pop(thread.number, None)
+        return PeeledPoll(poll, live, thread.op, lead)
+
     def observed(self, segment: Segment, before: Access, access: Access) -> bool:
         """Whether a thread comes behind a wait that observes a strong write (causality order, section 8.9.5)."""
         if not before.strong or before.kind == "R" or before.thread >= AGENTS:
@@ -105,10 +118,14 @@ class Polls:
             raise Asleep
         self._vain.pop(thread.number, None)
 
-    def in_vain(self, poll: Poll, place: WrittenBytes, leads: Callable[[int], object]) -> int:
+    def in_vain(self, poll: Poll, place: WrittenBytes, leads: Lead, value: int) -> int:
         """A thread has polled in vain. Gives the block in which it polls again."""
         self._in_vain[poll.thread.number] = place, leads
-        return poll.block
+        other = leads.other(value) if isinstance(leads, PeeledPoll) else None
+        if other is None:
+            return poll.block
+        self._peeled[poll.thread.number] = other[0], leads
+        return other[1]
 
     @property
     def may_go_on(self) -> bool:
@@ -136,6 +153,7 @@ class Polls:
         """A thread goes on behind a poll; whether it is as certain of the same where its look before found what leads on.
         Raises Stopped where it seems to poll in vain for its CTA, which is not known yet."""
         self._in_vain.pop(thread.number, None)
+        self._peeled.pop(thread.number, None)
         if self.suspects and not self.is_gathered(thread):
             self._comes_again(thread, read)
         look = self._looks.get(thread.number)

@@ -437,15 +437,16 @@ class Poll(Snapshot[WatchedThread]):
         super().__init__(thread)
         self.block = block
 
-    def leads(self, live: Live, op: int, value: int, kind: type[Copying] | None = None) -> object:
+    def leads(
+        self, live: Live, op: int, value: int, kind: type[Copying] | None = None, watcher: Still | None = None
+    ) -> object:
         """Where the thread goes on if its instruction `op` finds a value: None where it polls again just so; else something
         that is equal where it goes on equally. An atomic operation has been executed there, if it was one. `kind`: how it
-        finds the value."""
+        finds the value; `watcher`: who is told of it."""
         thread = copy.copy(self.thread)
         thread.__class__ = kind or Copying
         thread.answer = value
-        watcher = Still(op, value, live)
-        thread.watcher = watcher
+        thread.watcher = watcher = watcher or Still(op, value, live)
         thread.R, thread.frames = list(self.registers), list(self.thread.frames)
         compiled, parameters = thread.launch.compiled, thread.launch.read_parameters  # type: ignore[attr-defined]
         at = self.block

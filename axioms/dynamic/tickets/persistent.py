@@ -93,6 +93,9 @@ class Persistent(Determinate):
         if kind == "A" and not commutes:
             raise self.leaves(thread, "order")
         if address >= FIRST_GLOBAL:
+            if kind == "W" and self._closes(thread, *thread.segment(address), size):
+                self._does(thread, kind, address, size, commutes)
+                return
             if waits and iteration == OUTSIDE:
                 raise self.leaves(thread, "order")
             with self.between.in_round(thread):
@@ -235,6 +238,15 @@ class Persistent(Determinate):
         counter.taken += 1
         segment.write(first, size, number + step)
         return Varying(symbol, VARIES, 1, number, self)
+
+    def _closes(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> bool:
+        """Whether a thread sets the counter back that has taken the last ticket so far, in the round with it."""
+        counter, worker = self.counter, self._worker(thread.number)
+        at = None if counter is None else (counter.segment, counter.first, counter.size)
+        if counter is None or at != (segment, first, size) or worker.taker != thread.number or counter.closed:
+            return False
+        counter.closed = counter.taken
+        return self._round.get(thread.number) == counter.taken - 1
 
     # Tickets.
 
@@ -477,6 +489,7 @@ class Persistent(Determinate):
                 raise Stopped(Open("order", counter.party))
         places = {worker.taker % self.width for worker in workers.values()}
         touched = self.between.touched(counter.segment, counter.first, counter.size)
+        touched = touched or counter.closed not in (0, counter.taken)
         if len(places) > 1 or touched or not self.between.gets_on() or not self._is_apart():
             raise Stopped(Open("order", counter.party))
 

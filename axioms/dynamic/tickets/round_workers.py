@@ -15,7 +15,8 @@ from ptxcore.values.terms import Term
 
 @dataclass
 class TicketCounter:
-    """The bytes from which tickets are taken, what was there first, and how far each addition counts."""
+    """The bytes from which tickets are taken, what was there first, and how far each addition counts. `closed`: how many had
+    been taken when who took the last of them set it back."""
 
     segment: Segment
     first: int
@@ -24,6 +25,7 @@ class TicketCounter:
     step: int
     party: Party
     taken: int = 0
+    closed: int = 0
 
 
 @dataclass

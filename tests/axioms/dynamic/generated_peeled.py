@@ -32,7 +32,7 @@ def waiter(random: Random, count: int) -> str:
     """A wait of which each part may be something else than a compiler would have there."""
 
     def often(usual: str, *others: str) -> str:
-        return usual if random.random() < 0.85 else random.choice(others)
+        return usual if random.random() < 0.93 else random.choice(others)
 
     order = random.choice((".acquire.gpu", ".acquire.gpu", ".relaxed.gpu"))
     looks = [often(order, ".relaxed.gpu", ".acquire.gpu", ".acquire.cta") for _ in range(2)]

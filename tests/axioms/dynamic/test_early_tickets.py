@@ -93,6 +93,14 @@ def test_who_has_not_begun_a_round_does_not_hand_its_ticket_on() -> None:
     assert in_rounds(handed_on_late()) is None
 
 
+def test_a_counter_is_not_set_back_in_the_round_before_the_last_ticket() -> None:
+    """Another worker may have that round, and not the last ticket."""
+    for ticket in range(2):
+        sets_back = f"setp.eq.u32 %p4, %t0, {ticket}; @%p4 st.global.u32 [%rd3], 0;"
+        for slots in (False, True):
+            assert _in_rounds(early_kernel(sets_back, slots=slots, block=1)) is None
+
+
 def test_one_kind_follows_each() -> None:
     kinds = RoundKinds(numbered=True)
     kinds.begins = {(number, 0): stands for number, stands in enumerate("ABABAA")}

@@ -9,7 +9,7 @@ from campaigns import lengths, share
 
 
 @pytest.mark.compares(0.6)
-@pytest.mark.parametrize("seeds", lengths(range(8), range(32)))
+@pytest.mark.parametrize("seeds", lengths(range(17, 25), range(17, 49)))
 def test_runs_say_of_peeled_polls_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = compare(generated_peeled.made, seeds, monkeypatch)
     assert min(verdicts["ok"], verdicts["no"]) > 0

@@ -192,7 +192,7 @@ class Cycles:
         return joined(
             self._of_meetings[step.where][acquired] if isinstance(step.where, int) else frozenset((step,))
             for step in self._steps.get(thread, ())
-            if not acquired or step.acquires_before(self._now)
+            if not acquired or (step.acquired is not None and step.acquired <= self._now)
         )
 
     def gather(self, arrived: Iterable[int], *, synchronizes: bool, known: Reads | None = frozenset()) -> int:

@@ -205,7 +205,7 @@ def _circle(seed: int) -> KernelTest:
     """Two or three threads, each with an operation on one word and then on that of the next thread; or two CTAs, of which one
     thread has the first operation, and another one behind a meeting the second."""
     choose = random.Random(seed)
-    apart, weak = choose.random() < 0.25, choose.random()
+    apart, weak = choose.random() < 0.4, choose.random()
     count = 2 if apart else choose.choice((2, 2, 3))
     ctas = []
     for thread in range(count):
@@ -215,7 +215,9 @@ def _circle(seed: int) -> KernelTest:
             _drawn(choose, one, 0, thread, weak),
             _drawn(choose, two, 1, 3 + thread, weak),
         )
-        meet = choose.choice(("barrier.sync 0;", "bar.warp.sync 3;", _SHFL))
+        meet = choose.choice(
+            ("barrier.sync 0;", "bar.warp.sync 3;", _SHFL, f"barrier.sync 0; {_SHFL}", f"{_SHFL} barrier.sync 0;")
+        )
         ctas.append((first + fence + meet, meet + fence + then) if apart else (first + fence + then,))
     return _kernel(*ctas)
 

@@ -29,8 +29,18 @@ int main() {
   cudaMalloc(&in, sizeof given);
   cudaMalloc(&out, 2 * sizeof given);
   cudaMemcpy(in, given, sizeof given, cudaMemcpyHostToDevice);
-  twice<<<2, 64>>>(Params{128, in, 2.0, {out, out + 128}});
-  back<<<1, 128>>>(in, out + 128);
+  cudaStream_t stream;
+  cudaEvent_t event;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  cudaEventCreate(&event);
+  twice<<<2, 64, 0, stream>>>(Params{128, in, 2.0, {out, out + 128}});
+  cudaEventRecord(event, stream);
+  cudaStreamWaitEvent(stream, event, 0);
+  back<<<1, 128, 0, stream>>>(in, out + 128);
+  float *host;
+  cudaMallocHost(&host, sizeof given);
+  cudaMemcpyAsync(host, in, sizeof given, cudaMemcpyDeviceToHost, stream);
+  cudaStreamDestroy(stream);
 }
 """
 

@@ -8,8 +8,9 @@ first access comes before, or R in no acquire pattern (section 8.8), or one is n
 
 Or a thread does so for others of its CTA, and did not meet them: who wrote W is in the CTA of the first access, and does not
 know of that, whose thread was not behind W. So both stand between the same two barriers, and another one should be there. Or
-who acquired the first access is in the CTA of the second one, whose thread has not met it since. Or they met at the barrier of
-their cluster, at which the first one arrived with `.relaxed` (section 9.7.13.3).
+who acquired the first access is in the CTA of the second one, whose thread has not met it since, or in the CTA of who hands
+over to that one, who has not. Or they met at the barrier of their cluster, at which the first one arrived with `.relaxed`
+(section 9.7.13.3).
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ def unsynchronized(watcher: Determinate, race: ByteRace, *, strong: bool = False
         return (
             _unmet(found, race, clocks)
             or _unmet_by_reader(found, race, clocks)
+            or _unmet_between(found, race, clocks)
             or _unmet_the_other_way(found, race, clocks)
             or _unreleased(watcher, race)
         )
@@ -180,6 +182,21 @@ def _unmet_by_reader(found: Sequence[_Found], race: ByteRace, clocks: Clocks) ->
         known = beside and clocks.knows((one.writer, one.known, one.wrote), race.before.thread, race.time)
         if known and _lacking(one, race.before.thread, race.time, clocks) is None:
             return Unmet(Party(one.reader, one.read), race.after)
+    return None
+
+
+def _unmet_between(found: Sequence[_Found], race: ByteRace, clocks: Clocks) -> Unmet | None:
+    """Who acquires the first access, and did not meet the thread of its CTA that hands over to the second one."""
+    first, second = race.before.thread, race.after.thread
+    last = [one for one in found if one.hands and clocks.ordered(second, one.reader, one.read_at)]
+    for one in found:
+        if not clocks.knows((one.writer, one.known, one.wrote), first, race.time):
+            continue
+        for further in last:
+            beside = further.writer != one.reader and further.writer // clocks.size == one.reader // clocks.size
+            apart = beside and not clocks.knows((further.writer, further.known, further.wrote), one.reader, one.read_at)
+            if apart and _lacking(one, first, race.time, clocks) is None:
+                return Unmet(Party(one.reader, one.read), Party(further.writer, further.write))
     return None
 
 

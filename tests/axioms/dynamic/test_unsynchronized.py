@@ -314,3 +314,40 @@ def test_who_waits_for_a_counter_of_many_threads_is_told() -> None:
     (cause,) = found("relaxed").races[0].causes
     assert cause.spot.line == 14
     assert re.fullmatch(r"no acquire semantics, where what CTA 0 thread \d+ wrote at k.toml:11 is found", cause.what)
+
+
+_GATHERED = """.version 8.8
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<6>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; setp.ne.u32 %p0, %r2, 0;
+ setp.eq.u32 %p1, %r1, 1; @%p1 bra GATHERS; setp.eq.u32 %p1, %r1, 2; @%p1 bra READS; @%p0 ret;
+ st.global.u32 [%rd1+64], 7;
+ st.release.gpu.global.u32 [%rd1], 1; ret;
+GATHERS: @%p0 bra MEET;
+POLL: ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p1, %r3, 0; @%p1 bra POLL;
+MEET: {meets}
+ setp.ne.u32 %p1, %r2, 32; @%p1 ret;
+ st.release.gpu.global.u32 [%rd1+4], 1; ret;
+READS: @%p0 ret;
+WAIT: ld.acquire.gpu.global.u32 %r3, [%rd1+4]; setp.eq.u32 %p1, %r3, 0; @%p1 bra WAIT;
+ ld.global.u32 %r4, [%rd1+64]; st.global.u32 [%rd1+128], %r4;
+ ret;
+}}"""
+
+
+def test_a_barrier_that_lacks_in_a_block_between_is_told_there() -> None:
+    """One thread of it waits, and another one hands over."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 3, "block": 64,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+
+    def found(meets: str) -> ptxmm.Result:
+        return ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _GATHERED.format(meets=meets)}).test())
+
+    assert found("bar.sync 0;").verdict == "ok"
+    (cause,) = found("").races[0].causes
+    assert (cause.spot.line, cause.what) == (15, "no barrier orders what CTA 1 thread 0 does at k.toml:12 before this")

@@ -98,7 +98,7 @@ def test_a_counter_is_not_set_back_in_the_round_before_the_last_ticket() -> None
     for ticket in range(2):
         sets_back = f"setp.eq.u32 %p4, %t0, {ticket}; @%p4 st.global.u32 [%rd3], 0;"
         for slots in (False, True):
-            assert _in_rounds(early_kernel(sets_back, slots=slots, block=1)) is None
+            assert in_rounds(early_kernel(sets_back, slots=slots, block=1)) is None
 
 
 def test_one_kind_follows_each() -> None:

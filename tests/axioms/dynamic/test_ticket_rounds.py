@@ -78,11 +78,11 @@ def test_numbers_that_no_thread_takes_are_left_open(monkeypatch: pytest.MonkeyPa
 def test_who_takes_the_last_ticket_may_set_the_counter_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rounds and two workers: four tickets, of which the last one comes behind all others."""
     sets_back = "setp.eq.u32 %p4, %t0, {}; @%p4 st.global.u32 [%rd3], 0;"
-    found = _in_rounds(round_kernel(_OWN.format("%t0"), block=1, after=sets_back.format(3)))
+    found = in_rounds(round_kernel(_OWN.format("%t0"), block=1, after=sets_back.format(3)))
     assert found is not None and found.state["c[0]"] == 0
     assert by_formula(round_kernel(_OWN.format("%t0"), block=1, after=sets_back.format(3)), monkeypatch).verdict == "ok"
     for wrong in (sets_back.format(2), sets_back.format(3) * 2, "@%p2 st.global.u32 [%rd3], 0;"):
-        assert _in_rounds(round_kernel(_OWN.format("%t0"), block=1, after=wrong)) is None
+        assert in_rounds(round_kernel(_OWN.format("%t0"), block=1, after=wrong)) is None
     assert by_formula(round_kernel(_OWN.format("%t0"), block=1, after=sets_back.format(2)), monkeypatch).verdict == "no"
 
 

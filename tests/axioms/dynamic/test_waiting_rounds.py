@@ -6,31 +6,19 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from by_runs import by_formula, compare_right
+from by_runs import by_formula
 from campaigns import lengths, share
+from compared_rounds import compare_rounds, in_rounds
 from generated_ticket_rounds import round_kernel
 from generated_waiting_rounds import generated, waiting_round
 
 import ptxmm
-from ptxmm.kernels.persistent import InRounds, run_in_rounds
-from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
 
-def _in_rounds(test: KernelTest) -> InRounds | None:
-    return run_in_rounds(Runs(test, watched=True))
-
-
 def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """One run in rounds: one outcome."""
-
-    def told(found: InRounds, states: list[dict[str, int]]) -> str:
-        for state in states:
-            assert {label for label in state if state[label] != found.state[label]} <= found.differing
-        return "same"
-
-    return compare_right(generated, seeds, monkeypatch, _in_rounds, told)
+    return compare_rounds(generated, seeds, monkeypatch, lambda _: "same")
 
 
 @pytest.mark.compares(0.2)
@@ -87,21 +75,21 @@ def _kernel(block: int = 1, after: str = "", **how: Any) -> KernelTest:
 @pytest.mark.parametrize("name", _RIGHT)
 @pytest.mark.parametrize("block", (1, 2))
 def test_rounds_that_wait_are_right(name: str, block: int) -> None:
-    found = _in_rounds(_kernel(block, **_RIGHT[name]))
+    found = in_rounds(_kernel(block, **_RIGHT[name]))
     assert found is not None and found.waits == 1 and not found.differing
     assert [found.state[f"x[{i}]"] for i in range(2 * block)] == [7] * (2 * block)
 
 
 @pytest.mark.parametrize("name", _WRONG)
 def test_rounds_that_wait_for_too_little_are_left_open(name: str) -> None:
-    found = _in_rounds(_kernel(**_WRONG[name]))
+    found = in_rounds(_kernel(**_WRONG[name]))
     assert found is None or found.differing
 
 
 def test_what_a_worker_has_done_before_is_not_known_in_its_next_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """A CTA that has both rounds does them one behind the other."""
     test = round_kernel("ld.global.u32 %r6, [%rd4+4]; add.u32 %r6, %r6, 1; st.global.u32 [%rd4], %r6;", block=1)
-    assert _in_rounds(test) is None
+    assert in_rounds(test) is None
     assert by_formula(test, monkeypatch).verdict == "no"
 
 
@@ -153,7 +141,7 @@ def test_what_orders_a_round_is_the_same_in_rounds_of_all_kinds(work: str, block
         "check": {"race_free": True},
     }  # fmt: skip
     test = KernelFile.of(tree, "k.toml", {"k.ptx": _TURNS.format(work=work)}).test()
-    assert _in_rounds(test) is None
+    assert in_rounds(test) is None
     assert ptxmm.check(test).verdict == "no"
     same = KernelFile.of(tree, "k.toml", {"k.ptx": _TURNS.format(work=work.replace("%r9", "1"))}).test()
-    assert _in_rounds(same) is not None
+    assert in_rounds(same) is not None

@@ -92,6 +92,7 @@ def watched_run(
             watcher = Numbered(size, searched, numbered) if numbered else watcher
             watcher = Emulating(size, emulated) if emulated else watcher
             watcher.polls_of.polling, watcher.polls_of.suspects = polling, True
+            watcher.polls_of.peels = type(watcher) is Determinate
             watcher.clocks.devices = runs.devices_of_ctas
             watcher.readings, watcher.mixes = readings, mixes and not (emulated or numbered)
             watcher.open_values.allowed, watcher.keeps_executed = not emulated, polling.executed

@@ -64,6 +64,8 @@ class Polls:
         self.suspects = False
         self._same: dict[int, tuple[object, int]] = {}
         self._looks: dict[int, _Look] = {}
+        #: Whether each poll leads threads where it is said here, and by no other argument: so two of them may be taken for one.
+        self.peels = False
         #: Of threads that polled in vain before a waiting loop, the poll there, and where what they found then leads them.
         self._peeled: dict[int, tuple[int, Lead]] = {}
         #: Of threads, where they came to a barrier of their CTA last: by which instruction, and with what.
@@ -90,7 +92,7 @@ class Polls:
 
     def through(self, thread: WatchedThread, poll: Poll | None, live: Live, lead: Lead) -> Lead:
         """The same of a thread that polls by itself, where the first poll of a waiting loop stands before it."""
-        if poll is None or self.is_gathered(thread):
+        if poll is None or not self.peels or self.polling.gathered or self.polling.early:
             return lead
         first = self._peeled.get(thread.number)
         if first is not None and first[0] == thread.op:

@@ -18,6 +18,8 @@ from axioms.dynamic.waits.waiting import Copying, Ended, Poll, Still, plain
 from ptxcore.machine.run.watched import WatchedThread
 
 Lead = Callable[[int], object]
+#: A value leads from two polls to different places: what it leads to is equal to nothing, not even to itself.
+_APART = object()
 
 
 class _Through(Still):
@@ -79,7 +81,8 @@ class PeeledPoll:
     def __call__(self, value: int) -> object:
         if value not in self._known:
             self._known[value] = self._leads(value)
-        return self._known[value]
+        found = self._known[value]
+        return object() if found is _APART else found
 
     def other(self, value: int) -> tuple[int, int] | None:
         """The other poll to which a value leads: its instruction and its block; None where it leads to none."""
@@ -90,7 +93,7 @@ class PeeledPoll:
         found = self._alone(value)
         if found is None:
             self._returns = True
-            return None if self._vain is None else (value,)
+            return None if self._vain is None else _APART
         through, _ = self._go(value, value)
         stands = through.stands
         if self._returns or len(stands) != 2 or stands[0] != stands[1]:
@@ -98,13 +101,13 @@ class PeeledPoll:
         if self._vain is None:
             self._vain = through
         same = (through.poll, through.block, stands) == (self._vain.poll, self._vain.block, self._vain.stands)
-        return None if same and all(self._is_joined(one) for one in self._on) else (value,)
+        return None if same and all(self._is_joined(one) for one in self._on) else _APART
 
     def _on_with(self, value: int, found: object) -> object:
         """A value leads on: also from the other poll to the same."""
         self._on.append(value)
         self._known[value] = found
-        return found if self._vain is None or self._is_joined(value) else (value,)
+        return found if self._vain is None or self._is_joined(value) else _APART
 
     def _is_joined(self, value: int) -> bool:
         assert self._vain is not None
@@ -121,7 +124,7 @@ def joined(first: Lead, second: Lead) -> Lead:
 
     def lead(value: int) -> object:
         one, other = first(value), second(value)
-        return other if one == other else (value,)
+        return other if one == other else object()
 
     return lead
 

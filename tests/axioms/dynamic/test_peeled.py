@@ -19,3 +19,12 @@ def test_runs_say_of_peeled_polls_what_the_formula_says(seeds: range, monkeypatc
 @pytest.mark.compares(0.6)
 def test_runs_say_of_many_peeled_polls_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
     compare(generated_peeled.made, range(1000, 1000 + share(3000)), monkeypatch)
+
+
+@pytest.mark.compares(1.0)
+@pytest.mark.parametrize("seed", (205, 257, 454))
+def test_two_polls_that_lead_to_different_places_are_not_taken_for_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fence behind one of them alone, and a value that leads on at one of them alone, also of a look-back."""
+    assert compare(generated_peeled.made, range(seed, seed + 1), monkeypatch)["no"] == 1

@@ -98,12 +98,13 @@ def _number(value: Value) -> int:
 
 
 def _cells(
-    how: Use, thread: Thread, address: int, second: int, registers: int, *, other: bool = False
+    how: Use, thread: Thread, taddr: Value, offset: Value, registers: int, *, other: bool = False
 ) -> tuple[list[int], list[int]]:
     """The lanes and the columns of a thread's registers; with `.pack` or `.unpack` the two columns of each, one behind the
     other. Behaviour is undefined where they are not its warp's. `other`: those of the thread that has the other half of its
     lane."""
     memory = thread.tensor_memory(how)
+    address, second = _number(taddr), _number(offset)
     lane, column = place(address)
     if how.words["shape"] == "16x32bx2" and (memory.lane >= 16) is not other:
         lane, column = place(address + second)
@@ -125,7 +126,7 @@ def load(how: Use, thread: Thread, told: Sequence[Value], taddr: Value, second: 
     """r = the thread's cells of Tensor Memory, at any time until `tcgen05.wait::ld`; whoever needs r waits for it"""
     _agree(thread, told, "addresses")
     registers = next(e.length for e in how.wanted if e.parameter.name == "r")
-    lanes, columns = _cells(how, thread, _number(taddr), _number(second), registers)
+    lanes, columns = _cells(how, thread, taddr, second, registers)
     memory = thread.tensor_memory(how)
     memory.begin("ld")
     memory.touch(lanes, columns, writes=False)
@@ -143,7 +144,7 @@ def load_reduced(how: Use, thread: Thread, told: Sequence[Value], taddr: Value, 
     memory = thread.tensor_memory(how)
     own = _reduced(how, found)
     if how.words["shape"] == "16x32bx2":
-        cells_ = _cells(how, thread, _number(taddr), _number(second), len(found), other=True)
+        cells_ = _cells(how, thread, taddr, second, len(found), other=True)
         if own is None or own != _reduced(how, (*found, *memory.read(*cells_))):
             own = None
     return found, (memory.unknown(_HALVES) if own is None else own,)
@@ -168,7 +169,7 @@ def store(how: Use, thread: Thread, told: Sequence[Value], taddr: Value, *more: 
     """the thread's cells of Tensor Memory = r, at any time until `tcgen05.wait::st`"""
     *second, r = more
     _agree(thread, told, "addresses")
-    lanes, columns = _cells(how, thread, _number(taddr), _number(second[0]) if second else 0, len(r))
+    lanes, columns = _cells(how, thread, taddr, second[0] if second else 0, len(r))
     memory = thread.tensor_memory(how)
     memory.begin("st")
     memory.touch(lanes, columns, writes=True)

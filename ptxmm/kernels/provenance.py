@@ -182,9 +182,6 @@ class Lineage:
     def performs(self, agent: Any, action: Callable[[], None]) -> None:
         action()
 
-    def left_open(self, lane: int) -> int:
-        return 0
-
     def _lets_be(self, *_: object, **__: object) -> None: ...
 
     operates = of_products = commits = waited = polls = arrives = released = met = unspecified = looks_up = other = (

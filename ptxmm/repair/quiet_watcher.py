@@ -14,9 +14,6 @@ class QuietWatcher:
     def enters(self, cta: Any) -> int:
         return 0
 
-    def left_open(self, lane: int) -> int:
-        return 0
-
     def reads(self, thread: Any, address: int, size: int) -> int | None:
         return None
 

@@ -460,7 +460,7 @@ class Poll(Snapshot[WatchedThread]):
                 return *live.before(stopped, thread.R), plain(thread.carry), *watcher.fences
             if at == self.block:
                 carry = self.thread.carry
-                same = live.same(at, thread.R, self.registers) and (thread.carry is carry or thread.carry == carry)
+                same = live.same(at, thread.R, self.registers) and plain(thread.carry) == plain(carry)
                 if same and (kind is None or not watcher.fences):
                     return None  # `Determinate.vain` leaves out fences of this round
                 break

@@ -273,7 +273,9 @@ FOUND: ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd1+8], %r5; st.global.u32 [%r
 }}"""
 
 
-@pytest.mark.parametrize(("also", "decided"), [("", True), ("add.u32 %r4, %r4, %r3;", False)])
+@pytest.mark.parametrize(
+    ("also", "decided"), [("", True), ("add.u32 %r4, %r4, %r3;", False), ("add.cc.u32 %r5, %r2, 1;", True)]
+)
 def test_how_long_who_waits_sleeps_is_of_no_matter(also: str, decided: bool) -> None:
     """Unless the number goes elsewhere: then each round in vain leads to something else."""
     tree = {

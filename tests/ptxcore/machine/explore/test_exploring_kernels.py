@@ -353,6 +353,12 @@ def test_what_cannot_be_explored_is_refused_only_where_it_is_reached() -> None:
         one(kernel(body, target="sm_90a"))
 
 
+def test_tensor_memory_at_an_address_that_is_open_is_refused_by_name() -> None:
+    load = "ld.global.u32 %r1, [%d1]; tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r2}, [%r1]; ret;"
+    with pytest.raises(InputError, match=r"'tcgen05\.\S+' cannot be explored"):
+        one(kernel(load, target="sm_100a"))
+
+
 def test_an_extended_sum_carries() -> None:
     x = one(kernel("""
         ld.global.u32 %r1, [%d1]; add.cc.u32 %r2, %r1, 1; addc.u32 %r3, 5, 0;

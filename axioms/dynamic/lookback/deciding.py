@@ -362,10 +362,9 @@ class CaseWays:
                 thread.goes_on()
             if not self._meet(threads):
                 break
-        ended = all(thread.ended for thread in threads)
-        if not ended and not any(thread.again for thread in threads):
-            raise NotConfluent  # somebody waits for others who do not come
-        keys = tuple((thread.ended, thread.key()) for thread in threads)
+        # Where nobody reads once more, who waits at a meeting waits for others that are behind the look-back: it ends there.
+        ended = not any(thread.again for thread in threads)
+        keys = tuple((ended or thread.ended, thread.key()) for thread in threads)
         found = tuple(one for thread in threads for one in thread.found)
         return _Round(ended, keys, tuple(thread.place() for thread in threads), found)
 

@@ -243,6 +243,15 @@ def test_a_warp_looks_back_at_many_tiles() -> None:
     assert (open_, result.verdict) == ("", "ok")
 
 
+def test_lanes_wait_for_the_one_that_publishes() -> None:
+    """The others are at the next exchange when the first lane comes to its store."""
+    store = "@%p0 st.global.u32 [%rd5], %r5;\n"
+    hands_on = "@!%p0 mov.u32 %r5, 0; shfl.sync.idx.b32 %r5, %r5, 0, 31, {mask}; @%p6 st.global.u32 [%rd5], %r5;\n"
+    second = ("setp.eq.u32 %p0, %r2, 0;", "setp.eq.u32 %p0, %r2, 0; setp.eq.u32 %p6, %r2, 1;")
+    open_, result = by_runs(scan(18, 16, 0, 0.0, (store, hands_on), second))
+    assert (open_, result.verdict) == ("", "ok")
+
+
 @pytest.mark.parametrize("wrong", [WRONG[n] for n in (0, 2, 3, 5, 9)], ids=lambda change: change[1])
 def test_a_mistake_in_a_scan_of_many_tiles_is_told(wrong: tuple[str, str]) -> None:
     open_, result = by_runs(scan(18, 16, 0, 0.0, wrong))

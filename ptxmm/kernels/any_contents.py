@@ -1,6 +1,6 @@
 """Several runs of a kernel test whose buffers may hold anything, or whose products of matrices are open: each is made with
 zeros there, and with ones in every bit. Where nothing that a thread does in any of them hangs on that, they are as good for all
-contents (docs/whole-launches.md)."""
+contents (docs/whole-launches/theorem.md)."""
 
 from __future__ import annotations
 

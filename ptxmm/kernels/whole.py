@@ -1,4 +1,4 @@
-"""Whole launches: kernel tests decided by one run of all threads, where it stands for all executions (docs/whole-launches.md).
+"""Whole launches: kernel tests decided by one run of all threads, where it stands for all executions (docs/whole-launches).
 
 test -> a watched run -> every check answered from it, or a race shown, or what this way leaves open
 """

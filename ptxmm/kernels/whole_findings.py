@@ -1,4 +1,4 @@
-"""What a run of all threads shows that is wrong: a race, misuse, or threads that do not terminate (docs/whole-launches.md)."""
+"""What a run of all threads shows that is wrong: a race, misuse, or threads that do not terminate (docs/whole-launches)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Kernels that people write, at the sizes at which they launch them: each right, and with one mistake planted at a time.
 
 `launches/NAME/kernel.cu` is compiled with `BAD` 0 (`right.ptx`), 1, 2 and so on (`wrong1.ptx`, ...): `nvcc -std=c++17
--arch=sm_90 -ptx`. Whole launches are what decides them (docs/whole-launches.md); `benchmarks/whole.py` measures the same ones.
+-arch=sm_90 -ptx`. Whole launches are what decides them (docs/whole-launches); `benchmarks/whole.py` measures the same ones.
 """
 
 from __future__ import annotations

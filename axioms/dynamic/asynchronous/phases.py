@@ -2,7 +2,7 @@
 
 A phase is *determinate* where each operation that counts in it follows the end of the phase before, and where it cannot be over
 before all of them have come; a wait for it is where its thread knows that the phase before is over, where its phase is not
-forgotten before it polls, and where a no leads back to poll again just so. docs/whole-launches.md has the argument.
+forgotten before it polls, and where a no leads back to poll again just so. docs/whole-launches/theorem.md has the argument.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Launches that may begin before the one before them in their stream is over, and what they do before they wait for it
-(`griddepcontrol`, PTX ISA 9.0, section 9.7.13.13). The argument is in docs/whole-launches.md, "Launches that begin early".
+(`griddepcontrol`, PTX ISA 9.0, section 9.7.13.13). The argument is in docs/whole-launches, "Launches that begin early".
 """
 
 from __future__ import annotations

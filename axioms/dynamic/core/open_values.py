@@ -1,5 +1,5 @@
 """Values that nothing determines, in memory that tells what was written: of a CTA, or a thread's own. They may lie there as
-they may in registers, as long as they decide nothing (docs/whole-launches.md, condition 4)."""
+they may in registers, as long as they decide nothing (docs/whole-launches/theorem.md, condition 4)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ An address that is a step leads to bytes that are a CTA's own: those of CTA c, l
 they are of, and no other instruction comes near any CTA's. So p(c) accesses there what no other CTA does, as c does in the run
 that was looked at, and nothing of it is out of bounds (numbers that become wider are checked not to wrap around). Guards,
 branches, all other addresses, and all operands and results of strong operations must be the same. Then each run with CTAs in
-other places is a run, in which the same operations find the same, and all that is ordered is: docs/whole-launches.md. Memory at
+other places is a run, in which the same operations find the same, and all that is ordered is: docs/whole-launches. Memory at
 the end is the same but for what CTAs have of their own, which has changed places, and where anything was stored
 (`Alike.others`).
 """

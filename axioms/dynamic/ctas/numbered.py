@@ -3,7 +3,7 @@
 A scan whose tiles are taken in the order in which CTAs begin has each CTA take one ticket, by an atomic addition, and do what
 that says. Where the code of the kernel has nothing else that differs from CTA to CTA, each execution is one in which tickets
 are taken as in the run, with CTAs in other places. So the results of these additions count as what they are in the run, and one
-run stands for all executions (docs/whole-launches.md, Numbered CTAs, has the argument).
+run stands for all executions (docs/whole-launches/tickets.md, Numbered CTAs, has the argument).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ come to one does:
 - of those who vote yes at the k-th, either all come to the next vote, on each way, with the result of the k-th for a mask, and
   to one like instruction; or none does.
 
-docs/whole-launches.md has the argument.
+docs/whole-launches/waits.md has the argument.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ case is left for others, in each of which this read finds some of its values, an
 that comes to its end, nothing that decided anything hangs on what is left open in it: so all ways of the case come to that.
 
 A *round* is what threads do up to where one comes to a read, or reads an address, a second time; there all live registers hold
-numbers, or there are more cases. docs/whole-launches.md, Look-backs, has the argument.
+numbers, or there are more cases. docs/whole-launches/waits.md, Look-backs, has the argument.
 """
 
 from __future__ import annotations

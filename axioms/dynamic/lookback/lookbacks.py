@@ -7,7 +7,7 @@ Which of them it finds hangs on time, and so does how far back it reads; but wha
 read and exchange values. All ways are gone, on copies of the threads: wherever one of them reads, it may find what is ordered
 last before the look-back, or any store that nothing orders with it. A way that comes back to where another one has been ends
 there. The look-back is *confluent* if all ways that end come to the same: the same instructions, with the same live registers;
-and if from everywhere the values that the bytes have in the end lead on. docs/whole-launches.md has the argument.
+and if from everywhere the values that the bytes have in the end lead on. docs/whole-launches/waits.md has the argument.
 """
 
 from __future__ import annotations

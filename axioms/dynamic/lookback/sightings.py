@@ -4,7 +4,7 @@ A flag says that a value stands in a word of its own. Who finds it by an operati
 behind it, comes behind all that the flag's writer released by it (section 8.8), on this way, whatever the run did. So what a
 read may find hangs on what its thread has seen before: of words to which all writes are strong any that nothing orders with it
 then; of words to which there are weak ones the last of those before it, and each other one has to come behind the look-back.
-docs/whole-launches.md, Look-backs, has the argument.
+docs/whole-launches/waits.md, Look-backs, has the argument.
 """
 
 from __future__ import annotations

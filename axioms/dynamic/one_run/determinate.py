@@ -1,7 +1,7 @@
 """Whether one run stands for all executions: what threads do is checked while it happens.
 
 It does where each pair of conflicting accesses is ordered (or of atomic operations that commute), each instance of a barrier
-has the threads that it must have, and nothing else is left open: docs/whole-launches.md has the theorem. The first thing that
+has the threads that it must have, and nothing else is left open: docs/whole-launches has the theorem. The first thing that
 is not so ends the run: a race, or something that is `Open`, of which this way knows nothing.
 """
 

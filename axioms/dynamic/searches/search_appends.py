@@ -5,7 +5,7 @@
 Whatever ways threads go, additions to one counter take intervals of numbers that have none in common, and all of them
 together no more than the ways add that add most. So what is stored by different tickets lies in places apart, if each lies in
 that of its own (`tickets.slots`). Where all ways of each search add the same, the counter holds one number in the end.
-docs/whole-launches.md (Searches) has the argument.
+docs/whole-launches/searches.md (Searches) has the argument.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ winners of claimed cells add to a counter, and what stands at the places of thei
 A cell that some search tries to claim on each of its ways is claimed in the end, by one of them. If a number is added by who
 wins a cell, and by nobody else, as often as cells are claimed, the sum is certain. What they store at places of their tickets
 is a *bag*: each of some different values stands at one of the places. Who reads the places in a later launch finds each value
-once, so what a thread does with it is a role that one thread has. docs/whole-launches.md (Frontiers) has the argument.
+once, so what a thread does with it is a role that one thread has. docs/whole-launches/searches.md (Frontiers) has the argument.
 """
 
 from __future__ import annotations

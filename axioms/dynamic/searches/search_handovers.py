@@ -5,7 +5,7 @@
 
 A cell *tells* of a claimed one where it is written by those alone who have won that, once each, by a strong store that
 releases all that they did before. So who finds it written, and acquires that, comes behind the winner, whoever that is, and
-whatever order the run has. docs/whole-launches.md (Searches) has the argument.
+whatever order the run has. docs/whole-launches/searches.md (Searches) has the argument.
 """
 
 from __future__ import annotations

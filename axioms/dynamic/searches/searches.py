@@ -8,7 +8,7 @@ put there on any of its ways. These sets of values are the least ones that are s
 added.
 
 A place on the ways of threads is a `SearchNode`: a block, the live registers, and the cells that the thread has won. Threads
-that come to equal nodes go on equally, so they share it, where nothing there asks which thread it is. docs/whole-launches.md
+that come to equal nodes go on equally, so they share it, where nothing there asks which thread it is. docs/whole-launches
 (Searches) has the argument; `searches.search_ends` says that ways end, `searches.searching` holds what is done on
 them against all that others do.
 """

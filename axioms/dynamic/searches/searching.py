@@ -2,7 +2,7 @@
 
 In the run, a thread searches from one of the instructions `searched` to where it meets others, or ends. What it does there is
 not held against anything until the launch has ended: then all ways of all searches are gone, and what may be done on any of
-them is held against each other and against the rest of the run (docs/whole-launches.md, Searches).
+them is held against each other and against the rest of the run (docs/whole-launches/searches.md, Searches).
 """
 
 from __future__ import annotations

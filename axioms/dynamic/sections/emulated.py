@@ -3,7 +3,7 @@
 An *emulation* is all that a thread does from its first poll of some bytes, a strong read or a compare-and-swap, to its write,
 or to the next thing that others see. Whatever it finds on the way, it comes to the same, and writes f of what it found last, or
 nothing where that is what stands there. So it is one atomic operation with f, and emulations of which the functions commute
-leave the same in any order: docs/whole-launches.md has the argument. All this is tried with each value that the bytes may have.
+leave the same in any order: docs/whole-launches has the argument. All this is tried with each value that the bytes may have.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What critical sections of one lock may find in the bytes that it guards, and so to which addresses they may be led.
 
-Sections of one lock follow each other (docs/whole-launches.md, Critical sections), so what the k-th one finds was there first,
+Sections of one lock follow each other (docs/whole-launches, Critical sections), so what the k-th one finds was there first,
 or k - 1 sections before it have left it, each what it leaves of what it found. The values that may stand somewhere are so
 found in as many rounds as there are sections. Where all of them add a number to a place, a section finds there what all of its
 own thread before it have added, and what others have by then. Sets are of single places, so that they hold combinations, too,

@@ -3,7 +3,7 @@
 Threads that take one lock do so in any order, and each order is an execution of its own: of n sections there are n! of them.
 Where a section does the same whatever it finds in what other sections write, but for what it leaves there, and that commutes,
 all orders come to the same. So what a section finds there is a symbol with the number of the run beside it; it may be computed
-with and stored there again, and decides nothing (docs/whole-launches.md, Critical sections). A first run tells which bytes are
+with and stored there again, and decides nothing (docs/whole-launches, Critical sections). A first run tells which bytes are
 locks, and which are *guarded*: written in some section, and accessed in sections by several threads. A second one holds all of
 that against the conditions.
 """

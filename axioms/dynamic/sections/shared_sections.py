@@ -5,7 +5,7 @@
 In the run no section begins before the last one is over, so that a reader finds a lock which is free, and adds one. In other
 executions readers are in sections at the same time, and one finds how many there are. So it has to take the lock just so with
 each number of readers, and give it back whatever stands there then, and it writes nothing that the lock guards
-(docs/whole-launches.md, Critical sections).
+(docs/whole-launches/sections.md, Critical sections).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 Whoever takes the last position of a round has a *duty*: it writes something, by the last write of all what the others wait for.
 If each of them would do the same, by the same instructions, and comes to the same place with the same live registers, whether
 it has the duty or waits, and if all hand on what came before their operations, take that in, and hand it on by the last
-write, then executions differ in nothing but who has the duty (docs/whole-launches.md, Several runs).
+write, then executions differ in nothing but who has the duty (docs/whole-launches/several-runs.md, Several runs).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A run notes its open operations. For each that could have come earlier, or could have found something else, and for each
 position that tells and that somebody else could have taken, a script says how a run begins that shows this, unless there
-was a run that begins so. docs/whole-launches.md shows that these are all.
+was a run that begins so. docs/whole-launches/several-runs.md shows that these are all.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 come before the end of a phase, and who meets whom by that.
 
 An operation counts in a phase behind what its thread comes behind; one that an asynchronous operation lets count, behind what
-comes before its issue. Who waits for the phase comes behind all of that, as behind a barrier (docs/whole-launches.md, 11).
+comes before its issue. Who waits for the phase comes behind all of that, as behind a barrier (docs/whole-launches, 11).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """One of several runs that together stand for all executions: it notes the operations whose order is open, and lets threads
-wait until they come in the order that a script tells. docs/whole-launches.md has the theorem."""
+wait until they come in the order that a script tells. docs/whole-launches/several-runs.md has the theorem."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Let each word of the memory that all threads share be written by CTAs of one group alone, or be read only, in all runs of a
 launch in which the orders of one group are explored, while the others come as in the first run. Then no read finds what another
 group writes, and nothing of one group is ordered by what another one does: the runs of a group are all that it has by itself
-(docs/whole-launches.md, Several runs). An execution is one of these of each group: take the first operation, in causality
+(docs/whole-launches, Several runs). An execution is one of these of each group: take the first operation, in causality
 order, that is in none; it reads what another group has written, which that does in no run.
 """
 

@@ -5,7 +5,7 @@ R there is a run p(R), in which p(c) does what c does in R, with the same values
 open. Then what R shows, p(R) shows with other names: the scripts of how other runs begin, races, circles, threads that wait
 without end. Let V be runs such that for each script s which one of them shows, a run of V begins with q(s), for some q. Take
 all p(R), of R in V. What p(R) shows is p(s), where R shows s; a run S of V begins with q(s), and p(q'(S)) with p(s), q' being
-the inverse of q. So these runs begin with all scripts that they show, which is what docs/whole-launches.md asks of runs that
+the inverse of q. So these runs begin with all scripts that they show, which is what docs/whole-launches asks of runs that
 stand for all executions; and what the runs of V show that is right, or wrong, all of them show.
 
 The key of a script is the same for all p(s): CTAs are numbered in the order in which they come first in the orders of writes,

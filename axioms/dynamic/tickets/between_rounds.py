@@ -2,7 +2,7 @@
 
 Which worker has which rounds is open, and so is what orders a round behind those that its worker has had before. So the
 threads of a round begin with numbers of their own, that know of nothing: what is known between two rounds comes from waits
-alone, as between CTAs (docs/whole-launches.md, Rounds). What they do is held against each other with these numbers.
+alone, as between CTAs (docs/whole-launches/tickets.md, Rounds). What they do is held against each other with these numbers.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ there from the beginning of each round on.
 
 A sum is known in the end nevertheless: where each round leaves what it found and a number that hangs on its ticket alone, and
 each worker adds what it has, in its last round, to the same bytes, these come to the same whichever worker gets which tickets
-(docs/whole-launches.md, Rounds that carry something).
+(docs/whole-launches/tickets.md, Rounds that carry something).
 """
 
 from __future__ import annotations

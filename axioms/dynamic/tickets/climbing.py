@@ -4,7 +4,7 @@
 
 A *climber* is a thread, or a CTA of which one thread counts between two barriers. What it does between two counters is a *leg*.
 Who goes on is open, and nothing hangs on it where whoever it is goes on alike, behind all legs that end at the counter
-(docs/whole-launches.md, Whoever comes last goes on). A run has one order; others have others come last, by turns.
+(docs/whole-launches/tickets.md, Whoever comes last goes on). A run has one order; others have others come last, by turns.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 An *errand* is all that a thread does from such a branch to where its ways come together again. Each of the ways is gone here
 on a copy of the thread, when the launch has ended, and what it does is noted as an access of the run would be
-(docs/whole-launches.md, Errands). A way ends in `UnknownErrand` where it does anything but weak accesses and additions, and
+(docs/whole-launches, Errands). A way ends in `UnknownErrand` where it does anything but weak accesses and additions, and
 what publications are made of.
 """
 

@@ -2,7 +2,7 @@
 
 Each counter has its turns, one for each number, which all have the same steps. So for each number it is known which bytes
 they access, what they put into flags, and what they wait for. Values of a flag tell who has put them there; so who waits comes
-behind one turn, whoever has it. docs/whole-launches.md (Turns) has the argument.
+behind one turn, whoever has it. docs/whole-launches/tickets.md (Turns) has the argument.
 """
 
 from __future__ import annotations

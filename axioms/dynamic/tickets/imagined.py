@@ -2,7 +2,7 @@
 all that others do.
 
 Whoever goes which way, an execution has of each errand the accesses of one of its ways. So all of them are held against each
-other, and against the rest of the run, but for those of which one execution has at most one: docs/whole-launches.md, Errands.
+other, and against the rest of the run, but for those of which one execution has at most one: docs/whole-launches, Errands.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A *worker* is a CTA, a warp or a thread; one of its threads takes a ticket by an
 the ticket a *round* begins: of a thread where its ticket first decides something or is an address, or where the worker meets
 and somebody of it has begun. What was done before, also behind the addition, is of the round before, which may do the same
 with any other ticket. Which worker gets which tickets is open. Where what a round does hangs on its ticket alone, and no two
-rounds touch each other's memory, that is of no matter: the run stands for all executions (docs/whole-launches.md, Rounds).
+rounds touch each other's memory, that is of no matter: the run stands for all executions (docs/whole-launches, Rounds).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ wait for that.
 Who wins is open, and so is who prepares. But each execution has one winner, and who has waited comes behind all that this one
 did before it released. So in clocks the winner of some bytes has a number of its own, whoever it is (`ClaimedBytes.agent`):
 who acquires what it published knows that number, and comes so behind what any thread does on its way there, if it wins. No
-other order is taken from it (docs/whole-launches.md, Publications).
+other order is taken from it (docs/whole-launches/tickets.md, Publications).
 """
 
 from __future__ import annotations

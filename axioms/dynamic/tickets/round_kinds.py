@@ -4,7 +4,7 @@ done with a ticket in a round of each number.
 Where something goes from round to round by itself (a parity that says which of two slots is next, a loop of which the compiler
 has made two copies), how a round begins hangs on its number in its worker. Rounds that begin alike are of one *kind*. Which
 kind a ticket comes to is open, so several runs show each ticket in a round of each kind that it may have
-(docs/whole-launches.md, Rounds).
+(docs/whole-launches/tickets.md, Rounds).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The additions to a counter come in any order, and each returns what the counter 
 intervals without gaps, one behind the other, as long as its addition is large. Here a ticket is a symbol with the number of the
 run beside it, which goes through arithmetic, registers and memory. Where threads access memory by tickets, each in the
 place of its own ticket, and nothing else hangs on which ones they have, the run stands for all executions up to that
-(docs/whole-launches.md, Tickets). What has to hold for that is looked at when the launch has ended (`tickets.slots`).
+(docs/whole-launches/tickets.md, Tickets). What has to hold for that is looked at when the launch has ended (`tickets.slots`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 Which thread has which ticket is open. But whoever has one does the same with it: a *turn* is all that a thread does from the
 addition to the next one. So what comes behind what hangs on the numbers of tickets, and not on who has them. Here a turn is a
 list of steps, the same for all tickets of a counter, with addresses and values as terms of the ticket.
-`tickets.handovers` holds them against each other, for each number; docs/whole-launches.md (Turns) has the argument.
+`tickets.handovers` holds them against each other, for each number; docs/whole-launches/tickets.md (Turns) has the argument.
 """
 
 from __future__ import annotations

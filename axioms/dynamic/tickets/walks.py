@@ -5,7 +5,7 @@
 Whatever the order of the exchanges was, the list has all their nodes, each once, and ends in what stood at its head first. So
 a walk is one step for each node, in some order. Here each step is executed on a copy of the thread, with a symbol for the next
 link, and one for each register that steps change: a step is a function of these. Where the functions commute, or some nodes
-end the walk, all in the same way, and no other step matters, all orders come to the same. docs/whole-launches.md (Walks) has
+end the walk, all in the same way, and no other step matters, all orders come to the same. docs/whole-launches (Walks) has
 the argument.
 """
 

@@ -4,7 +4,7 @@
 the barrier alone. So to poll again is something that the CTA does as a whole: its threads are copied, and go on with the value
 from barrier to barrier, up to the next thing that others see. The value leads back where the one that polls comes to poll
 again, and all others to the barrier at which they are now, each with the same live registers; others have seen nothing then.
-In an execution that leaves such a round out all go on as they do (docs/whole-launches.md), since barriers of a CTA order
+In an execution that leaves such a round out all go on as they do (docs/whole-launches/waits.md), since barriers of a CTA order
 nothing between others: what comes before the round comes before it by program order, and so does what comes behind it. But by a
 barrier of a round in vain the thread that polls comes behind all others of its CTA, and where it finds at once what leads on it
 does not: a fence of its own before the next barrier would hand that on, and so it may have none.

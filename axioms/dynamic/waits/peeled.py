@@ -4,7 +4,7 @@
 
 What the first poll finds leads its thread on, or to the other one: two instructions that are one poll. They are where both
 read alike, and with each two values, of which the first one leads from the one to the other, the second one leads from
-both to the same: to the other one, with the same live registers as the first value does, or on (docs/whole-launches.md,
+both to the same: to the other one, with the same live registers as the first value does, or on (docs/whole-launches/waits.md,
 Peeled polls).
 """
 

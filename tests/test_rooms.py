@@ -47,7 +47,7 @@ ORDERS = {
         searches search_ends search_claims search_appends searching
     """,
     "axioms.dynamic.several": """
-        choices plan cycles symmetry noted excluded noting noting_agents exchangeable open_operations separate exploring
+        choices plan settled cycles symmetry noted excluded noting noting_agents exchangeable open_operations separate exploring
     """,
     "axioms.dynamic.wrong": "fence_orders exact overtaken replay suspected slow torn unsynchronized",
     "axioms.dynamic.ctas": "alike numbered",

@@ -11,7 +11,7 @@ the bytes nothing need synchronize: the others order what comes behind the write
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from axioms.dynamic.several.plan import Bytes
 from ptxcore.records import NamedTuple, dataclass
@@ -213,11 +213,12 @@ class Cycles:
         acquired = self._now if synchronizes else None
         self._steps[thread] = [*before, FollowingOperation(meeting, thread, acquired, _nothing, came=self._now)]
 
-    def found(self) -> bool:
-        """Whether a circle may not be broken."""
+    def found(self, settled: Container[Node] = ()) -> bool:
+        """Whether a circle may not be broken that leads by no bytes that are `settled`: it leads by barriers, too."""
         edges = {
             edge: links for edge, of in self._edges.items()
-            if (links := [link for link in of.values() if link.step.active or link.step.where in self._loose])
+            if edge[0] not in settled and edge[1] not in settled
+            and (links := [link for link in of.values() if link.step.active or link.step.where in self._loose])
         }  # fmt: skip
         return any(not self._broken(circle) for circle in _circles(edges))
 

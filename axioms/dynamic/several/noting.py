@@ -14,6 +14,7 @@ from axioms.dynamic.several.cycles import Cycles
 from axioms.dynamic.several.excluded import Total, excluded
 from axioms.dynamic.several.noted import OpenBytes, OpenOperation, Quiet, branches
 from axioms.dynamic.several.plan import Bytes, Script, StrongBytes
+from axioms.dynamic.several.settled import SettledBytes
 from axioms.dynamic.waits.gathered import GatheredPolls
 from axioms.dynamic.waits.waiting import Hand, behind
 from ptxcore.isa.form import ACQUIRES, RELEASES, Use
@@ -41,7 +42,7 @@ class Noting(Determinate):
         #: Of each thread, the open operations that it comes behind, as bits; how many it has executed itself.
         self.behind: dict[int, int] = {}
         self.count: dict[int, int] = {}
-        self.cycles = Cycles()
+        self.cycles, self.settled = Cycles(), SettledBytes(size)
         self._met: dict[tuple[int, int], int] = {}
         self._updated: OpenBytes | None = None
         #: Whether some thread found something older than what was there; each `fence.sc`.
@@ -153,12 +154,18 @@ class Noting(Determinate):
             for number in self.last[key].waited:
                 self.behind[number] = self.behind.get(number, 0) | seen
         met = self.last[key]
-        self.cycles.meet([number for number, _, _ in met.arrivals], met.waited, synchronizes=True)
+        arrived = [number for number, _, _ in met.arrivals]
+        self.cycles.meet(arrived, met.waited, synchronizes=True)
+        if met.waited.issuperset(arrived):
+            self.settled.meet(arrived)
 
     def met(self, how: Use, threads: Any, masked: bool) -> None:
         super().met(how, threads, masked)
         numbers = [thread.number for thread in threads]
-        self.cycles.meet(numbers, numbers, synchronizes=how.form.mnemonic == "bar")
+        synchronizes = how.form.mnemonic == "bar"
+        self.cycles.meet(numbers, numbers, synchronizes=synchronizes)
+        if synchronizes:
+            self.settled.meet(numbers)
         seen = 0
         for thread in threads:
             seen |= self.behind.get(thread.number, 0)
@@ -249,6 +256,7 @@ class Noting(Determinate):
         self, thread: WatchedThread, spot: OpenBytes, depends: Callable[[], bool], *, ordered: int | None = None
     ) -> None:
         acquires = thread.instruction.use.sem in ACQUIRES and self._scope_of(thread) in WIDE
+        self.settled.reads(thread.number, spot.name)
         self.cycles.reads(thread.number, spot.name, acquires=acquires, depends=depends, ordered=ordered)
 
     def _reads_in_order(self, thread: WatchedThread, spot: OpenBytes, lead: Callable[[int], object]) -> None:

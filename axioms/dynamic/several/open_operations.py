@@ -173,6 +173,7 @@ class OneOfSeveral(NotingAgents):
     def _note_write(self, thread: WatchedThread, access: Access, spot: OpenBytes, value: Any) -> None:
         """A write, for the waits that look at these bytes."""
         releases = self._releases(thread) and self._scope_of(thread) in WIDE
+        self.settled.writes(thread.number, spot.name)
         self.cycles.writes(thread.number, spot.name, releases, strong=access.strong in WIDE)
         if spot.mode == ORDERED:
             return
@@ -380,6 +381,7 @@ class OneOfSeveral(NotingAgents):
         event.time = self.shade(thread, "R", spot.segment, spot.first, size).time
         if write is not None:  # elsewhere in the order it may write
             self._overwrites_in_order(thread, event, uses=True)
+            self.settled.writes(thread.number, spot.name)
             self.cycles.writes(thread.number, spot.name, self._releases(thread) and access.strong in WIDE)
         if source < len(spot.order) - 1:
             self.stale = True
@@ -443,7 +445,7 @@ class OneOfSeveral(NotingAgents):
         for spot in self.spots.values():
             if spot.mode == COUNTED:
                 self._settle_takers(spot)
-        if self.cycles.found():
+        if self.cycles.found(self.settled):
             raise Stopped(Open("cycle"))
 
     def _settle_takers(self, spot: OpenBytes) -> None:

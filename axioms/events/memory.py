@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from axioms.errors import UnsupportedProgram
 from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values import terms
 from ptxcore.values.spread import spread
@@ -274,8 +273,6 @@ class CellLayout:
         key = number, offset, size
         found = self._ranges.get(key)
         if found is None:
-            if (number, offset) not in self._starts:
-                raise UnsupportedProgram("an address that depends on a value that nothing determines")
             first = last = self._starts[number, offset]
             end = offset + size
             while self.cells[last].offset + self.cells[last].size < end:

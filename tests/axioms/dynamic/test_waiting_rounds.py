@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import generated_task_rounds
 import pytest
 from by_runs import by_formula
 from campaigns import lengths, share
@@ -31,6 +32,21 @@ def test_what_is_said_of_rounds_that_wait_the_formula_says(seeds: range, monkeyp
 @pytest.mark.compares(0.2)
 def test_what_is_said_of_many_rounds_that_wait_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
     _compare(range(1000, 1000 + share(1000)), monkeypatch)
+
+
+@pytest.mark.compares(0.3)
+@pytest.mark.parametrize("seeds", lengths(range(2, 5), range(2, 14)))
+def test_what_is_said_of_rounds_with_tasks_of_their_own_the_formula_says(
+    seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare_rounds(generated_task_rounds.generated, seeds, monkeypatch, lambda _: "same")
+
+
+@pytest.mark.campaign
+@pytest.mark.compares(0.3)
+def test_what_is_said_of_many_rounds_with_tasks_of_their_own_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = range(1000, 1000 + share(1000))
+    compare_rounds(generated_task_rounds.generated, seeds, monkeypatch, lambda _: "same")
 
 
 _ADDS = {"poll": "acquire", "signal": "add", "until": "ticket", "counter": True}

@@ -230,9 +230,9 @@ def test_cases_say_of_many_look_backs_what_all_ways_say(monkeypatch: pytest.Monk
     assert set(compared) == {"ok ok", "NotConfluent NotConfluent"}
 
 
-@pytest.mark.compares(0.4)
+@pytest.mark.compares(0.1)
 @pytest.mark.long
-@pytest.mark.parametrize("seeds", [range(n, n + 4) for n in range(300, 340, 4)], ids=lambda s: f"from{s.start}")
+@pytest.mark.parametrize("seeds", [range(n, n + 20) for n in range(300, 400, 20)], ids=lambda s: f"from{s.start}")
 def test_runs_say_of_scans_by_warps_what_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     compare(lambda seed: scan(2, 2, seed, 0.6), seeds, monkeypatch)
 

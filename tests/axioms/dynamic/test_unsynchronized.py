@@ -10,11 +10,24 @@ import ptxmm
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
-_PTX = """.version 8.8
+_HEAD = """.version 8.8
 .target sm_90
 .address_size 64
 .visible .entry k(.param .u64 x)
-{{
+"""
+
+
+def _test(ptx: str, grid: int = 2, block: int = 64) -> KernelTest:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": ptx}).test()
+
+
+_PTX = (
+    _HEAD
+    + """{{
  .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
  ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
  mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
@@ -31,16 +44,13 @@ MEET: bar.sync 0;
  ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4;
  ret;
 }}"""
+)
 _WRITE, _READ = 13, 16
 _NARROW = "the .cta scope does not reach CTA"
 
 
-def _test(writes: str, reads: str, meets: str = "bar.sync 0;") -> KernelTest:
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
-        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
-    }  # fmt: skip
-    return KernelFile.of(tree, "k.toml", {"k.ptx": _PTX.format(writes=writes, reads=reads, meets=meets)}).test()
+def _flag(writes: str, reads: str, meets: str = "bar.sync 0;") -> KernelTest:
+    return _test(_PTX.format(writes=writes, reads=reads, meets=meets))
 
 
 @pytest.mark.parametrize(
@@ -54,40 +64,34 @@ def _test(writes: str, reads: str, meets: str = "bar.sync 0;") -> KernelTest:
     ],
 )  # fmt: skip
 def test_what_lacks_is_told_first_at_its_line(writes: str, reads: str, line: int, what: str) -> None:
-    found = ptxmm.check(_test(writes, reads))
+    found = ptxmm.check(_flag(writes, reads))
     (race,) = found.races
     assert [(cause.spot.line, cause.what) for cause in race.causes] == [(line, what)]
 
 
 def test_there_is_no_race_where_nothing_lacks() -> None:
-    assert ptxmm.check(_test("release.gpu", "acquire.gpu")).verdict == "ok"
+    assert ptxmm.check(_flag("release.gpu", "acquire.gpu")).verdict == "ok"
 
 
 def test_who_has_found_nothing_of_the_other_is_not_told() -> None:
     """The flag is read behind the data, so that no wait stands between."""
-    text = _test("relaxed.gpu", "acquire.gpu")
+    text = _flag("relaxed.gpu", "acquire.gpu")
     launch = text.launches[0]
     moved = launch.text.replace("READS:", "READS: ld.global.u32 %r5, [%rd2+64];")
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
-        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
-    }  # fmt: skip
-    (race,) = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": moved}).test()).races
+    (race,) = ptxmm.check(_test(moved)).races
     assert not race.causes
 
 
 def test_a_barrier_that_lacks_before_a_release_is_told_there() -> None:
-    (race,) = ptxmm.check(_test("release.gpu", "acquire.gpu", meets="")).races
+    (race,) = ptxmm.check(_flag("release.gpu", "acquire.gpu", meets="")).races
     (cause,) = race.causes
     assert cause.spot.line == _WRITE
     assert re.fullmatch(r"no barrier orders what CTA 0 thread \d+ does at k.toml:10 before this", cause.what)
 
 
-_TURNS = """.version 8.8
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x)
-{
+_TURNS = (
+    _HEAD
+    + """{
  .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
  ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
  mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
@@ -102,26 +106,21 @@ MEET: bar.sync 0;
  ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4; fence.acq_rel.gpu;
  setp.ne.u32 %p, %r2, 0; @%p ret; st.release.gpu.global.u32 [%rd1+4], 1; ret;
 }"""
+)
 
 
 def test_a_barrier_that_lacks_before_a_place_is_given_back_is_told_there() -> None:
     """Whoever reads has fences of its own, and may come to the race before the write or behind it."""
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
-        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
-    }  # fmt: skip
-    (race,) = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _TURNS}).test()).races
+    (race,) = ptxmm.check(_test(_TURNS)).races
     (cause,) = race.causes
     assert cause.spot.line == 18 and re.fullmatch(
         r"no barrier orders what CTA 1 thread \d+ does at k.toml:17 before this", cause.what
     )
 
 
-_RELAY = """.version 8.8
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x)
-{{
+_RELAY = (
+    _HEAD
+    + """{{
  .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
  ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
  mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3; mul.wide.u32 %rd4, %r1, 4; add.u64 %rd5, %rd1, %rd4;
@@ -137,6 +136,7 @@ PUT: setp.ne.u32 %p, %r1, 3; @%p ret;
  ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4;
  ret;
 }}"""
+)
 
 
 @pytest.mark.parametrize(
@@ -149,20 +149,14 @@ PUT: setp.ne.u32 %p, %r1, 3; @%p ret;
 def test_of_a_chain_of_flags_the_first_link_is_told_that_lacks_something(
     writes: str, reads: str, line: int, what: str
 ) -> None:
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 4, "block": 64,
-        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
-    }  # fmt: skip
-    found = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _RELAY.format(writes=writes, reads=reads)}).test())
+    found = ptxmm.check(_test(_RELAY.format(writes=writes, reads=reads), grid=4))
     (race,) = found.races
     assert [(cause.spot.line, cause.what) for cause in race.causes] == [(line, what)]
 
 
-_CLUSTER = """.version 8.8
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x)
-.reqnctapercluster 2
+_CLUSTER = (
+    _HEAD
+    + """.reqnctapercluster 2
 {{
  .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
  ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
@@ -175,16 +169,12 @@ MEET: barrier.cluster.arrive{sem};
  ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4;
  ret;
 }}"""
+)
 
 
 def test_who_arrives_at_the_barrier_of_a_cluster_and_releases_nothing_is_told() -> None:
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
-        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
-    }  # fmt: skip
-
     def found(sem: str) -> ptxmm.Result:
-        return ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _CLUSTER.format(sem=sem)}).test())
+        return ptxmm.check(_test(_CLUSTER.format(sem=sem)))
 
     assert found("").verdict == found(".release").verdict == "ok"
     (race,) = found(".relaxed").races
@@ -195,11 +185,9 @@ def test_who_arrives_at_the_barrier_of_a_cluster_and_releases_nothing_is_told() 
     )
 
 
-_QUEUE = """.version 8.8
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x)
-{{
+_QUEUE = (
+    _HEAD
+    + """{{
  .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .align 4 .u32 mine;
  ld.param.u64 %rd1, [x]; mov.u32 %r2, %tid.x; setp.ne.u32 %p, %r2, 0; @%p bra MEET;
  atom.relaxed.gpu.global.add.u32 %r3, [%rd1], 1;
@@ -216,6 +204,7 @@ MEET: bar.sync 0;
  mad.lo.u32 %r8, %r5, 64, %r2; mul.wide.u32 %rd7, %r8, 4; add.u64 %rd8, %rd1, %rd7; st.global.u32 [%rd8+256], %r7;
  ret;
 }}"""
+)
 
 
 @pytest.mark.parametrize(
@@ -229,20 +218,14 @@ def test_of_a_queue_the_flag_of_an_item_is_told_and_not_its_counters(
     writes: str, reads: str, line: int, what: str
 ) -> None:
     """Threads find each other's additions to the tail and the head as well, and wait for neither."""
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 3, "block": 64,
-        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
-    }  # fmt: skip
-    found = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _QUEUE.format(writes=writes, reads=reads)}).test())
+    found = ptxmm.check(_test(_QUEUE.format(writes=writes, reads=reads), grid=3))
     (cause,) = found.races[0].causes
     assert cause.spot.line == line and re.fullmatch(what, cause.what)
 
 
-_RESERVED = """.version 8.8
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x)
-{{
+_RESERVED = (
+    _HEAD
+    + """{{
  .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
  ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
  mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
@@ -257,6 +240,7 @@ POLL: ld.{reads}.gpu.global.u32 %r3, [%rd2];
  ld.global.u32 %r4, [%rd2+256]; st.global.u32 [%rd2+512], %r4;
  ret;
 }}"""
+)
 
 
 @pytest.mark.parametrize(
@@ -270,20 +254,14 @@ def test_of_a_place_that_is_reserved_and_published_the_publication_is_told(
     writes: str, reads: str, line: int, what: str
 ) -> None:
     """Who finds what is published comes behind the reservation as well, which comes before what it hands over."""
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
-        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
-    }  # fmt: skip
-    found = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _RESERVED.format(writes=writes, reads=reads)}).test())
+    found = ptxmm.check(_test(_RESERVED.format(writes=writes, reads=reads)))
     (cause,) = found.races[0].causes
     assert cause.spot.line == line and re.fullmatch(what, cause.what), cause
 
 
-_COUNTED = """.version 8.8
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x)
-{{
+_COUNTED = (
+    _HEAD
+    + """{{
  .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %rd<6>;
  ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;
  mul.wide.u32 %rd3, %r2, 4; add.u64 %rd2, %rd1, %rd3;
@@ -298,17 +276,14 @@ MEET: bar.sync 0;
  ld.global.u32 %r4, [%rd2+64]; st.global.u32 [%rd2+1024], %r4;
  ret;
 }}"""
+)
 
 
 def test_who_waits_for_a_counter_of_many_threads_is_told() -> None:
     """Each of the threads that count finds all those before it."""
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 128,
-        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
-    }  # fmt: skip
 
     def found(reads: str) -> ptxmm.Result:
-        return ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _COUNTED.format(reads=reads)}).test())
+        return ptxmm.check(_test(_COUNTED.format(reads=reads), block=128))
 
     assert found("acquire").verdict == "ok"
     (cause,) = found("relaxed").races[0].causes
@@ -316,11 +291,9 @@ def test_who_waits_for_a_counter_of_many_threads_is_told() -> None:
     assert re.fullmatch(r"no acquire semantics, where what CTA 0 thread \d+ wrote at k.toml:11 is found", cause.what)
 
 
-_GATHERED = """.version 8.8
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x)
-{{
+_GATHERED = (
+    _HEAD
+    + """{{
  .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<6>;
  ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; setp.ne.u32 %p0, %r2, 0;
  setp.eq.u32 %p1, %r1, 1; @%p1 bra GATHERS; setp.eq.u32 %p1, %r1, 2; @%p1 bra READS; @%p0 ret;
@@ -336,17 +309,14 @@ WAIT: ld.acquire.gpu.global.u32 %r3, [%rd1+4]; setp.eq.u32 %p1, %r3, 0; @%p1 bra
  ld.global.u32 %r4, [%rd1+64]; st.global.u32 [%rd1+128], %r4;
  ret;
 }}"""
+)
 
 
 def test_a_barrier_that_lacks_in_a_block_between_is_told_there() -> None:
     """One thread of it waits, and another one hands over."""
-    tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 3, "block": 64,
-        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
-    }  # fmt: skip
 
     def found(meets: str) -> ptxmm.Result:
-        return ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": _GATHERED.format(meets=meets)}).test())
+        return ptxmm.check(_test(_GATHERED.format(meets=meets), grid=3))
 
     assert found("bar.sync 0;").verdict == "ok"
     (cause,) = found("").races[0].causes

@@ -17,6 +17,7 @@ from ptxmm.repair.cuda.parities import parities
 from ptxmm.repair.cuda.source_edits import Places, SourceEdits
 from ptxmm.repair.cuda.spellings import (
     FENCE,
+    FENCE_CALL,
     FENCES,
     FUNCTION,
     ORDERS,
@@ -24,6 +25,7 @@ from ptxmm.repair.cuda.spellings import (
     SUFFIXES,
     OrderNames,
     Spelling,
+    fences,
     statements,
 )
 from ptxmm.repair.sites import COMPUTED, MOVE, PARITY, STATE, TextEdit, Wanted
@@ -87,8 +89,9 @@ def _orders(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterato
     """An access or a fence with another order or scope: by its words, or written another way."""
     yield from _assembler(code, wanted, statement)
     if wanted.family == "fence":
-        yield from _named_fences(code, wanted, statement)
         yield from _sequential(code, wanted, statement)
+        yield from _called_fences(code, wanted, statement)
+        yield from _named_fences(code, wanted, statement)
     yield from _functions(code, wanted, statement)
     if not (wanted.family == "fence" and wanted.order != wanted.old_order and _operations(code, statement)):
         yield from _worded(code, wanted, statement, far=False)
@@ -117,6 +120,16 @@ def _named_fences(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> I
         for found in FENCE.finditer(code.bare, statement.start, statement.end):
             if found[0] != FENCES[wanted.scope]:
                 yield SourceEdits((TextEdit(found.start(), found.end(), FENCES[wanted.scope]),))
+
+
+def _called_fences(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:
+    """A fence that is called, as one whose order and scope are others: `__threadfence()` says neither."""
+    called = FENCE_CALL.match(code.bare, statement.start, statement.end)
+    if called is None or not wanted.order:
+        return
+    for form in fences(wanted.order, wanted.scope):
+        edit = TextEdit(called.start(), called.end(), form.code.rstrip(";"))
+        yield SourceEdits((edit,), (form.header,) if form.header else ())
 
 
 def _sequential(code: CudaCode, wanted: Wanted, statement: CudaStatement) -> Iterator[SourceEdits]:

@@ -46,6 +46,8 @@ SCOPE = {"cta": "block", "cluster": "device", "gpu": "device", "sys": "system"}
 #: Fences of one order, `fence.sc`, that have a name of their own.
 FENCES = {"cta": "__threadfence_block", "gpu": "__threadfence", "sys": "__threadfence_system"}
 FENCE = re.compile(r"\b__threadfence(?:_block|_system)?(?=\s*\()")
+#: A call of a fence that is a statement, without its semicolon.
+FENCE_CALL = re.compile(r"(?:__threadfence\w*+|(?>(?:\w++::)*)(?:atomic_thread_fence|fence))\s*+\([^;]*+(?=;)")
 #: How the atomic functions of CUDA C++ are called by scope, and which operation of `cuda::atomic_ref` does the same.
 SUFFIXES = {"cta": "_block", "gpu": "", "sys": "_system"}
 FUNCTIONS = {
@@ -87,17 +89,39 @@ _OF_LANES = "bar.warp.sync "
 
 def statements(ptx: str, order: str, scope: str, modern: bool) -> list[Spelling]:
     """A statement of PTX in CUDA C++, the best form first. `order` and `scope`: of a fence. `modern`: the text uses libcu++."""
-    found = [_PUT[ptx]] if ptx in _PUT else []
-    if not found and ptx.startswith(_OF_LANES):
-        found = [Spelling(f"__syncwarp({ptx.removeprefix(_OF_LANES)});")]
+    found = named(ptx)
     if scope in FENCES:
         plain = Spelling(f"{FENCES[scope]}();")
-        exact = Spelling(
-            f"cuda::atomic_thread_fence(cuda::memory_order_{ORDER[order]}, cuda::thread_scope_{SCOPE[scope]});",
-            "cuda/atomic",
-        )
+        exact = _thread_fence(order, scope)
         found += [exact, plain] if modern and order != "sc" else [plain, exact]
     elif scope:
-        found.append(Spelling(f"cuda::ptx::fence(cuda::ptx::sem_{order}, cuda::ptx::scope_{scope});", "cuda/ptx"))
+        found.append(_ptx_fence(order, scope))
     lines = " ".join(f"{part.strip()};" for part in ptx.split(";"))
     return [*found, Spelling(f'asm volatile("{lines}" ::: "memory");')]
+
+
+def named(ptx: str) -> list[Spelling]:
+    """The name that CUDA C++ has for a barrier, a fence of proxies or a wait of PTX; none where it has no name."""
+    if ptx in _PUT:
+        return [_PUT[ptx]]
+    return [Spelling(f"__syncwarp({ptx.removeprefix(_OF_LANES)});")] if ptx.startswith(_OF_LANES) else []
+
+
+def fences(order: str, scope: str) -> list[Spelling]:
+    """The fences of CUDA C++ that order as much, the one that orders no more first: `cuda::atomic_thread_fence` of order
+    acquire or release compiles to `fence.acq_rel`."""
+    found = [Spelling(f"{FENCES[scope]}();")] if order == "sc" and scope in FENCES else []
+    return [
+        *found,
+        *([_thread_fence(order, scope)] if order == "acq_rel" and scope in FENCES else []),
+        _ptx_fence(order, scope),
+    ]
+
+
+def _thread_fence(order: str, scope: str) -> Spelling:
+    words = f"cuda::memory_order_{ORDER[order]}, cuda::thread_scope_{SCOPE[scope]}"
+    return Spelling(f"cuda::atomic_thread_fence({words});", "cuda/atomic")
+
+
+def _ptx_fence(order: str, scope: str) -> Spelling:
+    return Spelling(f"cuda::ptx::fence(cuda::ptx::sem_{order}, cuda::ptx::scope_{scope});", "cuda/ptx")

@@ -32,7 +32,7 @@ ORDERS = {
         agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters alike_copies
         agent_accesses maps copies tensor_accesses tensors
     """,
-    "axioms.dynamic.one_run": "convergence polls determinate rows log together",
+    "axioms.dynamic.one_run": "convergence polls determinate early_accesses rows log together",
     "axioms.dynamic.lookback": "sightings lookbacks apart found_values deciding confluent",
     "axioms.dynamic.sections": """
         told updates_in_sections emulated_terms emulated carried attempts ticket_locks section_records shared_sections

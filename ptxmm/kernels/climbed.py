@@ -58,7 +58,7 @@ def decide_by_climbs(
     tell(FinalStates([found.state], found.runs, found.accesses, beyond=False), told.of_tickets)
     counters = [(number, counter) for number, w in enumerate(found.watchers) for counter in w.counters.values()]
     number, first = counters[0]
-    place = str(places.of(number, first.party.op, runs.devices[test.launches[number].loaded].program))
+    place = str(places.of(number, first.party.op, runs.program_of(number)))
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
     result.notes.append(words.by_climbs(found.runs, threads, found.accesses, len(counters), place))
     return True

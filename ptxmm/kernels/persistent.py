@@ -93,7 +93,7 @@ def _tell(
     test, said = runs.test, []
     tell(FinalStates([found.state], 1, found.accesses, beyond=False, differing=found.differing), told.of_tickets)
     for launch, counter in found.counters:
-        program = runs.devices[test.launches[launch].loaded].program
+        program = runs.program_of(launch)
         said.append((counter.taken, str(places.of(launch, counter.party.op, program))))
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
     result.notes.append(

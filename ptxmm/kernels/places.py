@@ -14,6 +14,7 @@ from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Spot
 
 if TYPE_CHECKING:
+    from axioms.dynamic.core.findings import Party
     from ptxcore.machine.lower.ops import ExecutableModule, Op
 
 _WARP = 32  # threads
@@ -54,6 +55,10 @@ class Places:
     def of(self, launch: int, op: Op, program: ExecutableModule) -> Spot:
         """Where to look for an instruction of the program of a launch."""
         return self.look(launch, op.instruction.span.line, self.source_of(launch, op, program))
+
+    def of_party(self, launch: int, party: Party | None, program: ExecutableModule) -> str:
+        """Where a thread is in the program of a launch; empty where nothing is known of that."""
+        return "" if party is None else str(self.of(launch, party.op, program))
 
     def source_of(self, launch: int, op: Op, program: ExecutableModule) -> Spot | None:
         """Where such an instruction comes from, where that is known."""

@@ -213,7 +213,7 @@ def tell_provenance(runs: Runs, result: Result, places: Places, state: FinalValu
             except OutOfTime:  # the answer is known, and stays so
                 return
             if seen is not None:
-                checked.spots = list(_told(seen, places, runs.devices[test.launches[0].loaded].program))
+                checked.spots = list(_told(seen, places, runs.program_of(0)))
 
 
 def _uses(runs: Runs, mnemonic: str) -> bool:

@@ -100,6 +100,10 @@ class Runs:
         ends = accumulate(prod(launch.grid) for launch in self.test.launches)
         return next(n for n, end in enumerate(ends) if cta < end)
 
+    def program_of(self, number: int) -> ExecutableModule:
+        """The program of the launch of a number."""
+        return self.devices[self.test.launches[number].loaded].program
+
     def run(
         self,
         seed: int | None = None,

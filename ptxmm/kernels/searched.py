@@ -59,7 +59,7 @@ def decide_by_searches(runs: Runs, result: Result, places: Places, begins: Party
     )
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in runs.test.launches)
     number, party = next((i, w.starts[0].party) for i, w in enumerate(found.watchers) if w.starts)
-    spot = str(places.of(number, party.op, runs.devices[runs.test.launches[number].loaded].program))
+    spot = str(places.of(number, party.op, runs.program_of(number)))
     searches, nodes = (sum(getattr(w, name) for w in found.watchers) for name in ("searches", "nodes"))
     result.notes.append(told.searched(threads, accesses, searches, nodes, spot))
     return True

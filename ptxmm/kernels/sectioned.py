@@ -69,7 +69,7 @@ def decide_by_sections(
     tell(FinalStates([state], 1, accesses, beyond=False, differing=differing), told.of_sections)
     threads = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
     number, party = next((i, w.taken) for i, w in enumerate(watchers) if w.taken is not None)
-    program = runs.devices[test.launches[number].loaded].program
+    program = runs.program_of(number)
     spot = str(places.of(number, party.op, program)) if isinstance(party, Party) else ""
     same = not any(w.lasting for w in watchers)
     result.notes.append(told.in_sections(threads, accesses, sum(w.sections for w in watchers), spot, same=same))

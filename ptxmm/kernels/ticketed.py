@@ -109,7 +109,7 @@ def _in_any_order(check: Check, test: KernelTest, found: Ticketed) -> bool:
 
 
 def _said(runs: Runs, places: Places, taken: TakenTickets) -> tuple[str, str, int, str]:
-    program = runs.devices[runs.test.launches[taken.launch].loaded].program
+    program = runs.program_of(taken.launch)
     return taken.what, taken.counter, taken.tickets, str(places.of(taken.launch, taken.party.op, program))
 
 

@@ -56,6 +56,11 @@ class WatchedRun(NamedTuple):
     ended: FinalValues | None = None  # the final values of a run that ended, whatever it leaves open
     suspects: tuple[tuple[Sighting, ...], ...] = ()  # what threads find on ways of look-backs that may be wrong
 
+    @property
+    def is_one(self) -> bool:
+        """Whether the run stands for all executions of launches one after the other."""
+        return self.why is None and all(w.unknown is None for w in self.watchers)
+
 
 def watched_run(
     runs: Runs,
@@ -71,12 +76,14 @@ def watched_run(
     polling: Polling = Polling(),  # noqa: B008 - never changed
     mixes: bool = False,
     unwritten: int | None = None,
+    watching: Callable[[int], Determinate] = Determinate,
 ) -> WatchedRun:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
     hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
     instructions by which threads look back, by their identity; `emulated`: those by which they emulate atomic operations;
     `numbered`: those by which CTAs that are alike take their numbers; `polling`: what is known of polls;
-    `mixes`: what strong writes leave may hang on their order; `unwritten` is in every byte of shared memory at first."""
+    `mixes`: what strong writes leave may hang on their order; `unwritten` is in every byte of shared memory at first;
+    `watching`: who watches single threads, by the size of a CTA, where nothing above asks for somebody else."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -88,11 +95,11 @@ def watched_run(
         recorded.append(Ran(Recording(None), program, {}, searched | emulated))
 
         def single() -> Recording:
-            watcher = Confluent(size, searched) if searched else Determinate(size)
+            watcher = Confluent(size, searched) if searched else watching(size)
             watcher = Numbered(size, searched, numbered) if numbered else watcher
             watcher = Emulating(size, emulated) if emulated else watcher
             watcher.polls_of.polling, watcher.polls_of.suspects = polling, True
-            watcher.polls_of.peels = type(watcher) is Determinate
+            watcher.polls_of.peels = not (searched or numbered or emulated)
             watcher.clocks.devices = runs.devices_of_ctas
             watcher.readings, watcher.mixes = readings, mixes and not (emulated or numbered)
             watcher.open_values.allowed, watcher.keeps_executed = not emulated, polling.executed

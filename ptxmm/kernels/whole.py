@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from axioms.dynamic.code.early_launches import overtaking
 from axioms.dynamic.core.findings import ByteRace, Misuse, Open, Party
 from axioms.dynamic.ctas.numbered import Numbered
 from axioms.dynamic.lookback.confluent import Confluent
@@ -32,7 +31,7 @@ from ptxmm.kernels.changing import NotAlike
 from ptxmm.kernels.climbed import decide_by_climbs
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
-from ptxmm.kernels.overtaken import comes_too_early
+from ptxmm.kernels.overtaken import begins_early, overtaking_launch
 from ptxmm.kernels.persistent import decide_by_rounds, decides_in_rounds, run_in_rounds
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.provenance import tell_provenance
@@ -197,8 +196,8 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     places = Places(test)
     result.warnings = places.warnings(runs.warnings)
     if cancels(runs):
-        if (early := _overtaking(runs)) is not None:
-            return told.left_open("grid", _place_of(runs, places, *early))
+        if (early := overtaking_launch(runs)) is not None:
+            return told.left_open("grid", places.of_party(early[0], early[1].party, runs.program_of(early[0])))
         with limited(None if deadline is None else max(0.0, deadline - time.monotonic())):
             return decide_by_choices(runs, result, places, run, racing=racing)
     share = _SHARE_OF_LARGE if threads_of(test) > _LARGE else _SHARE
@@ -225,10 +224,8 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     ended = None if open_buffers(test) else ran.ended
     if ended is not None and tell_wrong(runs, result, places, FailedExecution(ended)):
         return ""
-    if (early := _overtaking(runs, ran)) is not None:
-        if racing and comes_too_early(runs, result, places):
-            return ""
-        return told.left_open("grid", _place_of(runs, places, *early))
+    if (open_ := begins_early(runs, result, places, run, ran, racing=racing)) is not None:
+        return open_
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
     first = left[0] if left else (0, Open(""))
@@ -276,11 +273,11 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     if left and racing and fails_with_contents(runs, result, places, run, ran):
         return ""
     if left:
-        number, open_ = left[0]
-        said = ran.error.message if open_.what == "error" and ran.error is not None else ""
-        if open_.what in _BEYOND and first[1].what not in _BEYOND:
-            said = told.open_at(first[1].what, _place_of(runs, places, *first))
-        return told.left_open(open_.what, _place_of(runs, places, number, open_), said)
+        number, found = left[0]
+        said = ran.error.message if found.what == "error" and ran.error is not None else ""
+        if found.what in _BEYOND and first[1].what not in _BEYOND:
+            said = told.open_at(first[1].what, places.of_party(first[0], first[1].party, runs.program_of(first[0])))
+        return told.left_open(found.what, places.of_party(number, found.party, runs.program_of(number)), said)
     said = _by_one_run(test, result, places, ran, ones)
     if result.verdict == "no" and not said and ran.state is not None:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
@@ -288,30 +285,10 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
     return said
 
 
-def _overtaking(runs: Runs, ran: WatchedRun | None = None) -> tuple[int, Open] | None:
-    """The launch that may overtake the one before it, and by what, where they come one by one; `ran` may show who waits."""
-    if side_by_side(runs.test):
-        return None
-    loaded = [(runs.devices[one.loaded].program.functions, one.entry) for one in runs.test.launches]
-    codes = [[found[entry], *(code for code in found.values() if not code.entry)] for found, entry in loaded]
-    watchers = ran.watchers if ran is not None and ran.why is None else []
-    settled = all(w.unknown is None for w in watchers)
-    waits = {i for i, w in enumerate(watchers) if settled and isinstance(w, Determinate) and w.waits_for_launch}
-    found = overtaking(codes, waits)
-    return None if found is None else (found[0], Open("grid", Party(0, found[1])))
-
-
 def _held(test: KernelTest, fill: int) -> list[str]:
     """What is said of the contents of buffers that may hold anything, where a run shows something with these."""
     found = open_buffers(test)
     return [*held_at_first(found), told.holding(found, fill)] if found else []
-
-
-def _place_of(runs: Runs, places: Places, number: int, open_: Open) -> str:
-    """Where something is open in the launch of a number; empty where nothing is named."""
-    if open_.party is None:
-        return ""
-    return str(places.of(number, open_.party.op, runs.devices[runs.test.launches[number].loaded].program))
 
 
 def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRun, ones: WatchedRun | None) -> str:
@@ -361,9 +338,8 @@ def _whatever_order(
     """Answers all checks by a run of which the order of strong writes decides nothing but what they leave in memory; what hangs
     on that `further` runs may decide, which gives what is open."""
     ran = run(None, mixes=True)
-    settled = ran.why is None and all(w.unknown is None for w in ran.watchers)
     told_so = copy.deepcopy(result)
-    if not settled or _by_one_run(test, told_so, places, ran, None):
+    if not ran.is_one or _by_one_run(test, told_so, places, ran, None):
         return further()
     return _unless_decided(result, told_so, further)
 

@@ -218,7 +218,7 @@ class Findings:
         return Cause(self._where(here), what, self._event(here).instruction)
 
     def _where(self, party: Party) -> Spot:
-        program = self.runs.devices[self.runs.test.launches[self.number].loaded].program
+        program = self.runs.program_of(self.number)
         return self.places.of(self.number, party.op, program)
 
     def _event(self, party: Party) -> RaceEvent:

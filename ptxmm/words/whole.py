@@ -82,6 +82,14 @@ def carried(places: list[str]) -> str:
     return f"values that nothing determines are put into memory of the CTA or read there, and decide nothing: {places[0]}{more}"
 
 
+def apart_early(place: str) -> str:
+    """The note of launches of which one accesses memory before it waits for the one before."""
+    return (
+        f"what a launch accesses before griddepcontrol.wait ({place}), those that may still be running then do not write, and "
+        "what it writes then they do not access"
+    )
+
+
 def emulated(number: int, place: str) -> str:
     """The note of a test in which loops of compare-and-swap do what atomic operations would."""
     loops = "the loop" if number == 1 else f"each of {number:,} loops"

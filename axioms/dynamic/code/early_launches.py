@@ -23,15 +23,17 @@ def overtaking(codes: Sequence[Sequence[Code]], waited: Container[int]) -> tuple
     before it is over, or be over before that is; and the instruction. None where there is none. `waited`: the launches in which
     some thread waits in each execution. Of each launch its kernel comes first, then the functions that it may call."""
     for number in range(1, len(codes)):
-        lets = any(
-            op.instruction.opcode == _CONTROL and not _waits(op) for code in codes[number - 1] for op in code.ops
-        )
-        early = (
-            _before_it_waits(codes[number][0], ends=number + 1 < len(codes) and number not in waited) if lets else None
-        )
+        if not lets_next(codes[number - 1]):
+            continue
+        early = _before_it_waits(codes[number][0], ends=number + 1 < len(codes) and number not in waited)
         if early is not None:
             return number, early
     return None
+
+
+def lets_next(codes: Sequence[Code]) -> bool:
+    """Whether a launch may let the next one of its stream begin before it is over, by its code."""
+    return any(op.instruction.opcode == _CONTROL and not _waits(op) for code in codes for op in code.ops)
 
 
 def _waits(op: Op) -> bool:

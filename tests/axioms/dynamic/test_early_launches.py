@@ -19,6 +19,13 @@ _HEAD = """.visible .entry k{number}(.param .u64 x)
  setp.ne.u32 %p0, %r4, 0; setp.eq.u32 %p1, %r4, 0;
 """
 _LETS, _WAITS = "griddepcontrol.launch_dependents;", "griddepcontrol.wait;"
+#: What may be done before the wait, to words that nobody accesses but so.
+_EARLY = (
+    "ld.global.u32 %r8, [%rd1+{at}]; add.u32 %r3, %r3, %r8;", "ld.global.u32 %r8, [%rd1+{at}]; add.u32 %r3, %r3, %r8;",
+    "@%p1 st.global.u32 [%rd1+{at}], 2;", "ld.relaxed.gpu.global.u32 %r8, [%rd1+{at}];",
+    "red.relaxed.gpu.global.add.u32 [%rd1+{at}], 1;", "ld.global.u32 %r8, [%rd1];",
+    "cp.async.ca.shared.global [s+8], [%rd1+{at}], 4; cp.async.wait_all; ld.shared.u32 %r8, [s+8];",
+)  # fmt: skip
 
 
 def _kernel(choose: random.Random, number: int, wrong: float) -> str:
@@ -45,7 +52,10 @@ def _kernel(choose: random.Random, number: int, wrong: float) -> str:
         if choose.random() < wrong
         else [f"@{choose.choice(('%p0', '%p1'))} {_WAITS}" if choose.random() < wrong else _WAITS]
     )
-    body = [*first, *waits, *access]
+    if choose.random() < 0.15:
+        waits = [f"@%p1 {_WAITS} bar.sync 0;"]
+    early = [choose.choice(_EARLY).format(at=60 + 4 * choose.randrange(5)) for _ in range(choose.choice((0, 0, 1, 2)))]
+    body = [*first, *early, *waits, *access]
     if choose.random() < wrong:
         body = [*access, *first, *waits]
     lets = choose.random()
@@ -103,10 +113,10 @@ _THREE = """.version 8.0
  @%p ret;
  MIDDLE
  ret;
-}
+} .global .u32 variable;
 .visible .entry get(.param .u64 x)
 {
- .reg .b32 %r<4>; .reg .b64 %rd<4>;
+ .shared .align 4 .b8 s[256]; .reg .b32 %r<4>; .reg .b64 %rd<4>;
  ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd2, %rd2, %rd1;
  LAST
  ld.global.u32 %r2, [%rd2+4]; st.global.u32 [%rd2+2048], %r2;
@@ -138,6 +148,9 @@ def test_a_launch_that_does_not_wait_hands_on_nothing(monkeypatch: pytest.Monkey
         assert by_formula(_three(2, middle, last), monkeypatch).verdict == "no"
 
 
+_COPIES = (
+    "mul.wide.u32 %rd3, %r1, 4; mov.u64 %rd0, s; add.u64 %rd3, %rd3, %rd0; cp.async.ca.shared.global [%rd3], [%rd2], 4;"
+)
 _FIRST = ".reg .pred %p; setp.eq.u32 %p, %r1, 0;"
 
 
@@ -160,9 +173,29 @@ def test_a_launch_that_accesses_memory_before_it_waits_is_told(last: str, monkey
         f"{_FIRST} @%p {_WAITS} bar.sync 0;",
         f"st.global.u32 [%rd2+2048], 3; {_WAITS}",  # nobody else is there
         f"ld.relaxed.gpu.global.u32 %r3, [%rd2+3072]; {_WAITS}",
+        f"{_COPIES.replace('[%rd2]', '[%rd2+3072]')} {_WAITS} cp.async.wait_all;",
     ],
 )
-def test_what_may_not_come_too_early_is_not_told(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_comes_early_and_meets_nobody_is_as_if_it_came_late(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
     middle = f"{_WAITS} {_LETS}"
-    assert by_runs(_three(64, middle, last))[1].verdict == "undecided"
+    assert by_runs(_three(64, middle, last))[1].verdict == "ok"
     assert by_formula(_three(2, middle, last), monkeypatch).verdict == "ok"
+
+
+@pytest.mark.parametrize(
+    ("middle", "last"),
+    [
+        # its reads may come before the first launch writes: the one between lets it begin before it has waited itself
+        (f"{_LETS} {_WAITS}", f"ld.relaxed.gpu.global.u32 %r3, [%rd2]; {_WAITS}"),
+        # what it writes may be overwritten
+        (f"{_WAITS} {_LETS}", f"st.relaxed.gpu.global.u32 [%rd2], 3; {_WAITS}"),
+        # it copies before it waits, and the copy is complete behind that
+        (f"{_LETS} {_WAITS}", f"{_COPIES} {_WAITS} cp.async.wait_all;"),
+        # a variable of the module
+        (f"{_WAITS} {_LETS}", f"ld.global.u32 %r3, [variable]; {_WAITS}"),
+        # a launch does not wait, and comes behind the first one for no other reason
+        (f"{_LETS}", f"ld.global.u32 %r3, [%rd2+3072]; {_WAITS}"),
+    ],
+)
+def test_what_comes_early_and_may_meet_others_stays_open_or_is_wrong(middle: str, last: str) -> None:
+    assert by_runs(_three(64, middle, last))[1].verdict in ("undecided", "no")

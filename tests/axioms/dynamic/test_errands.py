@@ -160,7 +160,7 @@ _APPENDS = f"atom.global.add.u32 %t0, [%rd1+252], 1; {_AT} st.global.u32 [%rd2],
 )  # fmt: skip
 def test_who_claims_what_is_taken_does_nothing(body: str, start: tuple[int, ...], appends: str, verdict: str) -> None:
     test = ticketed_kernel(
-        body.replace("{appends}", appends), grid=4, block=64, words=64, start=start, forall="c[0] < 999"
+        body.replace("{appends}", appends), grid=2, block=64, words=64, start=start, forall="c[0] < 999"
     )
     assert (by_tickets(test) is not None) is (verdict == "ok")
     assert by_runs(test)[1].verdict == verdict

@@ -115,7 +115,7 @@ def test_each_condition_leaves_open_what_is_wrong(name: str, monkeypatch: pytest
     assert expected.verdict in ("no", "undefined") or differ
 
 
-_LIST = tuple(range(1, 256))
+_LIST = tuple(range(1, 128))
 _BOUNDED = _LOOP.format(body="add.u32 %r7, %r6, 1;")
 
 
@@ -134,7 +134,7 @@ _BOUNDED = _LOOP.format(body="add.u32 %r7, %r6, 1;")
     ],
 )  # fmt: skip
 def test_lists_and_counters_at_their_size(body: str, size: dict[str, Any], right: bool) -> None:
-    test = ticketed_kernel(body, grid=4, block=64, words=768, forall="x[257] == 0", **size)
+    test = ticketed_kernel(body, grid=2, block=64, words=768, forall="x[257] == 0", **size)
     assert (by_tickets(test) is not None) is right
     if not right:
         assert by_runs(test)[1].verdict == "no"

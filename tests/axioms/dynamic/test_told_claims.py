@@ -134,7 +134,7 @@ def test_a_winner_that_may_not_tell_leaves_open_who_waits(monkeypatch: pytest.Mo
     assert by_searches(test) is not None
 
 
-#: Two threads have each key, which lies where they find it by linear probing.
+#: Two CTAs of 64 threads, or four; two threads have each key, which lies where they find it by linear probing.
 _TABLE = """.version 8.0
 .target sm_90
 .address_size 64
@@ -143,7 +143,7 @@ _TABLE = """.version 8.0
  .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<12>;
  ld.param.u64 %rd1, [keys]; ld.param.u64 %rd2, [full]; ld.param.u64 %rd3, [values]; ld.param.u64 %rd4, [out];
  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r1, %r3, %r2;
- and.b32 %r5, %r4, 127; add.u32 %r5, %r5, 1; mul.wide.u32 %rd5, %r4, 4; add.u64 %rd4, %rd4, %rd5;
+ and.b32 %r5, %r4, {half}; add.u32 %r5, %r5, 1; mul.wide.u32 %rd5, %r4, 4; add.u64 %rd4, %rd4, %rd5;
  mul.lo.u32 %r6, %r5, -1640531535; shr.u32 %r6, %r6, 7; and.b32 %r6, %r6, 255;
 AGAIN: mul.wide.u32 %rd5, %r6, 4; add.u64 %rd6, %rd1, %rd5; add.u64 %rd7, %rd2, %rd5; add.u64 %rd8, %rd3, %rd5;
  atom.global.cas.b32 %r7, [%rd6], 0, %r5;
@@ -158,17 +158,18 @@ _WON = "mad.lo.u32 %r8, %r5, 7, 3; st.global.u32 [%rd8], %r8; st.release.gpu.glo
 _LOST = "ld.acquire.gpu.global.u32 %r9, [%rd7]; setp.eq.u32 %p2, %r9, 0; @%p2 bra LOST;"
 
 
-def _table(won: str = _WON, lost: str = _LOST) -> KernelTest:
+def _table(won: str = _WON, lost: str = _LOST, grid: int = 4) -> KernelTest:
     tree = {
-        "ptx": "k.ptx", "entry": "k", "grid": 4, "block": 64,
+        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": 64,
         "params": {name: {"type": "u32", "elements": 256} for name in ("keys", "full", "values", "out")},
         "check": {"race_free": True, "terminates": True},
     }  # fmt: skip
-    return KernelFile.of(tree, "k.toml", {"k.ptx": _TABLE.format(won=won, lost=lost)}).test()
+    return KernelFile.of(tree, "k.toml", {"k.ptx": _TABLE.format(won=won, lost=lost, half=32 * grid - 1)}).test()
 
 
-def test_a_table_with_flags_of_256_threads_is_decided() -> None:
-    open_, found = by_runs(_table())
+@pytest.mark.parametrize("grid", lengths(2, 4))
+def test_a_table_with_flags_of_many_threads_is_decided(grid: int) -> None:
+    open_, found = by_runs(_table(grid=grid))
     assert (open_, found.verdict) == ("", "ok")
 
 

@@ -23,7 +23,7 @@ def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 @pytest.mark.compares(0.2)
-@pytest.mark.parametrize("seeds", lengths(range(2), range(12)))
+@pytest.mark.parametrize("seeds", lengths(range(5, 6), range(12)))
 def test_what_is_said_of_rounds_that_wait_the_formula_says(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     _compare(seeds, monkeypatch)
 

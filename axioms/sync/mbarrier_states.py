@@ -35,11 +35,17 @@ class ObjectState(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        return bool(contents(self.content).valid)
+        return _is_valid(self.content)
 
     @property
     def epoch(self) -> tuple[int, int]:
         return self.life, self.phase
+
+
+@functools.lru_cache(4096)
+def _is_valid(content: int) -> bool:
+    """Whether these are the bits of an object: asked of few of them, very often."""
+    return bool(contents(content).valid)
 
 
 #: Memory that no `init` has made an object of.

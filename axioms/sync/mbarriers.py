@@ -446,18 +446,27 @@ class _Object:
         """The literal of "with operation i a phase begins"."""
         known = self._beginning.get((i, epoch))
         if known is None:
-            conj_all = self.formula.conj_all
+            self.whole.tick()
             cases = [
-                conj_all([here, before, after], BOTH)
+                self.formula.conj_all([here, self._not_in(self.found[i][p], epoch), after], BOTH)
                 for p, here in enumerate(self.at[i])
-                if here != FALSE
-                for old, before in self.found[i][p].items()
-                if old is not None and not (old.is_valid and old.epoch == epoch)
-                for new, after in self.states[p].items()
-                if new is not None and new.is_valid and new.epoch == epoch
+                if here != FALSE and (after := self._in_phase(p, epoch)) != FALSE
             ]
             known = self._beginning[i, epoch] = self.formula.disj(cases, BOTH)
         return known
+
+    def _in_phase(self, p: int, epoch: tuple[int, int]) -> int:
+        """The literal of "the object is in that phase after p operations"."""
+        return self.formula.disj(
+            [l for state, l in self.states[p].items() if state is not None and state.is_valid and state.epoch == epoch],
+            BOTH,
+        )
+
+    def _not_in(self, found: dict[ObjectState | None, int], epoch: tuple[int, int]) -> int:
+        """The literal of "the object is in a state, and not in that phase", of states that may be found."""
+        return self.formula.disj(
+            [l for old, l in found.items() if old is not None and not (old.is_valid and old.epoch == epoch)], BOTH
+        )
 
     def _epochs(self, step: Transition, row: list[int], found: StateLiterals) -> dict[tuple[int, int], int]:
         """For each phase that the object may be in when a step takes place, the literal of "it is". Where there is one only,

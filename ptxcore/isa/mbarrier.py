@@ -43,15 +43,19 @@ class Contents(NamedTuple):
     valid: Value
 
 
-_WIDTHS = Contents(_COUNT_BITS, _COUNT_BITS, _TX_BITS, _PHASE_BITS, 1)
+#: The bits of each field, from the lowest on.
+_WIDTHS = (_COUNT_BITS, _COUNT_BITS, _TX_BITS, _PHASE_BITS, 1)
+#: Of each field its lowest bit, and as many bits as it is wide.
+_FIELDS = tuple((sum(_WIDTHS[:n]), (1 << width) - 1) for n, width in enumerate(_WIDTHS))
 
 
 def contents(state: Value) -> Contents:
     """The fields of an object."""
+    if type(state) is int:  # in each turn of each run that waits
+        return Contents(*(state >> low & mask for low, mask in _FIELDS))
     found = []
     low = 0
     for width in _WIDTHS:
-        assert isinstance(width, int)
         found.append(extract(state, low + width - 1, low))
         low += width
     return Contents(*found)
@@ -61,7 +65,6 @@ def packed(fields: Contents) -> Value:
     """The object that has these fields."""
     result, low = fields.pending, _COUNT_BITS
     for field, width in zip(fields[1:], _WIDTHS[1:], strict=True):
-        assert isinstance(width, int)
         result = concat(field, result, width, low)
         low += width
     return result

@@ -1,16 +1,19 @@
 """The fix that is known of a kernel, as edits that `ptxmm repair` knows, beside the repair that it finds.
 
-    python tests/support/known_fixes.py [FIRST] [STEP] [SECONDS] [NAME...]
+    python tests/support/known_fixes.py [--seconds 60] [--log repairs.jsonl] [NAME...]
 
 A kernel of the gate, the museum or the pages of mistakes has a module with a mistake and one without. What differs between
 the two in accesses, fences, barriers and their numbers is looked up among the edits; where these make every check hold, they
-are a repair, whose cost is known. Each STEP-th kernel from the FIRST on (or those with a NAME in their path) is repaired, with
-so many seconds. Prints a line for each, and the sums: how many repairs cost at most what the known fix costs.
+are a repair, whose cost is known. Each kernel (or those with a NAME in their path) is repaired, with so many seconds. Prints a
+line for each, and the sums: how many repairs cost at most what the known fix costs. With a log, it goes on where it ended.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
+import os
+import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,6 +21,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 import ptxmm
 from ptxcore.clock import OutOfTime
@@ -38,8 +42,10 @@ from ptxmm.repair.subjects import How, judging
 ROOT = Path(__file__).resolve().parents[2]
 #: So many places and ways of the same fix are tried, each for so many seconds.
 _WAYS, _PATIENCE = 24, 15.0
-#: Seconds for one repair.
-SECONDS = 60.0
+#: Seconds for one repair, and for looking the known fix up behind it.
+SECONDS, _LOOK_UP = 60.0, 60.0
+#: Seconds between two looks at how much was computed.
+_LOOK = 0.02
 #: Accesses are told apart by these words, and by no order, scope, space or type.
 _ATOMIC = frozenset({"cas", "exch", "add", "inc", "dec", "and", "or", "xor", "min", "max"})
 
@@ -331,17 +337,85 @@ def judged_against(known: Known, answer: Answer) -> Compared:
     return Compared("as the known fix" if first.cost == known.cost else "cheaper than the known fix", told)
 
 
-if __name__ == "__main__":
-    given = sys.argv[1:]
-    first, step, limit = (*map(float, given[:3]), *(0.0, 1.0, SECONDS)[len(given[:3]) :])
-    total = Counter[str]()
-    chosen = [p for p in pairs() if not given[3:] or any(name in p[0] for name in given[3:])]
-    for buggy, fixed in chosen[int(first) :: int(step)]:
-        started = time.perf_counter()
+def measured(wrong: str, right: str, seconds: float = SECONDS) -> dict[str, Any]:
+    """One row of the log: what became of a kernel, in how many seconds, at what cost, beside the known fix where that is one
+    of the edits. The fix is looked up behind the repair: much of it is judged by then."""
+    test, other = ptxmm.load(wrong), ptxmm.load(right)
+    assert isinstance(test, KernelTest) and isinstance(other, KernelTest)
+    row: dict[str, Any] = {"kernel": wrong.removeprefix(f"{ROOT}/")}
+    began, computed = time.perf_counter(), os.times()
+    subject = KernelSubject(test, How(deadline=began + seconds))
+    answer = answered(subject, "repair", every=False, most=None)
+    row["seconds"] = round(time.perf_counter() - began, 1)
+    row["computed"] = round(sum(os.times()[:4]) - sum(computed[:4]), 1)
+    row["texts"], row["stopped"], row["complete"] = answer.asked, answer.stopped, answer.complete
+    row["stages"] = {tried.stage.name: (tried.texts, round(tried.seconds, 1)) for tried in answer.tried}
+    found = [one for one in answer.found if not one.wide][:1]
+    for one in found:
+        row |= {"cost": one.cost, "edits": len(one.changes), "cheapest": one.cheapest, "minimal": one.minimal}
+        row["changes"] = [f"{change.line}: {change.words}" for change in one.changes]
+    known, why = None, "not decided in time"
+    subject.how = How(deadline=time.perf_counter() + _LOOK_UP)
+    try:
+        known = known_fix(subject, other)
+        row |= {"known": known.cost, "known_edits": known.edits}
+    except NotExpressible as error:
+        why = str(error)
+    except OutOfTime:
+        pass
+    if known is not None:
+        row["what"] = judged_against(known, answer).what
+    else:
+        repaired = "repaired" if found else "none: no set of edits is enough" if answer.complete else "none in time"
+        row["what"] = f"{repaired}, known fix not expressible"
+        row["why"] = why
+    return row
+
+
+def by_processor_time() -> None:
+    """Time limits are of what this process and those it started compute, as if nothing else ran on the machine."""
+    passing, looked, computed = time.perf_counter, 0.0, 0.0
+
+    def clock() -> float:
+        nonlocal looked, computed
+        if (now := passing()) > looked + _LOOK:  # it takes long to ask
+            looked, computed = now, sum(os.times()[:4])
+        return computed
+
+    time.perf_counter = time.monotonic = clock
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only kernels with one of these in their paths")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--step", type=int, default=1, help="one kernel in so many, in an order drawn once")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each repair (default: %(default)g)")
+    parser.add_argument(
+        "--computed", action="store_true", help="seconds of processor time, on a machine that is shared"
+    )
+    parser.add_argument("--log", type=Path, help="a line of JSON for each; what is there is not measured again")
+    given = parser.parse_args()
+    if given.computed:
+        by_processor_time()
+    rows = [json.loads(line) for line in given.log.read_text().splitlines()] if given.log and given.log.exists() else []
+    known = {row["kernel"] for row in rows}
+    chosen = [p for p in pairs() if not given.names or any(name in p[0] for name in given.names)]
+    random.Random(0).shuffle(chosen)
+    for wrong, right in chosen[given.first :: given.step]:
+        if wrong.removeprefix(f"{ROOT}/") in known:
+            continue
         try:
-            became = compared(buggy, fixed, limit, always=True)
+            row = measured(wrong, right, given.seconds)
         except ptxmm.InputError as error:
-            became = Compared("not repaired", str(error).splitlines()[0])
-        print(f"{time.perf_counter() - started:5.1f}s", buggy.removeprefix(f"{ROOT}/"), *became, sep=" | ", flush=True)
-        total[became.what] += 1
-    print(", ".join(f"{count} {what}" for what, count in sorted(total.items())))
+            row = {"kernel": wrong.removeprefix(f"{ROOT}/"), "what": "not repaired", "why": str(error).splitlines()[0]}
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+        if given.log is not None:
+            with given.log.open("a") as out:
+                out.write(json.dumps(row) + "\n")
+    print(", ".join(f"{count} {what}" for what, count in Counter(row["what"] for row in rows).most_common()))
+
+
+if __name__ == "__main__":
+    main()

@@ -36,7 +36,6 @@ _DEEPEST, _MOST = 4, 8
 #: What is tried where nobody got further is so much later; by how much else: what is about objects of which no line says
 #: anything, and a wait so many lines away from what is wrong.
 _ASIDE, _OTHER, _FAR = 1000, 5, 30
-
 #: What is put in and is about no object is tried so many places away from what is wrong at most, and is so much later for each
 #: of them; and by so much where what is wrong is about an object. It is so much earlier where a reason names it, which says
 #: nothing of who executes it together.
@@ -130,15 +129,16 @@ class _Seen(NamedTuple):
 
 def guided(
     text: str, sites: Sequence[EditSite], judge: Judge, base: Judgement, objects: Objects,
-    guards: Objects = lambda _: frozenset(), glimpsed: frozenset[int] = frozenset(),
+    guards: Objects = lambda _: frozenset(), glimpsed: Judgement | None = None,
 ) -> Vector | None:  # fmt: skip
     """A vector that holds; None where what the lines say leads to none. `judge` is told whether to be patient: what is not
-    decided soon is judged again later. `glimpsed` are the lines of what a few runs of the text as it is show, as of each
-    changed one, where these show anything. Raises OutOfTime."""
+    decided soon is judged again later. `glimpsed` is what a few runs of the text as it is show, as of each changed one, where
+    these show anything. Raises OutOfTime."""
     lines = Lines(text)
+    lacking = base.lacking if glimpsed is None else base.lacking | glimpsed.lacking
     first = _Seen(
         (0,) * len(sites), _stuck(base), base.clues, objects(base.clues), not base.nonterminating, base.reason,
-        guards(base.clues), base.between, _copies(base, base.clues, lines), base.lacking,
+        guards(base.clues), base.between, _copies(base, base.clues, lines), lacking,
     )  # fmt: skip
     repeated = AlikeSites(text, sites)
     waiting: list[_Next] = []
@@ -183,8 +183,8 @@ def guided(
         # something is no longer wrong, and nothing is wrong in another way
         same = shape(judged.reason) == shape(before.reason)  # whatever lines it names: what is put in moves them
         fault = before.fault if before.waits else _Fault(before.reason, before.lines)
-        if before is first and glimpsed and fault is not None:
-            fault = fault._replace(lines=glimpsed)
+        if before is first and glimpsed is not None and glimpsed.clues and fault is not None:
+            fault = fault._replace(lines=glimpsed.clues)
         like = fault is not None and shape(judged.reason) == shape(fault.reason)
         mended = judged.wrong and fault is not None and like and not fault.lines <= became.lines
         named = not same and _named(option, before.reason)  # what the reason named is there, and it names it no more

@@ -105,10 +105,10 @@ class KernelSubject:
 
         return waited_before(self.text, {launch.entry for launch in self.test.launches}, lines)
 
-    def glimpsed(self) -> frozenset[int]:
-        """The lines of what is wrong with the module as it is, as a few runs show it; none where they show nothing."""
+    def glimpsed(self) -> Judgement | None:
+        """What a few runs show to be wrong with the module as it is; None where they show nothing."""
         glanced = self._glance(self.test, self.text)
-        return frozenset() if glanced is None else of_result(glanced).clues
+        return None if glanced is None else of_result(glanced)
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime.

@@ -103,8 +103,8 @@ class Subject(Protocol):
         """The names of what is waited for last before these lines of the text."""
         ...
 
-    def glimpsed(self) -> frozenset[int]:
-        """The lines of what is wrong with the text as it is, as a few runs show it; none where they show nothing."""
+    def glimpsed(self) -> Judgement | None:
+        """What a few runs show to be wrong with the text as it is; None where they show nothing."""
         ...
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
@@ -233,9 +233,9 @@ class LitmusSubject:
 
     guards = objects
 
-    def glimpsed(self) -> frozenset[int]:
+    def glimpsed(self) -> Judgement | None:
         """A litmus test is not run."""
-        return frozenset()
+        return None
 
     def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text, and some execution still ends. Raises OutOfTime."""

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
+import ptxmm
 from ptxmm.api import model_named
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.repair.glance import glanced_at
+from ptxmm.repair.guided import guided
+from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_subject import KernelSubject
+from ptxmm.repair.sites import Vector
 from ptxmm.repair.subjects import How
 
 _HEAD = """.version 8.6
@@ -98,3 +102,41 @@ def test_of_what_is_weaker_all_that_fails_is_told(monkeypatch: pytest.MonkeyPatc
     subject = KernelSubject(_test(_SHARED, 2, "race_free"), How())
     asked = _asked(monkeypatch)
     assert subject.judge_weaker(_RACING).failed == ("race_free",) and asked == [_RACING]
+
+
+_LAST = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry last(.param .u64 x, .param .u64 count)
+{
+    .reg .pred %p<3>; .reg .b32 %r<6>; .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [count]; mov.u32 %r1, %ctaid.x;
+    mul.wide.u32 %rd3, %r1, 4; add.u64 %rd3, %rd1, %rd3;
+    st.global.u32 [%rd3], 7;
+    atom.global.add.u32 %r2, [%rd2], 1;
+    setp.ne.u32 %p1, %r2, 1;
+    @%p1 bra DONE;
+    ld.global.u32 %r3, [%rd1]; ld.global.u32 %r4, [%rd1+4]; add.u32 %r3, %r3, %r4;
+    st.global.u32 [%rd1+8], %r3;
+DONE: ret;
+}
+"""
+
+
+def test_what_a_run_of_the_text_as_it_is_shows_to_lack_is_tried_first() -> None:
+    """The check of the text tells of the race alone; a run tells which atomic operation neither releases nor acquires."""
+    params = {"x": {"type": "u32", "elements": 3}, "count": {"type": "u32", "elements": 1}}
+    subject = KernelSubject(
+        ptxmm.Kernel(_LAST, params=params, grid=2, block=1, race_free=True, terminates=True).test, How()
+    )
+    sites, base = subject.sites("repair", True), subject.judge(subject.text)
+    tried = list[str]()
+
+    def judge(vector: Vector, patient: bool) -> Judgement:
+        tried.append("; ".join(s.options[o].words for s, o in zip(sites, vector, strict=True) if o))
+        return Judgement("acq_rel" in tried[-1])
+
+    base = base._replace(lacking=frozenset())
+    assert guided(subject.text, sites, judge, base, subject.objects, glimpsed=subject.glimpsed()) is not None
+    assert all("atom.global.add.u32 becomes" in words for words in tried) and len(tried) <= 3
+    assert guided(subject.text, sites, judge, base, subject.objects) is None  # no barrier may stand there

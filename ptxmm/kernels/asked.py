@@ -16,10 +16,11 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.contents import FileError
 from ptxmm.kernels.document import TomlDocument
-from ptxmm.kernels.modules import PtxText, of_file
+from ptxmm.kernels.modules import PtxText, begins_early, of_file
 from ptxmm.kernels.plain_names import base, by_turns, plain, shortest
-from ptxmm.kernels.plausible import CTAS, THREADS, WARP, Plausible, plausible
+from ptxmm.kernels.plausible import CTAS, THREADS, WARP, Plausible, counts, plausible
 from ptxmm.kernels.positions import KeyPosition, Way
+from ptxmm.kernels.proposed import ProposedLaunch, not_given, rest_typed, sizes_typed, together_typed
 from ptxmm.kernels.schema import CHECK, VARIANT
 from ptxmm.kernels.signature import entry_problem
 from ptxmm.kernels.takes import KernelSignature, TakenParameter, kernel, places
@@ -164,7 +165,8 @@ class AskedKernel(NamedTuple):
         missing = [parameter for number, parameter in enumerate(taken.parameters) if number not in begun.params]
 
         def test_of(guess: Plausible) -> KernelTest:
-            sizes = {"dynamic_shared": guess.dynamic_shared} if guess.dynamic_shared else {}
+            further = {"dynamic_shared": guess.dynamic_shared, "cluster": guess.cluster}
+            sizes = {key: value for key, value in further.items() if value}
             params: dict[str, Any] = {}
             for number, parameter in enumerate(taken.parameters):
                 name, table = begun.params.get(number) or (f"p{number}", table_of(guess.argument(parameter), parameter))
@@ -173,8 +175,9 @@ class AskedKernel(NamedTuple):
             tree |= {key: table for key, table in begun.tables.items() if key != "check"}
             return self.begun_as(begun, {**tree, "check": {"race_free": True}})
 
-        first = plausible(begun.module, taken, keys.get("grid"), keys.get("block"))
-        return tried(first, test_of, [p.name or p.formal.name for p in missing if p.pointee is not None])
+        first = plausible(begun.module, taken, keys.get("grid"), keys.get("block"), keys.get("cluster"))
+        buffers = [p.name or p.formal.name for p in missing if p.pointee is not None]
+        return tried(first, test_of, buffers, [p.name or p.formal.name for p in missing if counts(p)])
 
     def _tables(self, document: TomlDocument) -> dict[str, Any]:
         """`[bounds]` and `[memory]`, where they are said."""
@@ -339,7 +342,7 @@ class AskedKernel(NamedTuple):
         parameters of these numbers."""
         missing = [self._size_missing(name, value, guess) for name, value in guess.sizes() if name not in keys]
         lines = TomlDocument.of({}, taken.path, taken.text)
-        for number, parameter in _not_given(taken, given):
+        for number, parameter in not_given(taken, given):
             name = parameter.name or f"NAME{number}"
             called = f"arg.{name}" if name in self.style.taken else name
             example = self.style.argument.format(name=called, value=guess.argument(parameter))
@@ -349,24 +352,28 @@ class AskedKernel(NamedTuple):
             span = lines.span(parameter.start, parameter.end)
             missing.append(Diagnostic(span, message, f"as in {example}{own}"))
         if missing:
-            instead = self._instead([_rest(keys, taken, given, guess)])
+            instead = self._instead([rest_typed(keys, taken, given, guess)])
             raise InputError(missing, taken.path, taken.text, instead)
 
     def _each(self, keys: Mapping[str, Any], module: PtxText) -> str:
         """What may be typed of the first kernels of a file, where nobody said which one is meant."""
         several = shortest(module.entries()) if "entry" not in keys else {}
-        endings = []
+        given = [said.key for said in self.arguments]
+        endings, launched = list[str](), list[ProposedLaunch]()
         for entry in by_turns(several)[:_SHOWN]:
             name = several[entry]
             if (taken := kernel(module, entry)) is not None:
-                given = [n for n in places([said.key for said in self.arguments], taken) if isinstance(n, int)]
-                guess = plausible(module, taken, keys.get("grid"), keys.get("block"))
-                rest = _rest(keys, taken, given, guess)
-                endings.append(f"{self.style.entry.format(shlex.quote(name))} {rest}".rstrip())
+                known = [n for n in places(given, taken) if isinstance(n, int)]
+                guess = plausible(module, taken, keys.get("grid"), keys.get("block"), keys.get("cluster"))
+                entry_typed = self.style.entry.format(shlex.quote(name))
+                endings.append(f"{entry_typed} {rest_typed(keys, taken, known, guess)}".rstrip())
+                launched.append(ProposedLaunch(name, taken, guess))
+        if begins_early(module.text) and len(launched) > 1:  # what one of them does, the next one sees while both run
+            endings.insert(0, together_typed(keys, launched, given))
         return self._instead(endings) if endings else ""
 
     def _size_missing(self, name: str, value: int | list[int], guess: Plausible) -> Diagnostic:
-        example = self.style.size.format(name=name, value=_sizes(value))
+        example = self.style.size.format(name=name, value=sizes_typed(value))
         what = {
             ("grid", 1): "one CTA, since the code never asks which it is",
             ("grid", CTAS): "two CTAs",
@@ -374,12 +381,14 @@ class AskedKernel(NamedTuple):
             ("block", THREADS): "CTAs of two threads",
             ("block", WARP): "CTAs of a warp, whose lanes do something together",
             ("block", 2 * WARP): "CTAs of two warps, whose lanes do something together",
-        }.get((name, value if isinstance(value, int) else 0), f"CTAs of {_sizes(value)} threads, whose run ends")
+        }.get((name, value if isinstance(value, int) else 0), f"CTAs of {sizes_typed(value)} threads, whose run ends")
         why = f"for {what}"
         if name == "block" and guess.own:
             why = "as the kernel says"
         elif name == "block" and guess.named:
             why = "the number in its name"
+        elif name == "grid" and guess.cluster:
+            why = f"for two clusters of {guess.cluster} (--cluster {guess.cluster}), since the kernel does what clusters do"
         elif name == "grid" and isinstance(value, list):
             why = "the kernel's clusters are so large"
         return Diagnostic(Span(0, 0, 0), f"how large is the {name}?", f"as in {example}, {why}")
@@ -400,25 +409,6 @@ class AskedKernel(NamedTuple):
             else:
                 claims[said.key] = said.value
         return claims or dict.fromkeys(UNCLAIMED, True)
-
-
-def _not_given(taken: KernelSignature, given: Sequence[int]) -> list[tuple[int, TakenParameter]]:
-    return [(number, parameter) for number, parameter in enumerate(taken.parameters) if number not in given]
-
-
-def _rest(keys: Mapping[str, Any], taken: KernelSignature, given: Sequence[int], guess: Plausible) -> str:
-    """The options that are missing, as they are typed."""
-    said = [f"--{name} {_sizes(value)}" for name, value in guess.sizes() if name not in keys]
-    if guess.dynamic_shared and "dynamic_shared" not in keys:
-        said.append(f"--dynamic-shared {guess.dynamic_shared}")
-    for number, parameter in _not_given(taken, given):
-        word = f"{parameter.name or f'arg{number}'}={guess.argument(parameter)}"
-        said.append(f"--arg {shlex.quote(word)}")
-    return " ".join(said)
-
-
-def _sizes(value: int | list[int]) -> str:
-    return ",".join(map(str, value if isinstance(value, list) else [value]))
 
 
 def _once(document: TomlDocument, table: str, several: Sequence[Said]) -> None:

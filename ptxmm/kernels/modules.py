@@ -77,6 +77,11 @@ def bare(text: str) -> str:
     return _NO_CODE.sub(" ", text)
 
 
+def begins_early(text: str) -> bool:
+    """Whether a kernel of a module lets the next launch of its stream begin early."""
+    return "griddepcontrol.launch_dependents" in text
+
+
 def exchanges(code: str) -> bool:
     """Whether the lanes of a warp do something together in some code."""
     return _OF_LANES.search(code) is not None

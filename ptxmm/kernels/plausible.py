@@ -25,6 +25,8 @@ CTAS, THREADS = 2, 2
 _WHO = ("%tid", "%laneid", "%warpid")
 #: What tells it which CTA of the grid.
 _WHERE = ("%ctaid", "%clusterid", "%cluster_ctaid", "%cluster_ctarank")
+#: What kernels do that are launched in clusters.
+_IN_CLUSTERS = ("barrier.cluster", "mapa.", "%cluster_")
 _DYNAMIC = 1024  # bytes
 _BYTES = 8  # of dynamic shared memory for each thread, of CTAs whose size a template has
 #: Sizes of CTAs that templates have, and sides of those that are squares.
@@ -40,7 +42,9 @@ class Plausible(NamedTuple):
     """Dimensions of the grid and of a CTA, or one number; `own`: the kernel says itself how large its CTAs are;
     `dynamic_shared` in bytes, 0 for a module that has none; `lengths` are those of single buffers, by name, as far as they are
     others; `block_is_guessed`: nobody said how large CTAs are; `named`: it is a number that the kernel is an instance of;
-    `row`: so many threads are those of a row, where numbers count these."""
+    `row`: so many threads are those of a row, where numbers count these; `cluster`: so many CTAs are launched as one, where the
+    kernel does what only clusters do and does not say how large they are (0: it does neither); `numbers` are single ones, by
+    name, as far as they are others."""
 
     grid: int | list[int]
     block: int | list[int]
@@ -51,6 +55,8 @@ class Plausible(NamedTuple):
     block_is_guessed: bool = True
     named: bool = False
     row: int = 0
+    cluster: int = 0
+    numbers: Mapping[str, int] = {}
 
     def sizes(self) -> list[tuple[str, int | list[int]]]:
         """Each size of a launch by its name."""
@@ -64,15 +70,26 @@ class Plausible(NamedTuple):
         """The same with buffers of other lengths, by their names."""
         return self._replace(lengths={**self.lengths, **lengths})
 
+    def counting(self, numbers: Mapping[str, int]) -> Plausible:
+        """The same with other numbers, by their names, and buffers as long as at first."""
+        return self._replace(numbers={**self.numbers, **numbers}, lengths={})
+
     def of_threads(self, threads: int) -> Plausible:
         """The same with CTAs of so many threads, and buffers and numbers for them."""
         return self._replace(
             block=threads, threads=self.threads // _count(self.block) * threads, lengths={}, named=False, row=0
         )
 
+    @property
+    def counts(self) -> int:
+        """What a number is of which nothing else is known."""
+        return self.row or self.threads
+
     def number(self, parameter: TakenParameter) -> int:
         """A number for a parameter that is one."""
-        return (self.row or self.threads) if parameter.number_type in _COUNTS else 1
+        if not counts(parameter):
+            return 1
+        return self.numbers.get(parameter.name or parameter.formal.name, self.counts)
 
     def argument(self, parameter: TakenParameter) -> str:
         """An argument for a parameter, as `--arg` has it."""
@@ -82,16 +99,30 @@ class Plausible(NamedTuple):
         return f"{{bytes = {parameter.formal.size}}}" if parameter.formal.elements else str(self.number(parameter))
 
 
-def plausible(module: PtxText, taken: KernelSignature, grid: object = None, block: object = None) -> Plausible:
+def counts(parameter: TakenParameter) -> bool:
+    """Whether a parameter is a number that may count something."""
+    return parameter.pointee is None and not parameter.formal.elements and parameter.number_type in _COUNTS
+
+
+def plausible(
+    module: PtxText, taken: KernelSignature, grid: object = None, block: object = None, cluster: object = None
+) -> Plausible:
     """The launch to begin with; what is given of it stays."""
-    own, cluster = own_sizes(module.text, taken.entry)
-    ctas: int | list[int] = [CTAS * cluster[0], *cluster[1:]] if cluster else CTAS
+    own, own_cluster = own_sizes(module.text, taken.entry)
     code = bare(module.text)
     several = THREADS if any(word in code for word in _WHO) else 1
     body = body_of(code, taken.entry)
+    given = own_cluster or (cluster if isinstance(cluster, list) else [cluster] if isinstance(cluster, int) else [])
+    in_clusters = CTAS if not given and grid is None and any(word in body for word in _IN_CLUSTERS) else 0
+    ctas: int | list[int] = [CTAS * given[0], *given[1:]] if given else CTAS * max(in_clusters, 1)
     if several > 1 and exchanges(body):
         several = 2 * WARP if meets_as_cta(body) else WARP
-    if not cluster and several > 1 and not any(word in code for word in _WHERE) and not has_atomics(module.text):
+    if (
+        not (given or in_clusters)
+        and several > 1
+        and not any(word in code for word in _WHERE)
+        and not has_atomics(module.text)
+    ):
         ctas = 1
     numbers = numbers_in_name(taken.entry) if own is None and several > 1 else []
     squares = [n for n in numbers if n in _SIDES and "%tid.y" in body]
@@ -110,6 +141,7 @@ def plausible(module: PtxText, taken: KernelSignature, grid: object = None, bloc
         max(threads, 1),
         block_is_guessed=block is None,
         named=named > 0,
+        cluster=in_clusters,
         row=_count(grid, _count(ctas)) * squares[0] if squares and isinstance(wide, list) and block is None else 0,
     )
 

@@ -63,6 +63,8 @@ def _sizes(keys: Mapping[str, Any], guess: Plausible) -> Iterator[str]:
     yield f"grid = {_size(keys['grid'])}" if "grid" in keys else f"grid = {guess.grid}  # <- CTAs"
     own = "threads of a CTA: the kernel says so" if guess.own else "<- threads of a CTA"
     yield f"block = {_size(keys['block'])}" if "block" in keys else f"block = {guess.block}  # {own}"
+    if guess.cluster and "cluster" not in keys:
+        yield f"cluster = {guess.cluster}  # <- CTAs of a cluster"
     if "dynamic_shared" in keys:
         yield f"dynamic_shared = {keys['dynamic_shared']}"
     elif guess.dynamic_shared:

@@ -21,6 +21,8 @@ SCALES = dict(zip(SCOPES, (1, 2, 3, 6), strict=True))
 WARP_BARRIER, CTA_BARRIER, CLUSTER_BARRIER = 2, 8, 16
 #: A wait for copies; for no more than that their source was read; and one for an mbarrier.
 COPY_WAIT, READ_WAIT, MBARRIER_WAIT = 4, 3, 4
+#: A wait for the launch before: for as long as that takes.
+LAUNCH_WAIT = 16
 #: A fence between proxies: for accesses to every location. That of initial mbarriers waits for these alone.
 PROXY_FENCE, INIT_FENCE = 9, 3
 #: Another number of arrivals, bytes or threads, another parity: nothing on hardware, but a guess at what is meant.

@@ -10,6 +10,7 @@ from ptxcore.places import SCOPES
 from ptxcore.syntax.reader import read_module
 from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instruction, OpenBrace
 from ptxmm.kernels.launch import Launch
+from ptxmm.kernels.modules import begins_early
 from ptxmm.kernels.plain_names import plain
 from ptxmm.repair import costs
 from ptxmm.repair.arrivals import (
@@ -25,6 +26,7 @@ from ptxmm.repair.building import REPAIR, Lines, Place, access_site, fence_site,
 from ptxmm.repair.copies import together
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
+from ptxmm.repair.early_launch_sites import early_launch_sites
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.moves import moved_sites
 from ptxmm.repair.objects import object_of, place_of
@@ -74,11 +76,14 @@ def sites(
     found: list[EditSite] = []
     threads = max(prod(launch.block) for launch in launches)
     entries = {launch.entry for launch in launches}
+    followers = {launch.entry for launch in launches[1:]} if mode == REPAIR and begins_early(text) else set[str]()
     missing: list[InsertedArrival] = []
     for name, body in bodies(text, entries):
         if with_arrivals:  # of what is put in at one place a wait comes first: fences behind it order it, too
             found += _missing_waits(body, lines, plain(name), source)
         found += _of_body(body, lines, _place(name, launches), mode, source, threads, called=name not in entries)
+        if name in followers:
+            found += early_launch_sites(body, _place(name, launches), Layout(lines, table=False), source)
         if with_arrivals:
             missing += _arrivals(body, lines, plain(name), source)
             found += moved_sites(body, plain(name), Layout(lines, table=False), source)

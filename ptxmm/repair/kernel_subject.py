@@ -15,6 +15,7 @@ from ptxmm.kernels.signature import own_sizes
 from ptxmm.kernels.smaller import smaller_of
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
 from ptxmm.repair.beyond import NOT_KNOWN, Beyond, all_hold, beyond, claimed, name_of, verdict, with_ends
+from ptxmm.repair.early_launch_sites import DEPENDENCE_WAIT
 from ptxmm.repair.expected import with_expected
 from ptxmm.repair.glance import glanced_at
 from ptxmm.repair.judgement import JudgedTexts, Judgement
@@ -369,12 +370,13 @@ def _of_the_grid(test: KernelTest) -> tuple[str, ...]:
 
 
 def _meets(text: str) -> bool:
-    return any(word in text for word in ("bar.", "barrier."))
+    return any(word in text for word in ("bar.", "barrier.", DEPENDENCE_WAIT))
 
 
 def _waits(text: str) -> tuple[str, ...]:
     """The checks that fail where threads deadlock at what a module has of barriers."""
-    return ("no_deadlock", "terminates") if "mbarrier." in text else ("no_deadlock",)
+    ends = any(word in text for word in ("mbarrier.", DEPENDENCE_WAIT))
+    return ("no_deadlock", "terminates") if ends else ("no_deadlock",)
 
 
 def _threads(test: KernelTest) -> int:

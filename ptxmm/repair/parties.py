@@ -18,6 +18,7 @@ from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import AnyStatement, Instruction
+from ptxmm.kernels.quiet_watcher import QuietWatcher, place_of_thread
 from ptxmm.kernels.runs import Runs, Watchers
 from ptxmm.kernels.test import KernelTest
 from ptxmm.repair import costs
@@ -29,7 +30,6 @@ from ptxmm.repair.layout import Layout
 from ptxmm.repair.moves import hands_over
 from ptxmm.repair.order import BARRIERS, begun_at, gaps, matters, start_of
 from ptxmm.repair.party_sites import BarrierOfSome, BarriersOfSome
-from ptxmm.repair.quiet_watcher import QuietWatcher, place_of_thread
 from ptxmm.repair.sites import TextEdit, edited
 
 _WARP, _BARRIERS = 32, 16

@@ -20,11 +20,11 @@ from ptxcore.machine.ir.windows import SHARED, WINDOW_BITS
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.syntax.tree import Instruction
+from ptxmm.kernels.quiet_watcher import QuietWatcher, place_of_thread
 from ptxmm.kernels.runs import Runs, Watchers
 from ptxmm.kernels.test import KernelTest
 from ptxmm.repair.kernel_sites import bodies
 from ptxmm.repair.parity_sites import WaitInTurn, WaitsInTurn, by_parity, parity_of
-from ptxmm.repair.quiet_watcher import QuietWatcher, place_of_thread
 
 #: Instructions and seconds after which a run is given up, and turns that are looked at: what it showed until then counts.
 _LIMIT, _SECONDS, _MOST = 200_000, 1.0, 4096

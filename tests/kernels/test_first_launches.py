@@ -106,3 +106,87 @@ def test_a_block_is_as_large_as_the_kernel_shows(
     words = shlex.split(capsys.readouterr().err.splitlines()[-1])
     assert words[words.index("--block") + 1] == block
     assert main(words[1:]) == 0
+
+
+LOOP = """mov.u32 %r1, 0;
+L:	add.u32 %r1, %r1, 1; shr.u32 %r4, %r1, SHIFT; ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], %r4;
+	ld.param.u32 %r2, [n]; shr.u32 %r2, %r2, SHIFT; setp.lt.u32 %p1, %r1, %r2; @%p1 bra L;"""
+GUARDED = """ld.param.u32 %r2, [n]; setp.ge.u32 %p1, %r1, %r2; @%p1 bra D;
+	ld.param.u64 %rd1, [out]; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], 1;
+D:"""
+#: Three stores for each whole 64 of a number, by threads of the second warp.
+FAR = """setp.lt.u32 %p1, %r1, 32; @%p1 bra D; mov.u32 %r4, 0;
+L:	ld.param.u32 %r2, [n]; shr.u32 %r2, %r2, 6; setp.ge.u32 %p1, %r4, %r2; @%p1 bra D;
+	ld.param.u64 %rd1, [out]; st.global.u32 [%rd1], %r4; st.global.u32 [%rd1], 1; st.global.u32 [%rd1], 2;
+	add.u32 %r4, %r4, 1; bra L;
+D:"""
+
+
+def proposed(path: Path, body: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    text = KERNEL.format("k", body).replace(".param .u64 out", ".param .u64 out, .param .u32 n")
+    path.write_text(text.replace(".reg .b32 %r<5>;", ".reg .b32 %r<5>; .reg .b64 %rd<3>; .reg .pred %p<2>;"), "utf-8")
+    assert main(["check", str(path)]) == 2
+    words = shlex.split(capsys.readouterr().err.splitlines()[-1])[3:]
+    names = [
+        word if word != "--arg" else value.split("=")[0] for word, value in zip(words[::2], words[1::2], strict=True)
+    ]
+    return dict(zip(names, (value.split("=", 1)[-1] for value in words[1::2]), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("body", "block", "number"),
+    [
+        (f"{SHUFFLE} {LOOP.replace('SHIFT', '0')}", "32", "4"),  # rounds: four show what sixty-four do
+        (f"{SHUFFLE} {GUARDED}", "32", "64"),  # all threads are let in
+        (FAR, "64", "512"),  # four rounds
+    ],
+)
+def test_a_number_lets_all_threads_in_and_makes_loops_go_a_few_rounds(
+    body: str, block: str, number: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = proposed(tmp_path / "k.ptx", body, capsys)
+    assert (words["--block"], words["arg1" if "arg1" in words else "n"]) == (block, number)
+
+
+@pytest.mark.parametrize(
+    ("body", "grid", "cluster"),
+    [("barrier.cluster.arrive; barrier.cluster.wait;", "4", "2"), ("bar.sync 0;", "2", None)],
+)
+def test_what_clusters_do_is_launched_in_clusters(
+    body: str, grid: str, cluster: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = proposed(tmp_path / "k.ptx", body, capsys)
+    assert (words["--grid"], words.get("--cluster")) == (grid, cluster)
+
+
+EARLY = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry first(.param .u64 data)
+{
+	.reg .b64 %rd<2>;
+	ld.param.u64 %rd1, [data]; st.global.u32 [%rd1], 7;
+	LETS
+	ret;
+}
+.visible .entry second(.param .u64 data, .param .u64 out)
+{
+	.reg .b64 %rd<3>; .reg .b32 %r<2>;
+	ld.param.u64 %rd1, [data]; ld.param.u64 %rd2, [out];
+	ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1;
+	ret;
+}
+"""
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_kernels_of_which_one_lets_the_next_begin_early_are_launched_together(
+    early: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "k.ptx"
+    path.write_text(EARLY.replace("LETS", "griddepcontrol.launch_dependents;" * early), encoding="utf-8")
+    assert main(["check", str(path)]) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("    ptxmm check")]
+    assert len(lines) == 2 + early and ("--launch first --launch second" in lines[0]) == early
+    assert all("--entry" in line for line in lines[early:])
+    assert main(shlex.split(lines[0])[1:]) == 1

@@ -77,6 +77,7 @@ _PUT = {
     "fence.mbarrier_init.release.cluster": Spelling(
         "cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release, cuda::ptx::scope_cluster);", "cuda/ptx"
     ),
+    "griddepcontrol.wait": Spelling("cudaGridDependencySynchronize();"),
     "cp.async.wait_all": Spelling("__pipeline_wait_prior(0);", "cuda_pipeline.h"),
     "cp.async.bulk.wait_group.read 0": Spelling(
         "cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());", "cuda/ptx"

@@ -101,9 +101,14 @@ def warpgroup_matrix(bits: int) -> Matrix:
 def matrix(bits: int) -> Matrix:
     """What a descriptor of 64 bits says (table 42). Raises BadDescriptor."""
     if bits >> 46 & 7 != 1:
-        raise BadDescriptor(f"bits 46 to 48 of a matrix descriptor are 0b001, not {bits >> 46 & 7:#05b}")
+        raise BadDescriptor(
+            f"a matrix descriptor of tcgen05 has {bits >> 46 & 7:#05b} in bits 46 to 48, where table 42 of section 9.7.16.4.1 "
+            "has the constant 0b001 (a descriptor of wgmma has none)"
+        )
     if bits >> 53 & 0xFF:
-        raise BadDescriptor(f"bits 53 to 60 of a matrix descriptor are 0, not {bits >> 53 & 0xFF:#x}")
+        raise BadDescriptor(
+            f"a matrix descriptor of tcgen05 has {bits >> 53 & 0xFF:#x} in bits 53 to 60, where table 42 has 0"
+        )
     mode = bits >> 61 & 7
     if mode not in _SWIZZLES:
         raise BadDescriptor(f"a matrix descriptor has swizzling mode {mode}; there are 0, 1, 2, 4 and 6")

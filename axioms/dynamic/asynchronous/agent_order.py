@@ -81,13 +81,13 @@ class AgentOrder:
         return found
 
     def follows(self, agent: Agent, before: Access, access: Access) -> bool:
-        """Whether a write through the asynchronous proxy comes behind a read through the other one, or by a `tcgen05`
-        instruction in another CTA, but for a fence."""
-        if not (before.kind == "R" and access.kind == "W" and agent.proxy == "async"):
+        """Whether a write comes behind a read through the other proxy, or by a `tcgen05` instruction in another CTA, but for a
+        fence."""
+        if not (before.kind == "R" and access.kind == "W"):
             return False
         if self._agents.is_agent(before.thread):
             return self._order.completed(agent.arrival[1], before.thread, before.time)
-        return self.clocks.knows(agent.arrival, before.thread, before.time)
+        return agent.proxy == "async" and self.clocks.knows(agent.arrival, before.thread, before.time)
 
     def conflict(
         self,

@@ -40,6 +40,8 @@ _JUDGED = frozenset(("e", "f"))
 _COMPUTE = frozenset(("mma", "wmma", "movmatrix", "getctarank", "isspacep", "mapa", "createpolicy", "stacksave"))
 _NOT_COMPUTED = frozenset(("cp", "mbarrier", "multimem", "suld", "sured", "sust", "tensormap", "tex", "tld4"))
 _ATOMIC = frozenset(("atom", "red"))
+#: The spaces of which watchers are told all accesses.
+_TOLD = frozenset(("global", "shared", "shared::cluster"))
 #: Instructions that copy within memory, of which the run says where; and those that multiply what registers and memory hold.
 _COPIES, _MULTIPLIES = frozenset(("cp", "tensormap")), "wgmma"
 #: The registers that are multiplied.
@@ -214,10 +216,10 @@ class Dependence:
         """The places that an instruction accesses, and its reads of buffers' contents as bits."""
         touched = self._touched[id(op.instruction)]
         given = op.use.space == "const" or (op.use.space == "param" and code.entry)
-        if (
-            not touched and _accesses(op) and not given
-        ):  # it is not executed, or nobody is told of memory that is the thread's own
-            touched = {LOCAL >> _GRANULE}
+        if not touched and _accesses(op) and not given and op.use.space not in _TOLD:
+            touched = {
+                LOCAL >> _GRANULE
+            }  # it is not executed, or of memory of the thread's own, of which nobody is told
         blurs = _is_blurring(op)
         names = {ran.buffers[-place] for place in touched if -place in ran.buffers}
         own = 0

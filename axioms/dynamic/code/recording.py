@@ -19,7 +19,8 @@ from ptxcore.machine.vector.watching import WatchedAccesses
 from ptxcore.machine.vector.watching import Watcher as OfBatches
 from ptxcore.values.tensor_cells import COLUMNS
 
-#: The place of Tensor Memory; behind it those of addresses of it, by the address in shared memory where they were stored.
+#: The place of Tensor Memory; behind it those of addresses of it, by the address in shared memory where they were stored, until
+#: a weak store or a copy replaces them: what the run finds there then each execution finds, as conflicts are ordered.
 TENSOR = 1 << GLOBAL_BITS
 _ADDRESS = 4
 #: Places outside of `.global` memory have so many bytes, in bits.
@@ -50,8 +51,8 @@ class Recording:
         self._performing = False
         self.products: dict[int, Op] = {}
         self.maps: dict[int, Op] = {}
-        #: Where addresses of Tensor Memory were stored; whether the next store is of one.
-        self._addresses: set[int] = set()
+        #: Where addresses of Tensor Memory stand, by the memory that it is (`id`); whether the next store is of one.
+        self._addresses: dict[int, set[int]] = {}
         self.allocating = False
         #: What makes the clusters of a launch, where somebody chooses who of them begins.
         self.makes_clusters: Callable[..., Any] | None = None
@@ -77,14 +78,30 @@ class Recording:
             places = self._noted[number] = set()
         if address >= FIRST_GLOBAL:
             places.add(-(address >> GLOBAL_BITS))
-        elif not (self._addresses and self._of_addresses(places, address, size)):
+        elif not (self._addresses and self._of_addresses(thread, places, address, size)):
             places.update(range(address >> GRANULE, (address + size - 1 >> GRANULE) + 1))
 
-    def _of_addresses(self, places: set[int], address: int, size: int) -> bool:
-        """Notes addresses of Tensor Memory among some bytes of shared memory; whether these are just one."""
-        found = [at for at in self._addresses if address - _ADDRESS < at < address + size]
+    def _of_addresses(self, thread: WatchedThread, places: set[int], address: int, size: int) -> bool:
+        """Notes addresses of Tensor Memory among some bytes outside of `.global` memory; whether these are just one."""
+        held = self._addresses.get(id(thread.segment(address)[0]), ())
+        found = [at for at in held if address - _ADDRESS < at < address + size]
         places.update(TENSOR + 1 + at for at in found)
         return found == [address] and size == _ADDRESS
+
+    def _stores(self, thread: WatchedThread, address: int, size: int) -> None:
+        """Addresses of Tensor Memory that an instruction is about to put into memory, or to replace there."""
+        if self.allocating:
+            self._addresses.setdefault(id(thread.segment(address)[0]), set()).add(address)
+            self.products[id(thread.instruction.instruction)] = thread.instruction
+            self.allocating = False
+        elif thread.instruction.use.sem == "weak":
+            self._replaces(thread, address, size)
+
+    def _replaces(self, thread: WatchedThread, address: int, size: int) -> None:
+        """No address of Tensor Memory stands in some bytes any more."""
+        held = self._addresses and address < FIRST_GLOBAL and self._addresses.get(id(thread.segment(address)[0]))
+        if held:
+            held.difference_update([at for at in held if address <= at <= address + size - _ADDRESS])
 
     def note_tensors(self, thread: WatchedThread) -> None:
         """An instruction is about cells of Tensor Memory."""
@@ -100,10 +117,7 @@ class Recording:
         return self.watcher.reads(thread, address, size)
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
-        if self.allocating:
-            self._addresses.add(address)
-            self.products[id(thread.instruction.instruction)] = thread.instruction
-            self.allocating = False
+        self._stores(thread, address, size)
         self._note(thread, address, size)
         self.watcher.writes(thread, address, size, value)
 
@@ -133,6 +147,8 @@ class Recording:
         self.watcher.of_products(thread, action, complete)
 
     def copied(self, copy: Told | WatchedProduct, kind: str, address: int, size: int) -> None:
+        if kind == "W":
+            self._replaces(copy.thread, address, size)
         self._note(copy.thread, address, size, copy.op)
         self.watcher.copied(copy, kind, address, size)
 

@@ -72,6 +72,33 @@ OPEN = {
 }  # fmt: skip
 
 
+_GIVEN = "ld.shared.b32 %base, [base];"
+_REUSED = f"""{_GIVEN}
+ bar.sync 0; setp.eq.u32 %p4, %t, 0; @%p4 STORE; bar.sync 0;
+ ld.shared.b32 %r25, [base]; setp.eq.u32 %p4, %r25, -1; @%p4 bra END;"""
+
+
+@pytest.mark.parametrize(
+    ("store", "open_of"),
+    [
+        ("st.shared.b32 [base], 7", ""),
+        ("st.shared.b8 [base], %r2", "an address of Tensor Memory"),  # half of it is still there
+        ("st.relaxed.cta.shared.b32 [base], 7", "an address of Tensor Memory"),
+    ],
+)
+def test_shared_memory_that_held_an_address_may_be_used_again(store: str, open_of: str) -> None:
+    open_, result = by_runs(ring((_GIVEN, _REUSED.replace("STORE", store))))
+    assert (open_of in open_) and (bool(open_) == bool(open_of))
+    assert open_of or result.verdict == "ok"
+
+
+def test_a_race_is_told_before_what_the_run_does_not_come_to() -> None:
+    """That memory which nobody accessed holds an address there is no reason to doubt it."""
+    racing = f"""{_GIVEN} st.shared.b32 [s+96], %t; bar.sync 0;
+ st.shared.b32 [s+64], %base; bar.sync 0; ld.shared.b32 %r25, [s+32]; setp.ne.u32 %p4, %r25, 0; @%p4 bra END;"""
+    assert by_runs(ring((_GIVEN, racing)))[1].verdict == "no"
+
+
 def told(result: Result) -> str:
     """What a result says of itself and of its checks."""
     return " ".join([result.error or "", *(c.message for c in result.checks)])

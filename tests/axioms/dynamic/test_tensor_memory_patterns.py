@@ -140,6 +140,7 @@ def test_patterns(name: str, left_out: str, verdict: str) -> None:
 
 _PROXY = "fence.proxy.async.shared::cta;"
 _WRITE = "mov.u32 %u, s; shl.b32 %r1, %t, 2; add.u32 %u, %u, %r1; st.shared.b32 [%u], 0;"
+_COPIED = _WRITE.replace("st.shared.b32 [%u], 0;", "cp.async.ca.shared.global [%u], [%out], 4; cp.async.wait_all;")
 _GLOBAL = "fence.proxy.async.global;"
 _READ = f"@%px {MMA} @%px {COMMIT} {WAIT} {AFTER}"
 
@@ -156,6 +157,9 @@ _READ = f"@%px {MMA} @%px {COMMIT} {WAIT} {AFTER}"
         (f"{_WRITE} bar.sync 0; {AFTER} {_GLOBAL} {_READ}", "undefined"),
         (f"{_READ} {_PROXY} {_WRITE}", "ok"),
         (f"{_READ} {_WRITE}", "no"),  # a write behind a read, and no fence between their proxies
+        (f"{_READ} {_PROXY} {_COPIED}", "ok"),
+        (f"{_READ} {_COPIED}", "no"),  # cp.async writes through the proxy of its thread
+        (f"@%px {MMA} @%px {COMMIT} {_COPIED} {WAIT} {AFTER}", "undefined"),
         (f"@%px {MMA} @%px {COMMIT} {_WRITE} {WAIT} {AFTER}", "undefined"),
     ],
 )

@@ -54,12 +54,13 @@ class Encoding:
         finite: bool = True,
         ended: bool = True,
         alike: AlikeThreads | None = None,
+        asked: Iterable[Value] = (),
         deadline: float | None = None,
     ) -> None:
         """Raises TooManyValues when some value ranges over too many numbers. With `finite=False` values are left to a theory
         of bit-vectors: `flows` and the lowering's postponed conditions say what they have to satisfy. With `ended=False`
-        threads need not end: see `cut_off`. `alike`: what exchanging threads exchanges that may stop. Raises OutOfTime after
-        `deadline`, a time of `time.monotonic`."""
+        threads need not end: see `cut_off`. `alike`: what exchanging threads exchanges that may stop; `asked`: truth values
+        that will be asked for, beside those of the program. Raises OutOfTime after `deadline`, a time of `time.monotonic`."""
         self.program, self.model, self.finite, self.deadline = program, model, finite, deadline
         self.formula = Formula()
         self.lowering = Lowering(self.formula)
@@ -74,7 +75,8 @@ class Encoding:
         self.flags = Flags(model, self.bounds.interpreter)
         self._well_founded()
         self.flows: list[tuple[int, Term, Value]] = []
-        self.open: dict[Term, None] = dict.fromkeys([*samples(program), *program.open])
+        self._samples = samples(program, asked)
+        self.open: dict[Term, None] = dict.fromkeys([*self._samples, *program.open])
         self.finals: dict[int, dict[int, int]] = {}
         self.inputs = {symbol: self.lowering.condition(symbol) for symbol in inputs(program)}
         sources = self._flows()
@@ -197,9 +199,8 @@ class Encoding:
         formula, lowering, program = self.formula, self.lowering, self.program
         self.barriers.add_sources(sources)
         sources |= {symbol: [0, 1] for symbol in self.inputs}
-        known_samples = samples(program)
         for symbol in self.open:
-            numbers = known_samples.get(symbol)
+            numbers = self._samples.get(symbol)
             if numbers is None and 1 << symbol.width > MAX_NUMBERS:
                 raise TooManyValues
             sources[symbol] = list(range(1 << symbol.width) if numbers is None else numbers)

@@ -18,7 +18,8 @@ from ptxcore.values.terms import Term, Value
 #: As many combinations of answers are told apart.
 _MOST_COMBINATIONS = 64
 
-_samples: WeakKeyDictionary[Program, dict[Term, tuple[int, ...] | None]] = WeakKeyDictionary()
+_Samples = dict[Term, tuple[int, ...] | None]
+_samples: WeakKeyDictionary[Program, dict[tuple[Value, ...], _Samples]] = WeakKeyDictionary()
 
 
 def inputs(program: Program) -> Iterator[Term]:
@@ -29,15 +30,17 @@ def inputs(program: Program) -> Iterator[Term]:
                 yield effect.result
 
 
-def samples(program: Program) -> Mapping[Term, tuple[int, ...] | None]:
-    """The wider ones that matter, each with numbers that stand for all; None: nothing less than all will do."""
-    found = _samples.get(program)
+def samples(program: Program, asked: Iterable[Value] = ()) -> Mapping[Term, tuple[int, ...] | None]:
+    """The wider ones that matter, each with numbers that stand for all; None: nothing less than all will do. `asked`: what is
+    asked of executions beside what the program says itself."""
+    known, asked = _samples.setdefault(program, {}), tuple(asked)
+    found = known.get(asked)
     if found is None:
-        found = _samples[program] = _find(program)
+        found = known[asked] = _find(program, asked)
     return found
 
 
-def _find(program: Program) -> dict[Term, tuple[int, ...] | None]:
+def _find(program: Program, asked: Iterable[Value]) -> _Samples:
     wide = {
         effect.result
         for thread in program.threads
@@ -46,7 +49,7 @@ def _find(program: Program) -> dict[Term, tuple[int, ...] | None]:
     }
     if not wide:
         return {}
-    questions, shown = _questions(_used(program), wide)
+    questions, shown = _questions([*_used(program), *asked], wide)
     found: dict[Term, tuple[int, ...] | None] = dict.fromkeys(shown)
     for group in _together(questions):
         symbols = sorted(set[Term]().union(*map(terms.symbols_of, group)), key=lambda s: s.serial)

@@ -88,7 +88,9 @@ def _search(
     backend: str | None,
     deadline: float | None,
 ) -> None:
-    encoding = Encoding(blocking.program, model, finite=finite, alike=blocking.alike(), deadline=deadline)
+    encoding = Encoding(
+        blocking.program, model, finite=finite, alike=blocking.alike(), asked=blocking.asked(), deadline=deadline
+    )
     Reasons(blocking, encoding).require(reasons=False)
     ended = EndedPairs(blocking.program, blocking.ends)
     encoding.flags.only(blocking.program, ended, encoding.truth, encoding.formula)

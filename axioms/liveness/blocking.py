@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -258,6 +258,13 @@ class Blocking:
         passes = terms.symbol(("passes", thread, effect.index), 1)
         self._own[thread].append(passes)
         return passes
+
+    def asked(self) -> Iterator[Value]:
+        """What is asked of executions: who ends, and who blocks where. How threads finish need not tell: who leaves a loop as
+        a clock says, and blocks in it otherwise, finishes whatever it says."""
+        yield from self.ends
+        for stop in self.stops:
+            yield from (stop.guard, *[r.same for r in stop.rounds])
 
     def alike(self) -> AlikeThreads | None:
         """What exchanging two threads exchanges; None where more tells them apart than what they execute."""

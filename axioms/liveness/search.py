@@ -186,8 +186,9 @@ class _Search:
     def __init__(self, asked: LivenessQuestion, blocking: Blocking, model: Model, *, finite: bool) -> None:
         self.asked, self.giving, self.model, self.deadline = asked, blocking, model, asked.deadline
         self.encoding = Encoding(
-            blocking.program, model, finite=finite, alike=blocking.alike(), deadline=asked.deadline
-        )
+            blocking.program, model, finite=finite, alike=blocking.alike(), asked=blocking.asked(),
+            deadline=asked.deadline,
+        )  # fmt: skip
         Reasons(blocking, self.encoding).require(reasons=not asked.aborts)
         self.lasso: Lasso | None = None
         if not asked.aborts and any(stop.rounds for stop in blocking.stops):

@@ -36,7 +36,7 @@ from axioms.witness.stalls import ABORTS, Stall, Wait
 from axioms.witness.tearing import with_tearing
 from ptxcore.isa.effect_kinds import BARRIER, COLLECTIVE, FENCE, INPUT, LOAD, MBARRIER, PROXY_FENCE, STOP
 from ptxcore.machine.explore.concrete import Trace
-from ptxcore.machine.ir.effects import Effect
+from ptxcore.machine.ir.effects import UNWRITTEN, Effect
 from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import Instruction
 
@@ -304,7 +304,7 @@ def _never_ends(trace: Trace, traces: Sequence[Trace]) -> bool:
     iteration = trace.effects[trace.iteration :]
     if any(e.operation == "try_wait" and e.kind is INPUT and not e.answer for e in iteration):
         return False
-    clocks = {e.index for e in iteration if e.kind is INPUT and e.operation != "try_wait"}
+    clocks = {e.index for e in iteration if e.kind is INPUT and e.operation not in ("try_wait", UNWRITTEN)}
     return not clocks or not any(_leaves(other, trace, clocks) for other in traces)
 
 

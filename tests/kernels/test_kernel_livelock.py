@@ -129,3 +129,32 @@ def test_arguments_that_mean_nothing() -> None:
     for wrong in ({"progress": "often"}, {"progress": "warp=obe"}, {"resident": 0}):
         with pytest.raises(ValueError, match=r"progress|resident"):
             ptxmm.check(test, **wrong)  # type: ignore[arg-type]
+
+
+#: Who comes second has something in a register, and waits for that; who comes first has nothing there, and may wait as well.
+ONE_HAS_IT = """    atom.global.relaxed.gpu.exch.b32 %r2, [%rd2], 1;
+    setp.eq.u32 %p1, %r2, 0;
+    @%p1 bra L;
+    mov.u32 %r3, {};
+L:  setp.ne.u32 %p2, %r3, 0;
+    @%p2 bra L;
+    ret;
+}}
+"""
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_loop_that_waits_for_a_register_that_nothing_wrote_may_go_round_without_end(value: int) -> None:
+    result = checked(HEAD + ONE_HAS_IT.format(value), 2)
+    assert (result.verdict, result.checks[0].holds) == ("no", False)
+    assert "not terminate (spin loop)" in str(result.checks[0].message)
+
+
+@pytest.mark.parametrize(("at", "verdict"), [("[%rd2]", "no"), ("[%rd3]", "ok")], ids=["races", "apart"])
+def test_a_loop_that_a_clock_ends_hides_no_race(at: str, verdict: str) -> None:
+    loop = f"    mul.wide.u32 %rd3, %r1, 4; add.u64 %rd3, %rd3, %rd2; st.global.u32 {at}, 1;\n"
+    loop += "L:  mov.u32 %r2, %clock; and.b32 %r2, %r2, 3; setp.eq.u32 %p1, %r2, 1; @%p1 bra L;\n    ret;\n}\n"
+    words = {"type": "u32", "elements": 2}
+    result = ptxmm.Kernel(HEAD + loop, params={"x": words}, grid=2, block=1, terminates=True, race_free=True).check()
+    assert result.verdict == verdict
+    assert [c.holds for c in result.checks if c.kind == "terminates"] == [True]

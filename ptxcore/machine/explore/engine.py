@@ -21,7 +21,7 @@ from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.stepping import Stepping
 from ptxcore.machine.explore.uncounted import Counting, Ongoing
 from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, choose
-from ptxcore.machine.ir.effects import CutLoop, Effect, Iteration, Stuck
+from ptxcore.machine.ir.effects import UNWRITTEN, CutLoop, Effect, Iteration, Stuck
 from ptxcore.machine.ir.private_memory import PrivateMemory, Top
 from ptxcore.machine.ir.steps import Block, ThreadCode
 from ptxcore.syntax.tree import Instruction
@@ -235,7 +235,7 @@ class Exploration(Stepping):
             if e.kind is INPUT and e.result is not None:
                 if e.operation == "try_wait":
                     asked[e.result] = 1
-                else:
+                elif e.operation != UNWRITTEN:
                     timed = timed or e.result in symbols_of(guard)
             elif e.kind.observes and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
                 reads.append(e.index)

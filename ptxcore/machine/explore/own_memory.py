@@ -13,6 +13,7 @@ from ptxcore.machine.explore.boxes import Boxes
 from ptxcore.machine.explore.engine import Exploration
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, Dependencies, gather, union
+from ptxcore.machine.ir.effects import UNWRITTEN
 from ptxcore.machine.ir.private_memory import (
     STACK_ALIGN,
     Grown,
@@ -149,7 +150,7 @@ class KernelThread(Boxes, Exploration):
         defined, width = state.defined[register], self.code.registers[register].width
         self._step, self._sources, self._control = step, [], state.control
         self._guard = conj(guard, negate(defined))
-        value = self._answered(self.effect(INPUT, step.how, operation="undefined", width=width), width)
+        value = self._answered(self.effect(INPUT, step.how, operation=UNWRITTEN, width=width), width)
         state.values[register] = ite(defined, state.values[register], value, width)
         if guard is state.guard:
             state.defined[register] = 1

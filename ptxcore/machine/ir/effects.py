@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Stands among the special registers of threads whose strong accesses to vectors are one access each.
 WHOLE_VECTORS = "whole vectors"
+#: The operation of an input that stands for a register that nothing wrote: any number, and the same one from then on.
+UNWRITTEN = "undefined"
 #: Bits of the largest such vector.
 MOST_WHOLE = 128
 

@@ -354,7 +354,7 @@ def measured(wrong: str, right: str, seconds: float = SECONDS) -> dict[str, Any]
     for one in found:
         row |= {"cost": one.cost, "edits": len(one.changes), "cheapest": one.cheapest, "minimal": one.minimal}
         row["changes"] = [f"{change.line}: {change.words}" for change in one.changes]
-    known, why = None, "not decided in time"
+    known, why = None, ""
     subject.how = How(deadline=time.perf_counter() + _LOOK_UP)
     try:
         known = known_fix(subject, other)
@@ -362,7 +362,7 @@ def measured(wrong: str, right: str, seconds: float = SECONDS) -> dict[str, Any]
     except NotExpressible as error:
         why = str(error)
     except OutOfTime:
-        pass
+        why = "not decided in time"
     if known is not None:
         row["what"] = judged_against(known, answer).what
     else:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 
+from ptxcore import clock
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.records import NamedTuple
 from ptxcore.sources import read_bytes, status
@@ -230,14 +231,16 @@ def _made_otherwise(
 def _run(
     nvcc: str, options: Sequence[str], path: str, output: str, environment: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, str]:
-    """What a compiler makes of a file, and what it says. Raises ModuleError."""
+    """What a compiler makes of a file, and what it says. Raises ModuleError; OutOfTime where the limit passes that is set."""
+    left = clock.left()
     try:
         done = subprocess.run(
             [nvcc, *options, *([] if path.endswith(".cu") else ["-x", "cu"]), "-ptx", "-o", output, path],
-            capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False,
-            env={**os.environ, **environment},
+            capture_output=True, text=True, errors="replace", check=False,
+            timeout=_PATIENCE if left is None else min(left, _PATIENCE), env={**os.environ, **environment},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
+        clock.look()
         raise ModuleError(f"nvcc did not compile {path} in {_PATIENCE} s") from None
     except OSError as error:
         raise ModuleError(f"cannot run {nvcc}: {error.strerror or error}") from None

@@ -13,8 +13,8 @@ from ptxcore.clock import OutOfTime
 from ptxmm.repair.arrivals import not_put_in
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.found import Answer, Change, Found, Need
-from ptxmm.repair.guided import led_to
 from ptxmm.repair.judgement import Judgement, Solution, Weakening
+from ptxmm.repair.led import led_to
 from ptxmm.repair.meeting import met
 from ptxmm.repair.moves import is_move
 from ptxmm.repair.pace import Pace
@@ -85,6 +85,17 @@ def _searched(subject: Subject, mode: str, *, every: bool, most: int | None, tol
     answer = Answer(mode=mode, subject=subject, base=base, most=most, asked=1)
     if base.holds is None or base.holds == (mode == REPAIR):
         return answer
+    how, left_out = subject.how, subject.left_out
+    try:
+        return _of_wrong(answer, pace, every=every, told=told)
+    except OutOfTime:  # while it was looked up what may be changed
+        subject.how, subject.left_out, answer.stopped = how, left_out, _LATE
+        return answer
+
+
+def _of_wrong(answer: Answer, pace: Pace, *, every: bool, told: Callable[[str], None]) -> Answer:
+    """What is found for a text that is wrong, or may be weaker; `pace` knows how long it took to see that. Raises OutOfTime."""
+    subject, mode, base = answer.subject, answer.mode, answer.base
     once, how = pace.computed, subject.how
     if mode == REPAIR and _by_clues(answer, pace, once, every=every, told=told):
         return answer
@@ -203,7 +214,7 @@ def _among_sites(
             left = 0.0
         ample = 0.0 if left is None else pace.work(left) * _AMPLE
         return Search(
-            sites, check, patience, ample, limit, every or mode != REPAIR, told=told, pace=pace, base=start
+            sites, check, patience, subject.how.left, ample, limit, every or mode != REPAIR, told=told, pace=pace, base=start
         )  # fmt: skip
 
     every_site = sites

@@ -8,23 +8,19 @@ only the first that the search knows: it goes on for what is cheaper.
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 
-from ptxcore.clock import OutOfTime
 from ptxcore.records import NamedTuple
-from ptxmm.repair.building import REPAIR, Lines
+from ptxmm.repair.building import Lines
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.moves import is_move
-from ptxmm.repair.pace import Pace
 from ptxmm.repair.repeated import AlikeSites, shape
 from ptxmm.repair.sites import COMPUTED, EditSite, Option, TextEdit, Vector, edits_of, separate
-from ptxmm.repair.subjects import Subject, judging
 
-#: So many times its patience a text may take, and the share of the time for all of them: where objects are known, or not.
-_PATIENT, _HASTY, _SHARE, _SHARE_NEAR = 10, 2, 0.6, 0.4
 #: What may be what lacks where threads should have synchronized is so much earlier; a fence or a barrier for that stands within
 #: so many lines of their statements, on one side, and one by which not all may come is so much later.
 _LACKED, _CLOSE = 2000, 12
@@ -50,10 +46,6 @@ _ASYNCHRONOUS = (".async", "_async", "tcgen05.")
 _TOO_SOON = ("an arrival in a phase of an mbarrier object before any wait", "more arrivals than the mbarrier object")
 #: The words of a number of arrivals.
 _COUNT = " of mbarrier.init"
-#: What a text with mbarriers has.
-_MBARRIER = "mbarrier."
-#: And one with what hands over, which may come too early: accesses that release, commits, arrivals at barriers.
-_HANDS_OVER = (".release.", "commit_group", ".arrive")
 #: What a reason says that names an mbarrier, though the lines are about none: a wait for it may be missing.
 _WAITED_FOR = "mbarrier object"
 
@@ -130,20 +122,21 @@ class _Seen(NamedTuple):
 def guided(
     text: str, sites: Sequence[EditSite], judge: Judge, base: Judgement, objects: Objects,
     guards: Objects = lambda _: frozenset(), glimpsed: Judgement | None = None,
-) -> Vector | None:  # fmt: skip
-    """A vector that holds; None where what the lines say leads to none. `judge` is told whether to be patient: what is not
-    decided soon is judged again later. `glimpsed` is what a few runs of the text as it is show, as of each changed one, where
-    these show anything. Raises OutOfTime."""
+) -> Iterator[Vector]:  # fmt: skip
+    """Vectors that hold, each of which costs less than those before; none where what the lines say leads to none. `judge` is
+    told whether to be patient: what is not decided soon is judged again later. `glimpsed` is what a few runs of the text as it
+    is show, as of each changed one, where these show anything. Raises OutOfTime."""
     lines = Lines(text)
     lacking = base.lacking if glimpsed is None else base.lacking | glimpsed.lacking
     first = _Seen(
-        (0,) * len(sites), _stuck(base), base.clues, objects(base.clues), not base.nonterminating, base.reason,
+        (0,) * len(sites), base.stuck, base.clues, objects(base.clues), not base.nonterminating, base.reason,
         guards(base.clues), base.between, _copies(base, base.clues, lines), lacking,
     )  # fmt: skip
     repeated = AlikeSites(text, sites)
     waiting: list[_Next] = []
     seen, number = {first.vector: True}, 0
     spent = {False: 0.0, True: 0.0}
+    least = math.inf  # what costs as much is no answer any more
 
     def put(rank: tuple[int, ...], before: _Seen, s: int, vector: Vector, *, patient: bool = False) -> None:
         nonlocal number
@@ -166,12 +159,16 @@ def guided(
         rank, _, before, s, vector, patient = heappop(waiting)
         if (vector in seen and seen[vector] >= patient) or not separate(edits_of(sites, vector)):
             continue
+        if (price := _cost(sites, vector)) >= least:
+            continue
         seen[vector] = patient
         started = time.perf_counter()
         judged = judge(vector, patient)
         spent[patient] += time.perf_counter() - started
         if judged.holds:
-            return vector
+            least = price
+            yield vector
+            continue
         if judged.holds is None:
             if not patient:  # the few runs that come first show nothing wrong, as of most they do: it may well hold
                 at_once = spent[True] <= spent[False]
@@ -190,7 +187,7 @@ def guided(
         named = not same and _named(option, before.reason)  # what the reason named is there, and it names it no more
         mended = mended or (named and judged.wrong)
         if (spread := repeated.everywhere(vector, s)) is not None:
-            later = (_cost(sites, spread) - _cost(sites, vector)) // _DEAR
+            later = (_cost(sites, spread) - price) // _DEAR
             each_round = option.far and option.meets  # where it is lacking in each round, one ends no fault by itself
             put((rank[0] + later + _COPIES * (not (mended or each_round)), -edits, *rank[2:]), before, s, spread)
         if mended:
@@ -205,59 +202,17 @@ def guided(
         if _goes_on(judged, kinds, progress or mended) and edits < _MOST:
             if judged.wrong:
                 if judged.reason or mended or progress:  # an arrival elsewhere may be right by itself
-                    follow(became, rank[0] if option.arrives else _cost(sites, vector) // _DEAR)
+                    follow(became, rank[0] if option.arrives else price // _DEAR)
                 continue
             stuck = before.waits and became.lines == before.lines
             follow(became, rank[0] + _ASIDE * stuck)
-    return None
-
-
-class LedTo(NamedTuple):
-    """A vector over sites that holds."""
-
-    sites: list[EditSite]
-    vector: Vector
-
-
-def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked: Callable[[], None]) -> LedTo | None:
-    """What holds, by what is seen to go wrong with the text of a subject as it is; with the sites that are near, and its own.
-    `asked` is called before each text, of which each has some times the patience."""
-    if not base.clues:
-        return None
-    left_out = subject.left_out
-    by_object = _stuck(base) or bool(subject.objects(base.clues)) or _MBARRIER in subject.text
-    sites = subject.sites(REPAIR, by_object or any(word in subject.text for word in _HANDS_OVER))
-
-    end = subject.how.hurried(_SHARE if by_object else _SHARE_NEAR).deadline
-
-    def judge(vector: Vector, patient: bool) -> Judgement:
-        if end is not None and time.perf_counter() > end:  # what has begun is not cut off: it may be the one that holds
-            raise OutOfTime
-        asked()
-        with pace.measured():
-            return judging(subject, sites, vector, pace.wait(patience * (_PATIENT if patient else _HASTY)))
-
-    try:
-        vector = guided(subject.text, sites, judge, base, subject.objects, subject.guards, subject.glimpsed())
-    except OutOfTime:
-        vector = None
-    if vector is None:
-        subject.left_out = left_out
-        return None
-    kept = [s for s, site in enumerate(sites) if vector[s] or not site.options[-1].far]
-    return LedTo([sites[s] for s in kept], tuple(vector[s] for s in kept))
 
 
 def _goes_on(judged: Judgement, kinds: int, progress: bool) -> bool:
     """Whether more edits may mend what a text with some lacks: threads wait, or accesses race; or it has no meaning, which is
     `progress`."""
-    more = _stuck(judged) != judged.wrong and bool(judged.clues) and kinds < _DEEPEST
+    more = judged.stuck != judged.wrong and bool(judged.clues) and kinds < _DEEPEST
     return more and (progress or not judged.reason)
-
-
-def _stuck(judged: Judgement) -> bool:
-    """Whether threads wait in some execution, or in all."""
-    return judged.waits or judged.nonterminating
 
 
 def _told(
@@ -279,7 +234,7 @@ def _told(
         there.add(by)
     return _Seen(
         vector,
-        _stuck(judged),
+        judged.stuck,
         frozenset(there),
         objects(frozenset(there)) | put,
         not judged.nonterminating and (before.ends or not judged.waits),
@@ -315,6 +270,8 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
     else waits and numbers, at first those of what the lines of the fault are about, and near to them; and what is about no
     object, near to these lines. One number is another at most: what a second one mends is mostly what the first one broke."""
     counted = any(_number(sites[s].options[o]) for s, o in enumerate(seen.vector))
+    # where an mbarrier counts more arrivals by now, one of those that arrive there may be it
+    raised = {option.about for s, o in enumerate(seen.vector) if o and _raises(option := sites[s].options[o])}
     apart = places_apart(sites, seen.lines)
     for s, site in enumerate(sites):
         for o, option in enumerate(site.options):
@@ -330,7 +287,7 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
                     later = _LATER * (bool(seen.about) or _too_narrow(option, seen.between)) - earlier
                     yield (option.cost + _EACH * apart[s] + later, apart[s], site.line), s, o
             elif _mends(option, seen) and not (counted and _is_guess(option, seen)):
-                yield _rank(site, option, seen, fed=_counts_more(sites, seen, option)), s, o
+                yield _rank(site, option, seen, fed=bool(option.arrives) and option.about in raised), s, o
 
 
 def _supplies(site: EditSite, option: Option, seen: _Seen) -> bool:
@@ -440,12 +397,6 @@ def _number(option: Option) -> bool:
 def _is_guess(option: Option, seen: _Seen) -> bool:
     """Whether an option is another number that nothing tells of: neither the text, nor what ended a fault of the same kind."""
     return _number(option) and option.evident <= 0 and shape(option.words) not in seen.mended
-
-
-def _counts_more(sites: Sequence[EditSite], seen: _Seen, option: Option) -> bool:
-    """Whether an option arrives at an mbarrier that counts more arrivals by now: one of these may be it."""
-    chosen = (sites[s].options[o] for s, o in enumerate(seen.vector) if o)
-    return bool(option.arrives) and any(_raises(one) and one.about == option.about for one in chosen)
 
 
 def _raises(option: Option) -> bool:

@@ -33,6 +33,11 @@ class Judgement(NamedTuple):
     between: str = ""
     lacking: frozenset[tuple[int, str]] = frozenset()
 
+    @property
+    def stuck(self) -> bool:
+        """Whether threads wait in some execution, or in all."""
+        return self.waits or self.nonterminating
+
 
 class JudgedTexts:
     """Judgements of texts, each by whether it is one that is weaker. What is decided is so for good; what is not, for as long

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from math import prod
 
+from ptxcore.clock import tick
 from ptxcore.machine.lower.inlining import calls_of
 from ptxcore.places import SCOPES
 from ptxcore.syntax.reader import read_module
@@ -69,7 +70,7 @@ def sites(
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
     the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are, as far as `left_out` does not name
     them, waits for an mbarrier, barriers of the `parties` who come by, what may come later, parities by `turns`. Copies of a
-    place of the source are one site; `apart`: those of one call of a function."""
+    place of the source are one site; `apart`: those of one call of a function. Raises OutOfTime."""
     text = launches[0].text
     lines = Lines(text)
     source = SourceWords(text)
@@ -206,6 +207,7 @@ def _of_body(
         yield from tensor_sites(body, place, layout, source)
         yield from sites_of_states(body, place.who, layout, source)
         for i in (begun_at(body, gap) for gap in gaps(body)):
+            tick()
             apart = [called or way.parts(i) for way in ways]  # who calls, and where, is not known
             yield from _put_in(body, i, place, layout, source, apart)
         for i in () if called else ends(body):
@@ -288,6 +290,7 @@ def _arrivals(body: Sequence[AnyStatement], lines: Lines, who: str, source: Sour
     roles, waited, arrived = Roles(body), waits_at(body), arrivals_at(body)
     unfed = {about: waits for about, waits in waited.items() if about not in arrived}
     for i, statement in enumerate(body):
+        tick()
         somewhere = matters(statement) or getattr(statement, "opcode", "") in ENDS
         if not (start_of(statement)[0] and somewhere):
             continue

@@ -78,6 +78,7 @@ class KernelSubject:
         self._asked_at_first = False
         self._beyond: Beyond | None = None
         self._known: dict[tuple[str, str], Judgement] = {}
+        self._sites: dict[tuple[str, bool, bool], tuple[list[EditSite], list[str]]] = {}
         self._pace = Pace()
         self._glances = ships(how.model) and not how.options
 
@@ -87,12 +88,19 @@ class KernelSubject:
         return _BEFORE_SOURCE if self._source_path else _BEFORE_LARGER
 
     def sites(self, mode: str, arrivals: bool = False, apart: bool = False) -> list[EditSite]:
-        """What may be changed; `arrivals`: those that may be missing, too; `apart`: each call of a function by itself."""
+        """What may be changed; `arrivals`: those that may be missing, too; `apart`: each call of a function by itself. Raises
+        OutOfTime."""
         from ptxmm.repair.kernel_sites import sites
 
-        self.left_out = []
-        parties, turns = (self._parties, self._turns) if arrivals else (None, None)
-        return sites(self.test.launches, mode, arrivals, self.left_out, apart, parties, turns)
+        known = self._sites.get((mode, arrivals, apart))
+        if known is None:
+            left_out = list[str]()
+            with self.how.limited():
+                parties, turns = (self._parties, self._turns) if arrivals else (None, None)
+                found = sites(self.test.launches, mode, arrivals, left_out, apart, parties, turns)
+            known = self._sites[mode, arrivals, apart] = found, left_out
+        self.left_out = list(known[1])
+        return list(known[0])
 
     def objects(self, lines: frozenset[int]) -> frozenset[str]:
         """The names of the barriers and mbarriers that the statements at these lines of the module are about."""
@@ -222,7 +230,8 @@ class KernelSubject:
                 self._source = CudaSource(self._source_path, self.text, options)
             except (OSError, ValueError) as error:
                 return Rewritten(self._source_path, why=f"cannot read it: {getattr(error, 'strerror', None) or error}")
-        return self._source.rewritten(changes, self.judge_weaker if weaker else self.judge)
+        with self.how.limited():
+            return self._source.rewritten(changes, self.judge_weaker if weaker else self.judge)
 
     def spot(self, line: int) -> tuple[str, int] | None:
         """The file and the line of the source that a line of the module comes from."""
@@ -310,7 +319,7 @@ class KernelSubject:
 
     def _glance(self, test: KernelTest, text: str, patience: float | None = None) -> Result | None:
         """What some runs of a changed module show to be wrong, in so many seconds, where these take less than all that is asked
-        of it."""
+        of it. Raises OutOfTime."""
         from ptxmm.api import model_named
 
         model = self.how.model
@@ -318,7 +327,7 @@ class KernelSubject:
             return None
         launches = tuple(replace(launch, text=text) for launch in test.launches)
         with self._pace.measured():
-            return glanced_at(replace(test, launches=launches), model_named(model), patience)
+            return glanced_at(replace(test, launches=launches), model_named(model), self.how.left(patience))
 
     def _checked(self, test: KernelTest, text: str, patience: float | None = None) -> Result:
         from ptxmm.api import check

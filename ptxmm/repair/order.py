@@ -25,7 +25,7 @@ def start_of(statement: AnyStatement) -> tuple[int, int]:
 def gaps(statements: Sequence[AnyStatement]) -> list[int]:
     """The statements before which something put in could order accesses: between the first and the last of them, once for
     each stretch that touches no memory; around a loop also at its ends."""
-    looping = any(loops_around(statements, i) for i in range(len(statements)))
+    looping = bool(_loops(statements))
     touching = [i for i, s in enumerate(statements) if orders(s)]
     if not touching:
         return []
@@ -76,13 +76,27 @@ def is_init(statement: AnyStatement | None) -> bool:
 
 def loops_around(statements: Sequence[AnyStatement], i: int) -> int:
     """How many backward branches lead over the place before a statement."""
-    labels = {s.name: k for k, s in enumerate(statements) if isinstance(s, Label)}
-    count = 0
-    for k, s in enumerate(statements):
-        if isinstance(s, Instruction) and s.opcode in _BRANCHES:
-            target = next((labels[n] for o in s.operands if (n := getattr(o, "name", "")) in labels), None)
-            count += target is not None and target < i <= k
-    return count
+    return sum(first < i <= last for first, last in _loops(statements))
+
+
+#: The statements that were asked about last, and their loops: a thread is asked about at each of its places.
+_last: tuple[Sequence[AnyStatement], list[tuple[int, int]]] = ((), [])
+
+
+def _loops(statements: Sequence[AnyStatement]) -> list[tuple[int, int]]:
+    """The label and the branch of each loop. Nobody changes statements that he asks about."""
+    global _last
+    known, found = _last
+    if known is not statements:
+        labels = {s.name: k for k, s in enumerate(statements) if isinstance(s, Label)}
+        found = []
+        for k, s in enumerate(statements):
+            if isinstance(s, Instruction) and s.opcode in _BRANCHES:
+                target = next((labels[n] for o in s.operands if (n := getattr(o, "name", "")) in labels), None)
+                if target is not None and target < k:
+                    found.append((target, k))
+        _last = statements, found
+    return found
 
 
 def alters(statements: Sequence[AnyStatement], kind: str) -> bool:

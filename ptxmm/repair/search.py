@@ -60,6 +60,8 @@ class Search:
     check: Callable[[Vector, float | None], Judgement]
     #: Seconds of computing for a vector that is only tried to rule out more; None: no limit.
     patience: float | None = None
+    #: Seconds that are left for all. Raises OutOfTime where none are.
+    left: Callable[[], float | None] = lambda: None
     #: Likewise for a text that something which holds is looked for with, where that is more than some times its patience.
     ample: float = 0.0
     most: int | None = None
@@ -168,10 +170,10 @@ class Search:
 
     def _following(self, arrivals: int) -> Vector | None:
         """The cheapest vector that is not ruled out, with so many arrivals at most: first of those that nobody put off."""
-        vector = self._left.next(arrivals, put_off=not self._hurried)
+        vector = self._left.next(arrivals, put_off=not self._hurried, seconds=self.left())
         if vector is None and self._hurried and self._late:
             self._hurried = self._late = False
-            vector = self._left.next(arrivals, put_off=not self._hurried)
+            vector = self._left.next(arrivals, put_off=not self._hurried, seconds=self.left())
         return vector
 
     def _put_off(self, vector: Vector) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.repair.building import REPAIR
-from ptxmm.repair.guided import LedTo
 from ptxmm.repair.judgement import Judgement
+from ptxmm.repair.led import LedTo
 from ptxmm.repair.sites import EditSite, TextEdit, Vector
 from ptxmm.repair.subjects import Subject, judging
 

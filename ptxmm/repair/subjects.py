@@ -6,13 +6,14 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from axioms.errors import EngineDefect
 from axioms.program import UnsupportedProgram
 from litmus.test import Literal
-from ptxcore.clock import OutOfTime
+from ptxcore.clock import OutOfTime, limited
 from ptxcore.diagnostics import InputError
 from ptxcore.records import dataclass
 from ptxmm.answers import REASONS, Coverage
@@ -46,6 +47,10 @@ class How:
             return self
         now = time.perf_counter()
         return replace(self, deadline=now + share * max(self.deadline - now, 0))
+
+    def limited(self) -> AbstractContextManager[object]:
+        """The work inside has the time that is left; what ticks in it raises OutOfTime then."""
+        return limited(None if self.deadline is None else max(self.deadline - time.perf_counter(), 0))
 
     def left(self, patience: float | None = None) -> float | None:
         """Seconds that are left, at most `patience`. Raises OutOfTime."""
@@ -92,7 +97,7 @@ class Subject(Protocol):
 
     def sites(self, mode: str, arrivals: bool = False, apart: bool = False) -> list[EditSite]:
         """What may be changed; `arrivals`: those that may be missing, too; `apart`: each call of a function of the source by
-        itself, else all of them together."""
+        itself, else all of them together. Raises OutOfTime."""
         ...
 
     def objects(self, lines: frozenset[int]) -> frozenset[str]:
@@ -220,7 +225,8 @@ class LitmusSubject:
         from ptxmm.repair.litmus_sites import sites
 
         self.left_out = []
-        found = sites(self.test, mode, self.left_out, arrivals)
+        with self.how.limited():
+            found = sites(self.test, mode, self.left_out, arrivals)
         if any(
             o.meets for s in found for o in s.options
         ):  # each kind is one site, which has one way for all of its threads

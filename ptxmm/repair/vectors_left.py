@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import z3
 
+from ptxcore.clock import LONGEST, OutOfTime
 from ptxmm.repair.arrivals import MOST_ARRIVALS
 from ptxmm.repair.sites import EditSite, Vector
 
@@ -51,10 +52,16 @@ class VectorsLeft:
     def _literal(self, site: int, option: int) -> z3.BoolRef:
         return self._chosen[site][option - 1]
 
-    def next(self, arrivals: int, *, put_off: bool = True) -> Vector | None:
-        """The cheapest vector that is left, with so many arrivals at most; of those that were `put_off`, too, or not."""
+    def next(self, arrivals: int, *, put_off: bool = True, seconds: float | None = None) -> Vector | None:
+        """The cheapest vector that is left, with so many arrivals at most; of those that were `put_off`, too, or not. Raises
+        OutOfTime where that takes longer than so many seconds."""
         assumed = [_up_to(arrivals)] * bool(arrivals) + [z3.Not(_PUT_OFF)] * (not put_off)
-        if self._solver.check(*assumed) != z3.sat:
+        if seconds is not None:
+            self._solver.set("timeout", max(1, int(min(seconds, LONGEST) * 1000)))
+        found = self._solver.check(*assumed)
+        if found == z3.unknown:
+            raise OutOfTime
+        if found == z3.unsat:
             return None
         model = self._solver.model()
         return tuple(next((o for o, v in enumerate(chosen, 1) if z3.is_true(model[v])), 0) for chosen in self._chosen)

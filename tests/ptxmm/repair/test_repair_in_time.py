@@ -7,19 +7,27 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import z3
 from repaired import MP, answer, of_library
 
+import ptxmm
 from litmus.test import Test
-from ptxcore.clock import OutOfTime
+from ptxcore.clock import OutOfTime, limited
 from ptxmm.cli.main import main
+from ptxmm.kernels.modules import compile_changed
+from ptxmm.kernels.test import KernelTest
 from ptxmm.repair import pace, words
 from ptxmm.repair.finding import _among_sites, answered
 from ptxmm.repair.found import Answer
 from ptxmm.repair.judgement import Judgement
+from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.search import Search
-from ptxmm.repair.sites import Vector
+from ptxmm.repair.sites import EditSite, Vector
 from ptxmm.repair.stages import Stage, TriedStage
 from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging, met, only_now
+from ptxmm.repair.vectors_left import VectorsLeft
+
+GATE = Path(__file__).resolve().parents[2] / "kernels" / "gate"
 
 
 def test_patience_is_counted_in_what_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,3 +166,47 @@ def test_time_that_is_over_between_two_steps_is_told_with_what_is_known(known: b
     _among_sites(answer, sites, pace.Pace(), 0.1, every=False, told=lambda _: None, known=vector)
     assert answer.stopped == "out of time" and len(answer.found) == known
     assert not any(found.minimal or found.cheapest for found in answer.found)
+
+
+class Unread(LitmusSubject):
+    """Has no time to look up what may be changed, behind judging its text."""
+
+    def sites(self, mode: str, arrivals: bool = False, apart: bool = False) -> list[EditSite]:
+        raise OutOfTime
+
+
+def test_time_that_is_over_while_places_are_looked_up_is_told() -> None:
+    subject = Unread(of_library("message-passing/MP+rlx"), How(deadline=1e8))
+    found = answered(subject, "repair", every=False, most=None)
+    assert found.base.holds is False and found.stopped == "out of time" and not found.found and not found.complete
+    assert subject.how == How(deadline=1e8)
+
+
+def test_places_are_looked_up_in_the_time_that_is_left() -> None:
+    test = ptxmm.load(f"{GATE / 'pipeline_producers'}/test.toml:buggy")
+    assert isinstance(test, KernelTest)
+    subject = KernelSubject(test, How(deadline=0.0))
+    with pytest.raises(OutOfTime):
+        subject.sites("repair", True)
+    subject.how = How()
+    assert subject.sites("repair") == subject.sites("repair") != subject.sites("repair", True)
+
+
+def test_nothing_is_concluded_from_a_cheapest_set_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the solver does not know in time whether anything is left is not that nothing is."""
+    left = VectorsLeft(LitmusSubject(of_library("message-passing/MP+rlx"), How()).sites("repair"), None)
+    told = list[int]()
+    solver = SimpleNamespace(check=lambda *_: z3.unknown, set=lambda _, most: told.append(most))
+    monkeypatch.setattr(left, "_solver", solver)
+    with pytest.raises(OutOfTime):
+        left.next(0, seconds=2.5)
+    assert told == [2500]
+
+
+def test_a_compiler_has_the_time_that_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = tmp_path / "nvcc"
+    slow.write_text("#!/bin/sh\nexec sleep 1000\n", encoding="utf-8")
+    slow.chmod(0o755)
+    monkeypatch.setenv("NVCC", str(slow))
+    with pytest.raises(OutOfTime), limited(1e-6):
+        compile_changed("", str(tmp_path / "k.cu"), ())

@@ -86,7 +86,7 @@ def test_what_is_told_before_it_is_done_is_told_later_at_each_place_that_looks_a
         asked.append(vector)
         return judging(subject, sites, vector)
 
-    vector = guided(subject.text, sites, judge, base, subject.objects, subject.guards)
+    vector = next(guided(subject.text, sites, judge, base, subject.objects, subject.guards), None)
     assert vector is not None
     moved = [site.told(option) for site, option in zip(sites, vector, strict=True) if option]
     assert len(moved) == 2 and all(" is moved behind ld.shared.u32 of line " in words for words in moved)
@@ -94,6 +94,23 @@ def test_what_is_told_before_it_is_done_is_told_later_at_each_place_that_looks_a
     text = edited(subject.text, (e for s, o in zip(sites, vector, strict=True) for e in s.options[o].edits))
     (tmp_path / "k.ptx").write_text(text, encoding="utf-8")
     assert ptxmm.check(ptxmm.load(tmp_path / "k.toml")).verdict == "ok"
+
+
+def test_behind_what_holds_comes_what_costs_less(tmp_path: Path) -> None:
+    subject = written(tmp_path, TWO + TOLD_TOO_EARLY, 'forall = "out[0] == 1 && out[1] == 2"\n', COUNT=1)
+    base, sites = subject.judge(subject.text), subject.sites("repair", True)
+    asked: list[int] = []
+
+    def cost(vector: Vector) -> int:
+        return sum(site.options[option].cost for site, option in zip(sites, vector, strict=True))
+
+    def judge(vector: Vector, patient: bool) -> Judgement:
+        asked.append(cost(vector))
+        return Judgement(True) if len(asked) > 8 and len(asked) % 2 else Judgement(False, wrong=True, clues=base.clues)
+
+    found = [cost(v) for v in guided(subject.text, sites, judge, base, subject.objects, subject.guards)]
+    assert len(found) > 1 and found == sorted(set(found), reverse=True)
+    assert max(asked[9:]) < found[0] and max(asked) > found[-1]
 
 
 def test_what_is_moved_stays_in_its_stretch_and_behind_what_it_needs() -> None:
@@ -265,5 +282,5 @@ END:
         tried.append(next(site.told(o) for site, o in zip(sites, vector, strict=True) if o))
         return judging(subject, sites, vector)
 
-    assert guided(subject.text, sites, judge, base, subject.objects, subject.guards) is not None
+    assert next(guided(subject.text, sites, judge, base, subject.objects, subject.guards), None) is not None
     assert not any("bar.warp.sync" in words for words in tried)

@@ -86,7 +86,7 @@ def test_what_the_reason_names_is_tried_first_and_what_it_names_next_besides() -
         return Judgement(lacking is None, lacking is not None, reason=reason, clues=lines)
 
     nothing = (0,) * len(sites)
-    vector = guided(text, sites, judge, judge(nothing), lambda _: frozenset())
+    vector = next(guided(text, sites, judge, judge(nothing), lambda _: frozenset()), None)
     assert vector is not None and sum(map(bool, vector)) == 2 and len(tried) == 3
 
 
@@ -141,6 +141,6 @@ def test_what_ended_one_fault_of_several_is_followed_whatever_it_costs_by_then()
         clues = frozenset({left[0] + added, left[0] + added - 2} if left else ())
         return Judgement(not left, bool(left), reason="", clues=clues)
 
-    vector = guided(UNROLLED, sites, judge, judge((0,) * len(sites)), lambda _: frozenset({"full"}))
+    vector = next(guided(UNROLLED, sites, judge, judge((0,) * len(sites)), lambda _: frozenset({"full"})), None)
     assert vector is not None and sum(map(bool, vector)) == 3
     assert tried.index(3) - tried.index(2) == 1

@@ -88,7 +88,7 @@ def test_what_threads_are_seen_waiting_for_is_fed(tmp_path: Path) -> None:
         tried.append(told(sites, vector))
         return judging(subject, sites, vector)
 
-    vector = guided(subject.text, sites, judge, base, subject.objects)
+    vector = next(guided(subject.text, sites, judge, base, subject.objects), None)
     assert vector is not None
     assert told(sites, vector) == "mbarrier.arrive.shared.b64 _, [empty] is put in before this"
     assert all("[empty]" in text or "[bar]" in text or "becomes" in text for text in tried)
@@ -150,7 +150,7 @@ def test_what_is_near_to_a_race_is_tried_first_and_then_what_is_near_to_the_next
         asked.append(vector)
         return judging(subject, sites, vector)
 
-    vector = guided(subject.text, sites, judge, base, subject.objects)
+    vector = next(guided(subject.text, sites, judge, base, subject.objects), None)
     assert vector is not None and judging(subject, sites, vector).holds
     put = [(s.line, s.told(o)) for s, o in zip(sites, vector, strict=True) if o]
     lines = subject.text.split("\n")

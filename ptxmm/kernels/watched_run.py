@@ -82,7 +82,7 @@ def watched_run(
     hold anything; `readings`: those of the manual that it follows; `clusters`: what makes those of a launch; `searched`: the
     instructions by which threads look back, by their identity; `emulated`: those by which they emulate atomic operations;
     `numbered`: those by which CTAs that are alike take their numbers; `polling`: what is known of polls;
-    `mixes`: what strong writes leave may hang on their order; `unwritten` is in every byte of shared memory at first;
+    `mixes`: what strong writes and emulations leave may hang on their order; `unwritten` is in all shared memory at first;
     `watching`: who watches single threads, by the size of a CTA, where nothing above asks for somebody else."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
@@ -97,7 +97,7 @@ def watched_run(
         def single() -> Recording:
             watcher = Confluent(size, searched) if searched else watching(size)
             watcher = Numbered(size, searched, numbered) if numbered else watcher
-            watcher = Emulating(size, emulated) if emulated else watcher
+            watcher = Emulating(size, emulated, hangs=mixes) if emulated else watcher
             watcher.polls_of.polling, watcher.polls_of.suspects = polling, True
             watcher.polls_of.peels = not (searched or numbered or emulated)
             watcher.clocks.devices = runs.devices_of_ctas
@@ -130,6 +130,8 @@ def watched_run(
         for watcher in watchers:
             if isinstance(watcher, Confluent | Emulating):
                 watcher.settle()
+        if mixes:
+            recorded = [ran._replace(emulated=emulated) for ran in recorded]
         return WatchedRun(watchers, state, None, recorded, searched=searched, polling=polling)
     except Stopped as stopped:
         return WatchedRun(watchers, None, stopped.why, recorded, unwritten=unwritten, polling=polling, ended=state)

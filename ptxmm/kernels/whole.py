@@ -327,7 +327,7 @@ def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRu
     if emulations:
         number, asks = sum(w.emulations for w in emulations), emulations[0].groups[0].asks
         place = str(places.of(ran.watchers.index(emulations[0]), asks, ran.recorded[0].program))
-        result.notes.append(told.emulated(number, place))
+        result.notes.append(told.emulated(number, place, hangs=any(w.sums.hanging for w in emulations)))
     result.notes += [contents.said(), *held_at_first(open_buffers(test))]
     return ""
 
@@ -335,9 +335,10 @@ def _by_one_run(test: KernelTest, result: Result, places: Places, ran: WatchedRu
 def _whatever_order(
     run: Callable[..., WatchedRun], test: KernelTest, result: Result, places: Places, further: Callable[[], _Left]
 ) -> _Left:
-    """Answers all checks by a run of which the order of strong writes decides nothing but what they leave in memory; what hangs
-    on that `further` runs may decide, which gives what is open."""
-    ran = run(None, mixes=True)
+    """Answers all checks by a run of which the order of strong writes and emulations decides nothing but what they leave in
+    memory; what hangs on that `further` runs may decide, which gives what is open."""
+    run = partial(run, mixes=True)
+    ran = emulates(run, run(None))
     told_so = copy.deepcopy(result)
     if not ran.is_one or _by_one_run(test, told_so, places, ran, None):
         return further()

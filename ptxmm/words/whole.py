@@ -90,13 +90,14 @@ def apart_early(place: str) -> str:
     )
 
 
-def emulated(number: int, place: str) -> str:
-    """The note of a test in which loops of compare-and-swap do what atomic operations would."""
+def emulated(number: int, place: str, *, hangs: bool) -> str:
+    """The note of a test in which loops of compare-and-swap do what atomic operations would; `hangs`: what some of them leave
+    hangs on their order."""
     loops = "the loop" if number == 1 else f"each of {number:,} loops"
-    return (
-        f"{loops} of compare-and-swap ({place}) does what one atomic operation would, whatever it finds, and these leave the "
-        "same in any order"
+    leave = (
+        "what they leave hangs on their order, and decides nothing" if hangs else "these leave the same in any order"
     )
+    return f"{loops} of compare-and-swap ({place}) does what one atomic operation would, whatever it finds, and {leave}"
 
 
 def numbered(ctas: int, place: str) -> str:

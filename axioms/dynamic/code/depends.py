@@ -89,12 +89,14 @@ class BufferRead(NamedTuple):
 
 class Ran(NamedTuple):
     """A launch that was recorded. `buffers` has the names of segments by their numbers; `searched` the instructions by which
-    threads look back (`lookback.lookbacks`), by their identity: what they find decides something."""
+    threads look back (`lookback.lookbacks`), by their identity: what they find decides something. Those of `emulated` are polls
+    of loops that go on equally whatever they find (`sections.emulated`): what such polls leave open decides nothing there."""
 
     recording: Recorder
     program: ExecutableModule
     buffers: Mapping[int, str]
     searched: frozenset[int] = frozenset()
+    emulated: frozenset[int] = frozenset()
 
 
 #: A place: of a buffer, by its name; of others, by launch and number; everywhere.
@@ -104,7 +106,7 @@ _EVERYWHERE = ""
 
 class _Step(NamedTuple):
     """An instruction, as data flows through it: registers by function and slot. `stored` are those whose data goes to `places`;
-    `loads`: what is found there is part of the results."""
+    `loads`: what is found there is part of the results; where it `emulates`, but for what emulations leave open."""
 
     flows: tuple[int, ...]
     stored: tuple[int, ...]
@@ -113,6 +115,7 @@ class _Step(NamedTuple):
     loads: bool
     updates: bool
     own: int
+    emulates: bool = False
 
 
 class Dependence:
@@ -127,6 +130,7 @@ class Dependence:
         self._sinks: dict[int, None] = {}
         self._addresses: dict[int, None] = {}  # of Tensor Memory: who uses them asks where it is, and nothing else
         self._moves: list[tuple[int, int]] = []  # from a register to another
+        self._emulated = 0  # what emulations leave open, as bits of reads
         self._seeds: dict[Place, int] = {}
         self._blurred = any(_is_blurring(op) for ran in launches for _, op in _ops(ran))
         for number, ran in enumerate(launches):
@@ -208,7 +212,13 @@ class Dependence:
         if id(op.instruction) in ran.recording.products:
             own, loads = 1 << len(self.reads), True
             self.reads.append(BufferRead("", launch, op))
-        step = _Step(registers(flows), registers(flows) if stores else (), results, places, loads, updates, own)
+        emulates = id(op.instruction) in ran.emulated
+        if emulates:
+            self._sinks.update(dict.fromkeys(registers(s for source in op.sources[1:-1] for s in _slots(source))))
+            self._emulated |= own if id(op.instruction) in ran.recording.products else 0
+        step = _Step(
+            registers(flows), registers(flows) if stores else (), results, places, loads, updates, own, emulates
+        )
         if step.results or step.stored or step.updates:
             self._steps.append(step)
 
@@ -280,9 +290,10 @@ class Dependence:
                 bits |= step.own
                 for place in step.places:
                     bits |= held.get(place, 0)
+            given = bits & ~self._emulated if step.emulates else bits
             for slot in step.results:
-                if bits & ~of[slot]:
-                    of[slot] |= bits
+                if given & ~of[slot]:
+                    of[slot] |= given
                     changed = True
             if step.stored or step.updates:
                 stored = bits if step.updates else 0

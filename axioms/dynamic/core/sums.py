@@ -9,6 +9,7 @@ matter whether subnormal numbers are flushed (section 9.7.13.5). Tests of kernel
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from axioms.dynamic.core.findings import Open, Party, Stopped
@@ -103,6 +104,12 @@ class Sums:
             exact &= self._add((*place, half), form, one, other)
         return exact
 
+    def hang(self, place: tuple[int, int], ops: Iterable[Op], number: int) -> None:
+        """What some instructions leave at a place, by so many operations, hangs on their order. Raises Stopped as `hangs`."""
+        self._hanging[place] += number
+        for op in ops:
+            self.hangs(op)
+
     def hangs(self, op: Op) -> None:
         """What an instruction adds up hangs on the order. Raises Stopped where nobody follows what is computed of it."""
         if self.noted is None:
@@ -118,6 +125,16 @@ class Sums:
             after = after._replace(value=add(form, found, addend))
         self._added[key] = after
         return after is not None
+
+
+def adds_exactly(form: str, first: int, addends: Iterable[int]) -> bool:
+    """Whether numbers of a format, added to a first one, come to the same in any order: no order rounds."""
+    sums, now = Sums(), first
+    for addend in addends:
+        if not sums.exact((0, 0), form, now, addend):
+            return False
+        now = add(FORMATS[form], now, addend)
+    return True
 
 
 #: No value of a place.

@@ -21,7 +21,7 @@ from axioms.dynamic.lookback.confluent import open_reads
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.sections.emulated_terms import TermFunction
 from axioms.dynamic.sections.told import Teller, ToldAt, ToldStep, ToldThread, Untold
-from axioms.dynamic.sections.updates_in_sections import commute
+from axioms.dynamic.sections.updates_in_sections import Update, add_exactly, commute
 from axioms.dynamic.waits.waiting import Poll
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
@@ -64,11 +64,12 @@ class _Group:
 
 
 class Emulating(Determinate):
-    """Watches one launch. `searched`: the instructions of emulations, by their identity."""
+    """Watches one launch. `searched`: the instructions of emulations, by their identity; `hangs`: what they leave may hang on
+    their order, and each does what it does whatever it finds, and not only if that is one of the values that may be there."""
 
-    def __init__(self, size: int, searched: frozenset[int]) -> None:
+    def __init__(self, size: int, searched: frozenset[int], *, hangs: bool) -> None:
         super().__init__(size)
-        self.searched = searched
+        self.searched, self.hangs = searched, hangs
         self.groups: list[_Group] = []
         self._last: dict[tuple[int, int, int], _Group] = {}
         self._active: dict[int, _Emulation] = {}
@@ -165,11 +166,14 @@ class Emulating(Determinate):
     def settle(self) -> None:
         """The launch is over. Raises Stopped where what was taken for emulations leaves something open."""
         for group in self.groups:
+            checked = _Checked(group, self.live_of(group.members[0].poll.thread), self.searched)
             try:
-                _Checked(group, self.live_of(group.members[0].poll.thread), self.searched).check()
+                settled = checked.leave_the_same() if self.hangs else checked.commute()
             except Untold:
                 thread = group.members[0].poll.thread.number
                 raise Stopped(Open("order", Party(thread, group.asks))) from None
+            if not settled:
+                self.sums.hang((id(group.segment), group.place[0]), checked.writers(), len(group.members))
 
 
 def emulating(watcher: Determinate, why: Open, functions: Iterable[Code]) -> set[int]:
@@ -280,12 +284,31 @@ class _Checked:
         if self._left < 0:
             raise Untold
 
-    def check(self) -> None:
+    def commute(self) -> bool:
         """Raises Untold where they are no atomic operations that commute."""
-        if self._commute_on_all_values():
-            for member in self.group.members:
-                _Function(self, member).follow(member.found, None)
-            return
+        updates = self._updates()
+        if updates is None or not self._leave_the_same(updates):
+            self._commute_on_values()
+        return True
+
+    def leave_the_same(self) -> bool:
+        """Whether they leave the same in any order. Raises Untold where they are no atomic operations, whatever they find."""
+        updates = self._updates()
+        if updates is None:
+            raise Untold
+        return self._leave_the_same(updates)
+
+    def _leave_the_same(self, updates: list[Update]) -> bool:
+        return commute(updates) or add_exactly(updates, self.group.begins)
+
+    def writers(self) -> list[Op]:
+        """The instructions by which threads have written. (Where none has, what stood there first stays there.)"""
+        compiled = self.group.members[0].poll.thread.launch.compiled
+        found = [compiled.ops[number] for number in {op for member in self.group.members for op, _ in member.found}]
+        return [op for op in found if op.use.form.mnemonic == "atom"]
+
+    def _commute_on_values(self) -> None:
+        """Raises Untold where they are no functions that commute on all values that may stand there."""
         functions: dict[Hashable, _Function] = {}
         of: list[_Function] = []
         for member in self.group.members:
@@ -305,17 +328,19 @@ class _Checked:
         for member, function in zip(self.group.members, of, strict=True):
             function.follow(member.found, values)
 
-    def _commute_on_all_values(self) -> bool:
-        """Whether they are functions that commute, whatever stands there."""
+    def _updates(self) -> list[Update] | None:
+        """What they leave, as functions of what stands there, where that is known whatever it is, and the run went so; else
+        None."""
         group, updates = self.group, []
-        for member in group.members:
-            try:
+        try:
+            for member in group.members:
                 place = group.address, group.place[1]
                 of = TermFunction(member.poll, self.live, self.searched, place, member.loads)
                 updates.append(of.update())
-            except Untold:
-                return False
-        return commute(updates)
+                _Function(self, member).follow(member.found, None)
+        except Untold:
+            return None
+        return updates
 
     def _values(self, functions: Sequence[_Function]) -> set[int]:
         """All that may stand there, if the functions commute: what each of them makes, as often as it is there, of what those
@@ -328,6 +353,8 @@ class _Checked:
                 if not fresh:
                     break
                 values = values | fresh
+                if len(functions) * len(values) > _MOST_STEPS:  # each function is asked for each value
+                    raise Untold
         return values
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from axioms.dynamic.code.live import Live
 from axioms.dynamic.core.findings import step
 from axioms.dynamic.sections.told import Teller, ToldAt, ToldThread, Untold
-from axioms.dynamic.sections.updates_in_sections import Update
+from axioms.dynamic.sections.updates_in_sections import Update, without_cases
 from axioms.dynamic.waits.waiting import Ended, Poll
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
@@ -164,7 +164,7 @@ class TermFunction:
     def update(self) -> Update:
         """The function: what it leaves there, whatever it finds at its polls. Raises Untold where it is none, or where its
         thread goes on in several ways."""
-        value = self._alone(self._thread.begins, 1, _MOST_POLLS)
+        value = without_cases(self.found, self._alone(self._thread.begins, 1, _MOST_POLLS))
         goes_on: set[object] = set()
         seen: set[object] = set()
         waiting: list[tuple[ToldAt, Value]] = [(self._thread.begins, 1)]

@@ -1,18 +1,20 @@
 """What critical sections leave at a place, as functions of what stood there: whether these commute, on all values.
 
 A function is a term over a symbol for what was there. Functions commute where they are all of one *kind* (a number is added, or
-combined by `and`, `or`, `xor`, `min` or `max`), or where all are one function. Nothing else is looked for.
+combined by `and`, `or`, `xor`, `min` or `max`), or where all are one function; or, from some value on, where all add a
+floating-point number and no order rounds. Nothing else is looked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from axioms.dynamic.code.linear import congruent
+from axioms.dynamic.core.sums import adds_exactly
 from ptxcore.records import NamedTuple
 from ptxcore.values.floats import fcompare
 from ptxcore.values.ieee import FORMATS
-from ptxcore.values.terms import Term, Value, mask, substitute, symbol, symbols_of
+from ptxcore.values.terms import Term, Value, given, mask, negate, substitute, subterms, symbol, symbols_of
 
 #: What leaves what was there.
 _NOTHING = ""
@@ -46,9 +48,27 @@ def commute(updates: Iterable[Update]) -> bool:
     return len({substitute(update.value, {update.found: place}) for update in updates}) == 1
 
 
+def add_exactly(updates: Iterable[Update], first: int) -> bool:
+    """Whether all of some updates of one place add floating-point numbers of one format, and come to the same in each order
+    where the `first` value stood there before."""
+    addends = [_addend(update.found, without_cases(update.found, update.value)) for update in updates]
+    forms = {form for form, _ in addends}
+    return len(forms) == 1 and "" not in forms and adds_exactly(forms.pop(), first, (number for _, number in addends))
+
+
+def _addend(found: Term, value: Value) -> tuple[str, int]:
+    """The floating-point number that a value adds to what was found, and its format, which is empty where it does not."""
+    if isinstance(value, Term) and value.op == "fp" and value.args[0] == "add" and len(value.args) == 5:
+        _, form, mode, *operands = value.args
+        numbers = [one for one in operands if isinstance(one, int)]
+        if mode == "rn" and found in operands and len(numbers) == 1 and FORMATS[form].width == found.width:
+            return form, numbers[0]
+    return "", 0
+
+
 def _kind(found: Term, value: Value) -> str | None:
     """What an update does, where it is one of those that commute with their like."""
-    value = _without_cases(found, value)
+    value = without_cases(found, value)
     if not isinstance(value, Term) or value.width != found.width:
         return None
     form = congruent(value, lambda of: (0, mask(of.width)) if of is found else None)
@@ -57,19 +77,19 @@ def _kind(found: Term, value: Value) -> str | None:
     return _combination(found, value)
 
 
-def _without_cases(found: Term, value: Value) -> Value:
-    """The same function without a case of one value for which the rest says the same."""
-    while isinstance(value, Term) and value.op == "ite" and value.args[0].op == "eq" and found in value.args[0].args:
-        number = next(one for one in value.args[0].args if one is not found)
-        if not isinstance(number, int) or substitute(value.args[2], {found: number}) != value.args[1]:
-            break
-        value = value.args[2]
+def without_cases(found: Term, value: Value) -> Value:
+    """The same function without cases of one value for which the rest says the same: what was found is asked of fewer."""
+    for case in subterms([value]):
+        if case.op == "eq" and case.args[0] is found and isinstance(case.args[1], int):
+            rest, there = given(value, negate(case)), {found: case.args[1]}
+            if rest is not value and substitute(rest, there) == substitute(value, there):
+                return without_cases(found, rest)
     return value
 
 
 def _combination(found: Term, value: Term) -> str | None:
     """The operation by which a value combines what was found with numbers, once or several times."""
-    kind = value.op if value.op in _BITWISE else _extreme(value) if value.op == "ite" else None
+    kind = value.op if value.op in _BITWISE else _KINDS[value.op](value) if value.op in _KINDS else None
     inner = [part for part in value.args[-2:] if isinstance(part, Term)]
     if kind is None or len(inner) != 1:
         return None
@@ -89,6 +109,20 @@ def _extreme(value: Term) -> str | None:
     if (one, other) == condition.args:
         return f"{_LESS[condition.op]}min"
     return f"{_LESS[condition.op]}max" if (other, one) == condition.args else None
+
+
+def _instruction(value: Term) -> str | None:
+    """The same of the instructions of floats (9.7.3.11 and 9.7.3.12), of which a number is one operand: of it and a NaN it is
+    left, and of two zeros the same one in any order."""
+    name, form, mode, *operands = value.args
+    numbers = [one for one in operands if isinstance(one, int)]
+    if name not in ("min", "max") or mode or len(numbers) != 1 or fcompare(form, "nan", numbers[0], numbers[0]):
+        return None
+    return f"{form} {name}"
+
+
+#: How values of a kind of term may combine two.
+_KINDS: Mapping[str, Callable[[Term], str | None]] = {"ite": _extreme, "fp": _instruction}
 
 
 def _float_extreme(

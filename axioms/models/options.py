@@ -37,9 +37,11 @@ OF_LAUNCHES = {
     "scope, the CTAs of a cluster count as one",
     "one-copy-a-warp": "bulk copies to global memory that threads of a warp issue by one instruction, of the same bytes to "
     "the same places, are one copy",
+    "warp-sync-orders": "instructions with .sync that threads of a warp execute together order memory among them, as "
+    "bar.warp.sync does",
 }
 #: Of those, what takes for right what the manual says in so many words is wrong, as libraries do that are in use.
-LENIENT = ("cluster-as-cta", "one-copy-a-warp")
+LENIENT = ("cluster-as-cta", "one-copy-a-warp", "warp-sync-orders")
 #: Of those of programs, what runs follow, too.
 OF_RUNS = frozenset(("whole-vectors",))
 OPTIONS = {**OF_MODELS, **OF_PROGRAMS, **OF_LAUNCHES}

@@ -6,12 +6,14 @@ another one open. What is wrong under every one of them is wrong; else the repor
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from copy import copy, deepcopy
 from typing import TYPE_CHECKING, TypeGuard
 
 from axioms.models.options import CONTRARY, LENIENT
 from ptxcore.records import NamedTuple
+from ptxmm.kernels.warp_order import WARP_SYNC_ORDERS, in_warp_order
 from ptxmm.kernels.whole import decide_whole
 from ptxmm.words.readings import under_readings, under_them_all
 from ptxmm.words.whole import LeftOpen
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 #: What a run leaves open that a reading settles (keys of `ptxmm.words.whole.OPEN`), with the two that there are.
 SETTLED = dict(zip(("issue", "pair"), CONTRARY, strict=True))
 _WRONG = ("no", "undefined")
+#: What a run leaves open for the order of operations alone.
+_OF_ORDER = ("order", "unordered")
 
 
 class Under(NamedTuple):
@@ -78,19 +82,39 @@ def _decided(
 
 
 def tells_leniently(test: KernelTest, result: Result, blank: Result, deadline: float | None, model: Model) -> None:
-    """Where a launch has no meaning for a race that there is not under a lenient reading, its result tells what it is under
-    that, and under those that are needed with it."""
+    """Where a launch is wrong for a race that there is not under a lenient reading, its result tells what it is under that, and
+    under those that are needed with it."""
     readings: tuple[str, ...] = ()
     other = result
     while (reading := _lenient(other)) and reading not in readings:
-        readings = (*readings, reading)
-        other, _ = _decided(test, blank, deadline, model, readings)
+        if reading == WARP_SYNC_ORDERS and not _may_order(test):
+            break
+        found, _ = _decided(test, blank, deadline, model, (*readings, reading))
+        if reading == WARP_SYNC_ORDERS and found.verdict in _WRONG:
+            break  # nothing was between but what orders nothing in any case
+        readings, other = (*readings, reading), found
     if readings:
         result.notes.append(under_readings([(readings, other.verdict)]))
+
+
+def in_warps(test: KernelTest, blank: Result, deadline: float | None, model: Model, open_: str) -> str:
+    """What was open in a test, with what it is where instructions of warps order memory, if it hangs on the order of operations
+    and that decides it."""
+    late = deadline is not None and time.monotonic() >= deadline
+    of_order = isinstance(open_, LeftOpen) and open_.what in _OF_ORDER
+    if not of_order or late or model.readings & {*LENIENT} or not _may_order(test):
+        return open_
+    found, more = _decided(test, blank, deadline, model, (WARP_SYNC_ORDERS,))
+    return open_ if more else f"{open_}; {under_readings([((WARP_SYNC_ORDERS,), found.verdict)])}"
+
+
+def _may_order(test: KernelTest) -> bool:
+    """Whether there are instructions by which threads of a warp wait for each other, and that order no memory."""
+    return any(in_warp_order(text) != text for text in {launch.text for launch in test.launches})
 
 
 def _lenient(result: Result) -> str:
     return next((race.reading for race in result.races if race.reading in LENIENT), "")
 
 
-__all__ = ["SETTLED", "Under", "by_readings", "hangs_on_a_reading", "tells_leniently"]
+__all__ = ["SETTLED", "Under", "by_readings", "hangs_on_a_reading", "in_warps", "tells_leniently"]

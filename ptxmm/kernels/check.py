@@ -23,7 +23,7 @@ from ptxcore.clock import OutOfTime, deadline_of_all
 from ptxcore.collection import collection_rare
 from ptxcore.diagnostics import InputError, NotExplored
 from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
-from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading, tells_leniently
+from ptxmm.kernels.by_readings import by_readings, hangs_on_a_reading, in_warps, tells_leniently
 from ptxmm.kernels.counterexamples import UNTOLD, shown_beside, shown_by_runs
 from ptxmm.kernels.determinism import compared_with_a_run
 from ptxmm.kernels.explored import TooLargeLaunch
@@ -173,7 +173,7 @@ def check(
         of_run.seconds = result.seconds
         return of_run
     if open_ and result.verdict == "undecided":
-        result.notes.append(open_)
+        result.notes.append(in_warps(test, blank, deadline, of_runs, open_) if by_runs else open_)
     return result
 
 

@@ -76,7 +76,7 @@ class Runs:
         self.warnings: dict[int, tuple[Diagnostic, ...]] = {}
         for number, one in enumerate(test.launches):
             if one.loaded not in self.devices:
-                self.devices[one.loaded] = loaded(one, watched=watched)
+                self.devices[one.loaded] = loaded(one, watched=watched, readings=readings)
                 self.warnings[number] = self.devices[one.loaded].warnings
 
     @property

@@ -11,14 +11,17 @@ from ptxcore.sources import read_bytes
 from ptxcore.syntax.reader import read_module
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.modules import PtxText
+from ptxmm.kernels.warp_order import WARP_SYNC_ORDERS, in_warp_order
 
 _LONGEST = 16 << 20  # bytes of a source
 
 
-def loaded(made: Launch | PtxText, *, watched: bool = False) -> Device:
-    """A module ready to launch. Raises InputError for one that is wrong, at lines of its source if nvcc made it just now."""
+def loaded(made: Launch | PtxText, *, watched: bool = False, readings: frozenset[str] = frozenset()) -> Device:
+    """A module ready to launch, as some readings of the manual have it. Raises InputError for one that is wrong, at lines of
+    its source if nvcc made it just now."""
     try:
-        return load(made.text, made.path, watched=watched)
+        text = in_warp_order(made.text) if WARP_SYNC_ORDERS in readings else made.text
+        return load(text, made.path, watched=watched)
     except InputError as error:
         raise (in_source(error, made) if made.source else error) from None
 

@@ -13,12 +13,13 @@ from axioms.dynamic.wrong.unsynchronized import OF_WRITER, Unmet, Unsynchronized
 from axioms.witness.races import UNDEFINED
 from axioms.witness.result import Site, Undefined
 from ptxcore.machine.run.faults import KernelError, ThreadName
-from ptxcore.machine.run.special import Triple
+from ptxcore.machine.run.special import WARP, Triple
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs, side_by_side
+from ptxmm.kernels.warp_order import WARP_SYNC_ORDERS
 from ptxmm.result import Cause, RaceEntry, RaceEvent, Result, Spot
 from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
@@ -61,7 +62,7 @@ class Findings:
             missing=race.missing,
             reading=race.reading,
         )
-        found = [RaceEntry(race.kind, events, reason, reading=race.reading)]
+        found = [RaceEntry(race.kind, events, reason, reading=race.reading or self._of_a_warp(race))]
         if isinstance(between, Unmet):
             line = between.after.op.instruction.span.line
             found = [replace(found[0], causes=[self._unmet(between)], lacking=((line, "barrier"),))]
@@ -82,6 +83,13 @@ class Findings:
             self._fails(("race_free",), words.raced(1), told.with_a_race)
         if self.result.verdict in ("no", "undefined"):
             self.result.races = found
+
+    def _of_a_warp(self, race: ByteRace) -> str:
+        """The reading under which a race may be none, where it is one of two threads of a warp."""
+        size = prod(self.runs.test.launches[self.number].block)
+        one, two = (divmod(party.thread, size) for party in (race.before, race.after))
+        alike = one[0] == two[0] and one[1] // WARP == two[1] // WARP
+        return WARP_SYNC_ORDERS if alike and WARP_SYNC_ORDERS not in self.runs.readings else ""
 
     def overtaking(self, race: ByteRace, before: Findings) -> None:
         """An access of this launch, the second one of the race, before it waits for the launch before."""

@@ -1,5 +1,6 @@
 """Readings under which what libraries do is right that the manual's words make wrong: `--cluster-as-cta`, `--one-copy-a-warp`.
-What each takes for right, what stays wrong under it, and what a report says without it."""
+What each takes for right, what stays wrong under it, and what a report says without it. `--warp-sync-orders` has a file of its
+own, `test_warps_in_order.py`."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from ptxmm.kernels.toml import KernelFile
 from ptxmm.kernels.whole import decide_whole
 from ptxmm.result import Checked, Result
 
-CLUSTER, WARP = LENIENT
+CLUSTER, WARP, _ = LENIENT
 _HEAD = """.version 8.6
 .target sm_90
 .address_size 64

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from axioms.cat.model import Model
     from axioms.program import Program
-    from axioms.witness.execution import Execution
+    from axioms.witness.execution import ExecutedEvent, Execution
     from axioms.witness.result import Undefined
     from ptxmm.words.linearisation import Cast
 
@@ -256,13 +256,20 @@ def tell_linearisation(
         places += [(kept, "what is kept at the end is written here"), (later, "and this may come before it")]
     last = {linearisation.events[i].location: i for i in linearisation.order if linearisation.events[i].kind is WRITE}
     named = {name if name in last else name.removesuffix("[0]"): name for name in claimed if not places}
-    keeps = [(last[at], f"{name} keeps what is written here") for at, name in named.items() if at in last]
-    for found, told in ((places, checked.spots), (keeps, checked.keeps)):
-        for index, what in found:
-            event = linearisation.events[index]
-            if event.thread >= 0:
-                place = question.pointed(event.thread, event.line or 0, what)
-                told += [place] if place not in told else []
+    for index, what in places:
+        event = linearisation.events[index]
+        if event.thread >= 0:
+            place = question.pointed(event.thread, event.line or 0, what)
+            checked.spots += [place] if place not in checked.spots else []
+    by_place: dict[
+        tuple[Spot, str], tuple[ExecutedEvent, list[str]]
+    ] = {}  # by where one looks: many threads write there
+    for at, name in named.items():
+        if at in last and (event := linearisation.events[last[at]]).thread >= 0:
+            by_place.setdefault(question.pointed(event.thread, event.line or 0, ""), (event, []))[1].append(name)
+    checked.keeps += [
+        question.pointed(event.thread, event.line or 0, words.kept(names)) for event, names in by_place.values()
+    ]
 
 
 #: What the picture of a check is called.

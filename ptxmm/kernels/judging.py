@@ -31,9 +31,10 @@ def _judge_all(question: KernelQuestion, decision: Decision, check: Check, check
     judge(question, decision, checked, shown=bad is not None, existential=False)
     if bad is not None:
         checked.state = shown.states[bad]
-        checked.message = words.broken(checked, broken_elements(question.test, check, checked.state))
+        wrong = broken_elements(question.test, check, checked.state)
+        checked.message = words.broken(checked, wrong)
         linearisation = LinearisationWords(shown.witnesses[bad], question.cast)
-        tell_linearisation(question, linearisation, checked, checked.state)
+        tell_linearisation(question, linearisation, checked, wrong)
 
 
 def _judge_some(question: KernelQuestion, decision: Decision, check: Check, checked: Checked) -> None:

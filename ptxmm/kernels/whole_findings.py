@@ -7,7 +7,9 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from axioms.dynamic.core.accesses import scope_of
 from axioms.dynamic.core.findings import ByteRace, Misuse, Party
+from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.wrong.torn import Torn
 from axioms.dynamic.wrong.unsynchronized import OF_WRITER, Unmet, Unsynchronized
 from axioms.witness.races import UNDEFINED
@@ -25,10 +27,21 @@ from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
 from ptxmm.words.provenance import written
-from ptxmm.words.unordered import found_older, unawaited, unfenced_read, unmet, unordered, unsynchronized, unwaited
+from ptxmm.words.unordered import (
+    constant_read,
+    found_older,
+    unawaited,
+    unfenced_read,
+    unmet,
+    unordered,
+    unsynchronized,
+    unwaited,
+)  # fmt: skip
 
 #: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
+#: What lacks as repairs look for it, by what lacks of who should have synchronized, where that is another word.
+_LACKING = {"arrival": "release", "scope of the release": "scope of the writer"}
 #: What a thread does that waits at an instruction, by its opcode; else it spins.
 _WAITING = {"bar": "barrier", "barrier": "barrier", "mbarrier": "mbarrier"}
 #: Errors of a run that leave a launch without a meaning, by what they are about: an address or a mask, which a thread may have
@@ -68,9 +81,12 @@ class Findings:
             found = [replace(found[0], causes=[self._unmet(between)], lacking=((line, "barrier"),))]
         elif between is not None:
             of_writer = between.lacks in OF_WRITER
-            lacks = "release" if between.lacks == "arrival" else between.lacks
+            lacks = _LACKING.get(between.lacks, between.lacks)
             line = (between.writes if of_writer else between.reads).op.instruction.span.line
             found = [replace(found[0], causes=[self._cause(between)], lacking=((line, lacks),))]
+        elif by_proxy := [party for party in (race.before, race.after) if scope_of(party.op.use) == CONSTANT]:
+            (party, *_), read = by_proxy, self._event(by_proxy[0]).instruction
+            found = [replace(found[0], causes=[Cause(self._where(party), constant_read(), read)])]
         elif race.lacks and race.kind == "async":
             found = [replace(found[0], causes=[self._unawaited(race)])]
         elif race.kind == "war" and not race.missing:

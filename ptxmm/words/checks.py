@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from ptxmm.result import ASSERTIONS, Checked
@@ -30,6 +30,13 @@ def broken(checked: Checked, state: Mapping[str, int]) -> str:
     """An outcome is not as it must be; `state` is what of it says so."""
     what = "does not hold" if checked.kind == "forall" else "happens"
     return f"{checked.text} {what}: {state_of(state)}"
+
+
+def kept(names: Sequence[str]) -> str:
+    """What some locations keep at the end is written at one place."""
+    shown, more = names[:_MOST_ELEMENTS], len(names) - _MOST_ELEMENTS
+    keep = "keeps" if len(names) == 1 else "keep"
+    return f"{', '.join(shown)}{f' and {more:,} more' * (more > 0)} {keep} what is written here"
 
 
 def nothing_to_compare(why: str) -> str:

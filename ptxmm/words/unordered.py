@@ -72,6 +72,11 @@ def unfenced_read(operation: str, at: str) -> str:
     )
 
 
+def constant_read() -> str:
+    """That what was read here is of a memory that is taken to be constant, and is written in the same launch (section 8.1)."""
+    return "nothing orders a .nc read with writes of the same launch"
+
+
 def unsynchronized(lacks: str, scope: str, other: str, at: str) -> str:
     """What lacks where a thread finds at a place what is written here, or finds here what was written there, and does not
     synchronize: `release` or `acquire` semantics, or a scope that has the other one."""
@@ -81,6 +86,8 @@ def unsynchronized(lacks: str, scope: str, other: str, at: str) -> str:
         return f"the .{scope} scope does not reach {other}, who accesses the same at {at}"
     if lacks == "scope of the reader":
         return f"the .{scope} scope does not reach {other}, who wrote at {at} what is found here"
+    if lacks == "scope of the release":
+        return f"the .{scope} scope of the release before this does not reach {other}, who finds this at {at}"
     if lacks == "arrival":
         return f"no release semantics, and {other} waits for this at {at}"
     without = "no release semantics" if lacks == "release" else f"the .{scope} scope does not reach {other}"

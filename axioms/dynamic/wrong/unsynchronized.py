@@ -23,6 +23,7 @@ from operator import not_
 from axioms.dynamic.core.accesses import scope_of
 from axioms.dynamic.core.clocks import Clocks, Table
 from axioms.dynamic.core.findings import ByteRace, Party
+from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.several.noted import OpenOperation
 from axioms.dynamic.several.noting import Noting
@@ -34,13 +35,13 @@ from ptxcore.records import NamedTuple
 #: As many finds are looked at: what this costs grows by the square.
 _MOST = 4096
 #: What lacks at the one who writes; else it lacks at the reader.
-OF_WRITER = frozenset(("release", "arrival", "scope", "scope of the writer"))
+OF_WRITER = frozenset(("release", "arrival", "scope", "scope of the writer", "scope of the release"))
 
 
 class Unsynchronized(NamedTuple):
-    """A strong write, and a strong read that found it. `lacks`: `release` or `acquire` semantics, or of the writer or the
-    reader a `scope` that has the other one; a `scope` alone of two strong accesses that race themselves. Or an `arrival` at a
-    barrier that releases nothing, and a wait for it."""
+    """A strong write, and a strong read that found it. `lacks`: `release` or `acquire` semantics, or of the writer, of the
+    fence or other release before it, or of the reader a `scope` that has the other one; a `scope` alone of two strong accesses
+    that race themselves. Or an `arrival` at a barrier that releases nothing, and a wait for it."""
 
     writes: Party
     reads: Party
@@ -92,9 +93,9 @@ def unsynchronized(watcher: Determinate, race: ByteRace, *, strong: bool = False
     """Of a race that a watched run has ended with, who should have synchronized, or met; None where nobody found anything, or
     what lacks is not seen. `strong`: the accesses do not race, whether a scope has both or not."""
     first, second, clocks = race.before.thread, race.after.thread, watcher.clocks
-    if race.kind != "data":
-        return None
     scopes = scope_of(race.before.op.use), scope_of(race.after.op.use)
+    if race.kind != "data" or CONSTANT in scopes:  # whoever synchronizes does not order what another proxy reads
+        return None
     if all(scopes) and not strong:  # and yet they race
         for one, other, scope in ((race.before, race.after, scopes[0]), (race.after, race.before, scopes[1])):
             if not clocks.within(scope or "", first, second):
@@ -157,7 +158,7 @@ def _lacking(found: _Found, first: int, time: int, clocks: Clocks) -> tuple[str,
     if not hands:
         return "release", ""
     wide = max((hand.scope for hand in hands), key=lambda scope: clocks.within(scope, writer, reader))
-    for lacks, scope in (("scope of the writer", found.scopes[0]), ("scope of the writer", wide)):
+    for lacks, scope in (("scope of the writer", found.scopes[0]), ("scope of the release", wide)):
         if not clocks.within(scope, writer, reader):
             return lacks, scope
     if not clocks.within(found.scopes[1], writer, reader):

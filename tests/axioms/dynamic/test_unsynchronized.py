@@ -73,6 +73,26 @@ def test_there_is_no_race_where_nothing_lacks() -> None:
     assert ptxmm.check(_flag("release.gpu", "acquire.gpu")).verdict == "ok"
 
 
+def test_a_fence_of_too_narrow_a_scope_is_told_as_such() -> None:
+    """The write behind it has a scope that is wide enough."""
+    (race,) = ptxmm.check(_test("relaxed.gpu", "acquire.gpu", meets="bar.sync 0; fence.acq_rel.cta;")).races
+    told = "the .cta scope of the release before this does not reach CTA 1 thread 0, who finds this at k.toml:16"
+    assert [(cause.spot.line, cause.what) for cause in race.causes] == [(_WRITE, told)]
+
+
+def test_a_read_of_constant_memory_is_what_races_however_well_threads_synchronize() -> None:
+    right = _test("release.gpu", "acquire.gpu")
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
+        "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},
+    }  # fmt: skip
+    text = right.launches[0].text.replace("ld.global.u32 %r4", "ld.global.nc.u32 %r4")
+    (race,) = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()).races
+    (cause,) = race.causes
+    assert cause.what == "nothing orders a .nc read with writes of the same launch"
+    assert text.splitlines()[(cause.spot.line or 0) - 1].startswith(" ld.global.nc.u32")
+
+
 def test_who_has_found_nothing_of_the_other_is_not_told() -> None:
     """The flag is read behind the data, so that no wait stands between."""
     text = _flag("relaxed.gpu", "acquire.gpu")

@@ -233,6 +233,31 @@ def test_where_no_read_is_out_of_date_the_places_are_those_that_wrote_what_is_ke
     assert [(spot.line, what) for spot, what in finding.spots] == told
 
 
+def test_what_many_elements_keep_is_told_once_for_each_place_and_only_of_those_that_are_wrong(tmp_path: Path) -> None:
+    """One instruction writes all of them: a line each would be as many lines as there are threads."""
+    (tmp_path / "k.ptx").write_text("""
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x) {
+    .reg .b64 %x; .reg .b32 %r<2>; .reg .b64 %a;
+    ld.param.u64 %x, [x];
+    mov.u32 %r0, %tid.x;
+    mul.wide.u32 %a, %r0, 4;
+    add.u64 %a, %a, %x;
+    mov.u32 %r1, %ctaid.x;
+    atom.relaxed.gpu.global.exch.b32 %r1, [%a], %r1;
+    ret;
+}""")
+    found = ptxmm.check(
+        tmp_path / "k.ptx", grid=2, block=10, args={"x": "u32[12]"}, timeout=PATIENCE,
+        forall=["all(x[i] == 1 for i in range(10))", "x[0] == 1 && x[11] == 0"],
+    )  # fmt: skip
+    told = [cause.what for cause in causes(found)]
+    several = f"{', '.join(f'x[{i}]' for i in range(8))} and 2 more keep what is written here"
+    assert told == [several, "x[0] keeps what is written here"]
+
+
 def test_nested_loops_with_one_head_are_told_once() -> None:
     spot = Spot("k.ptx", 31)
     loops = [Loop("waiting", spot, None, label, 1, ("c0",)) for label in ("$L", "")]

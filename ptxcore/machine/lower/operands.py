@@ -30,6 +30,11 @@ class NamedRegister(NamedTuple):
     elements: int = 0
 
 
+def stands_for_its_element(e: Expected, operand: Vector) -> bool:
+    """Whether a vector of one element stands where a plain operand does, as nvcc writes the values of surfaces."""
+    return len(operand.elements) == 1 and not e.length and "braced" in e.parameter.flags
+
+
 class Operands(ABC):
     """What instructions become that are found sound, but for what names mean."""
 
@@ -98,6 +103,8 @@ class Operands(ABC):
                 return [TargetRegister(slot + i, has, width if e.length else has, signed) for i in range(elements)]
             return TargetRegister(slot, has, width, signed)
         if isinstance(operand, Vector):
+            if stands_for_its_element(e, operand):
+                return self._one_target(e, operand.elements[0])
             return [self._one_target(e, element) for element in operand.elements]
         return None
 
@@ -112,7 +119,7 @@ class Operands(ABC):
         if isinstance(operand, Float):
             return Source("constant", float_bits(operand, width), width)
         if isinstance(operand, Vector):
-            if len(operand.elements) == 1 and not e.length and "braced" in e.parameter.flags:
+            if stands_for_its_element(e, operand):
                 return self.source(e, operand.elements[0])
             return Source("vector", width=width, parts=tuple([self.source(e, o) for o in operand.elements]))
         if isinstance(operand, Sink):

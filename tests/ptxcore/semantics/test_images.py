@@ -20,6 +20,7 @@ from ptxcore.isa.form import Form
 from ptxcore.isa.table import forms_of
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import load
+from ptxmm.images import Surface
 from ptxmm.running import launch
 
 #: Forms of which the manual says enough to be executed.
@@ -162,3 +163,19 @@ if __name__ == "__main__":  # a longer look: python tests/ptxcore/semantics/test
     for one in range(int(sys.argv[1])):
         for drawn in cases(Random(one + 1000), 35):
             agrees(drawn)
+
+
+def test_braces_around_one_register_of_a_surface_access_say_no_more_than_the_register() -> None:
+    """nvcc writes `surf1Dread` and `surf1Dwrite` so."""
+    text = """.version 8.1
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 s) {
+ .reg .b64 %s; .reg .b32 %r<4>;
+ ld.param.u64 %s, [s]; mov.u32 %r1, %tid.x; shl.b32 %r1, %r1, 2;
+ suld.b.1d.b32.trap {%r2}, [%s, {%r1}]; add.u32 %r2, %r2, 5; sust.b.1d.b32.trap [%s, {%r1}], {%r2};
+ ret;
+}"""
+    array = np.arange(4, dtype=np.uint32)
+    launch(load(text, "k.ptx"), "k", (1,), (4,), [Surface(array)])
+    assert array.tolist() == [5, 6, 7, 8]

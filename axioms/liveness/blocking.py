@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from axioms.encode.symmetry import AlikeThreads
 from axioms.events.definitions import Definitions
+from axioms.liveness.timed import repeats
 from axioms.program import Program, ProgramThread, with_threads
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from axioms.witness.stalls import abort_of
@@ -160,7 +161,7 @@ class Blocking:
             chosen(comes[-1], execution.effects[-1].instruction)
             through = terms.conj(through, comes[-1])
         self._in_loops(number, execution, through)
-        repeating = terms.negate(terms.any_of(s.repeats for s in execution.repeating))
+        repeating = terms.negate(terms.any_of(repeats(s, execution) for s in execution.repeating))
         for iteration, others in iterations:
             if iteration.cut:
                 self._go_round(number, iteration, others, terms.all_of((iteration.guard, repeating, through)))
@@ -214,7 +215,7 @@ class Blocking:
         for stuck in [*execution.stuck, *([] if self._aborts else execution.repeating)]:
             if self._certain is not None and self._certain.leaves(number, stuck):
                 continue
-            guard = terms.conj(stuck.guard if self._aborts else stuck.repeats, through)
+            guard = terms.conj(stuck.guard if self._aborts else repeats(stuck, execution), through)
             kind = "mbarrier" if any(execution.effects[i].kind is MBARRIER for i in stuck.reads) else "loop"
             where = _where(stuck, execution.effects)
             self.stops.append(

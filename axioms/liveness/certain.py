@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from axioms.liveness.timed import repeats
 from axioms.program import Program
 from axioms.sync.shared_waits import SharedWaits
 from ptxcore.isa.effect_kinds import INPUT, MBARRIER, STOP
@@ -74,11 +75,11 @@ class CertainEnds(SharedWaits):
 
     def _passes(self, t: int, effect: Effect, arrived: dict[tuple[tuple[object, ...], int], set[int]]) -> bool:
         loops = [s for s in self.threads[t].execution.stuck if effect.index in s.reads]
-        if loops and not all(self._is_left(t, effect, s.repeats) for s in loops):
+        if loops and not all(self._is_left(t, effect, repeats(s, self.threads[t].execution)) for s in loops):
             return False
         return super()._passes(t, effect, arrived)
 
-    def _is_left(self, t: int, effect: Effect, repeats: Value) -> bool:
+    def _is_left(self, t: int, effect: Effect, goes_round: Value) -> bool:
         """Whether a loop is certainly left that waits by an effect, as far as that one decides."""
         if effect.kind is INPUT:
             return effect.operation == "try_wait"
@@ -88,7 +89,7 @@ class CertainEnds(SharedWaits):
         last = self._state(number[0].object) if len(number) == 1 else None
         if last is None or any(self.reached[u] <= e.index for u, e in (self._operations or {})[number[0].object]):
             return False
-        return terms.substitute(repeats, {**self._first_phase, effect.result: last}) == 0
+        return terms.substitute(goes_round, {**self._first_phase, effect.result: last}) == 0
 
     @cached_property
     def _first_phase(self) -> dict[Term, Value]:

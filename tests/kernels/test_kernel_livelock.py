@@ -158,3 +158,39 @@ def test_a_loop_that_a_clock_ends_hides_no_race(at: str, verdict: str) -> None:
     result = ptxmm.Kernel(HEAD + loop, params={"x": words}, grid=2, block=1, terminates=True, race_free=True).check()
     assert result.verdict == verdict
     assert [c.holds for c in result.checks if c.kind == "terminates"] == [True]
+
+
+#: CTA 0 raises a flag; CTA 1 goes into a loop that looks at a clock if it sees that.
+IF_RAISED = """    mov.u32 %r7, %clock;
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra S;
+    ld.relaxed.gpu.global.u32 %r5, [%rd2];
+    setp.eq.u32 %p1, %r5, 0;
+    @%p1 bra E;
+L:  mov.u32 %r2, %clock;
+    {}
+    @%p2 bra L;
+    bra E;
+S:  st.relaxed.gpu.global.u32 [%rd2], 1;
+E:  ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("goes_round", "verdict"),
+    [
+        ("and.b32 %r2, %r2, 3; setp.ne.u32 %p2, %r2, 1;", "ok"),
+        ("and.b32 %r2, %r2, 3; setp.ne.u32 %p2, %r2, 7;", "no"),
+        ("and.b32 %r2, %r2, 3; add.u32 %r2, %r2, %r5; setp.ne.u32 %p2, %r2, 0;", "no"),
+        ("sub.u32 %r2, %r2, %r7; setp.lt.u32 %p2, %r2, 1000;", "ok"),
+        ("setp.lt.u32 %p2, %r2, %r7; setp.ge.or.u32 %p2, %r2, %r7, %p2;", "no"),
+        ("mov.u32 %r3, %clock; setp.lt.u32 %p2, %r2, 9; setp.lt.or.u32 %p2, %r3, 9, %p2;", "ok"),
+        ("ld.relaxed.gpu.global.u32 %r3, [%rd2]; setp.lt.u32 %p2, %r2, 9; setp.eq.or.u32 %p2, %r3, 1, %p2;", "no"),
+        ("ld.relaxed.gpu.global.u32 %r3, [%rd2]; setp.lt.u32 %p2, %r2, 9; setp.eq.and.u32 %p2, %r3, 1, %p2;", "ok"),
+    ],
+)  # fmt: skip
+def test_a_loop_that_looks_at_a_clock_goes_round_without_end_where_no_number_leads_on(
+    goes_round: str, verdict: str
+) -> None:
+    assert checked(HEAD + IF_RAISED.format(goes_round), 2).verdict == verdict

@@ -21,11 +21,11 @@ from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.stepping import Stepping
 from ptxcore.machine.explore.uncounted import Counting, Ongoing
 from ptxcore.machine.ir.dependencies import NO_DEPENDENCIES, choose
-from ptxcore.machine.ir.effects import UNWRITTEN, CutLoop, Effect, Iteration, Stuck
+from ptxcore.machine.ir.effects import CutLoop, Effect, Iteration, Stuck
 from ptxcore.machine.ir.private_memory import PrivateMemory, Top
 from ptxcore.machine.ir.steps import Block, ThreadCode
 from ptxcore.syntax.tree import Instruction
-from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, ite, negate, substitute, symbols_of
+from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, ite, negate, substitute
 
 #: Of so many iterations of a loop it is noted where they begin.
 _MOST_NOTED = 32
@@ -230,16 +230,13 @@ class Exploration(Stepping):
         """An iteration of a waiting loop, with the effects from `start` on, goes round under `guard`."""
         reads = []
         asked: dict[Term, Value] = {}
-        timed = False
         for e in self.effects[start:]:
             if e.kind is INPUT and e.result is not None:
                 if e.operation == "try_wait":
                     asked[e.result] = 1
-                elif e.operation != UNWRITTEN:
-                    timed = timed or e.result in symbols_of(guard)
             elif e.kind.observes and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
                 reads.append(e.index)
-        repeats = 0 if timed else substitute(guard, asked) if asked else guard
+        repeats = substitute(guard, asked) if asked else guard
         return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), repeats, start)
 
     def _side_effects(self, start: int, guard: Value) -> tuple[Value, list[Effect]]:

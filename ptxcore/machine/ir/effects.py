@@ -211,7 +211,8 @@ class Stuck(NamedTuple):
     instruction: Instruction | None
     reads: tuple[int, ...]
     #: The condition under which the next iteration goes round as well, and so without end: as `guard`, but a wait that may say
-    #: no for no reason does not always do so; and no loop that looks at a clock goes on without end.
+    #: no for no reason does not always do so; and what a clock says in the iteration it need not say in the next one
+    #: (`axioms.liveness.timed`).
     repeats: Value
     #: The first effect of the iteration.
     start: int

@@ -40,7 +40,8 @@ ORDERS = {
     """,
     "axioms.dynamic.tickets": """
         errand_threads branching claims ticket_accesses bags slots publications errands imagined tickets swaps swapping walks
-        walking turns handovers handing beginnings between_rounds round_kinds round_workers persistent climbing carried_rounds
+        walking holders turns handovers handed_sums handing beginnings between_rounds round_kinds round_workers persistent
+        climbing carried_rounds
     """,
     "axioms.dynamic.searches": """
         search_cells search_handed search_nodes search_handovers search_threads search_symbols search_tickets search_blocks

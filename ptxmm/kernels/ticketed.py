@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from axioms.dynamic.core.findings import Open, Stopped, in_time
 from axioms.dynamic.tickets.handing import Handing
+from axioms.dynamic.tickets.holders import Taking
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
@@ -116,21 +117,21 @@ def _said(runs: Runs, places: Places, taken: TakenTickets) -> tuple[str, str, in
 def run_with_tickets(runs: Runs) -> Ticketed | None:
     """Runs a test until it is known by which tickets threads hand over to each other; None where that does not stand for all
     executions."""
-    taking: set[int] = set()
+    taking = Taking()
     learned: set[int] = set()
     looks: frozenset[int] = frozenset()
     while True:
-        known = len(taking)
+        known = taking.known()
         found = _run(runs, taking, looks, learned)
         if found is not None:
             return found
-        if len(taking) == known:
+        if taking.known() == known:
             if learned <= looks:
                 return None
             looks = looks | learned
 
 
-def _run(runs: Runs, taking: set[int], looks: frozenset[int], learned: set[int]) -> Ticketed | None:
+def _run(runs: Runs, taking: Taking, looks: frozenset[int], learned: set[int]) -> Ticketed | None:
     watchers: list[Handing] = []
     buffers = NamedSegments()
     differing = set[str]()

@@ -23,6 +23,7 @@ from axioms.dynamic.core.open_values import are_written
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.tickets.beginnings import normal_value, reads_open
 from axioms.dynamic.tickets.between_rounds import OUTSIDE
+from axioms.dynamic.tickets.handed_sums import open_addend
 from axioms.dynamic.tickets.persistent import Persistent
 from axioms.dynamic.tickets.round_kinds import RoundKinds
 from axioms.dynamic.tickets.round_workers import RoundWorker
@@ -318,12 +319,8 @@ class CarryingRounds(Persistent):
     def _gives(self, thread: WatchedThread, how: Use, address: int, number: int) -> int:
         """Something that is carried along is added to bytes of `.global` memory."""
         size, ticket = how.width // 8, self._round.get(thread.number, OUTSIDE)
-        source = thread.instruction.sources[1]
-        value = thread.R[source.value] if source is not None and source.kind == "register" else None
-        integer = how.op == "add" and how.type[:1] in "us" and commutative(how)
-        if not isinstance(value, Varying) or not integer or address < FIRST_GLOBAL or ticket == OUTSIDE:
-            raise self.leaves(thread, "order")
-        if source is None or source.negated or source.offset or source.has != 8 * size:
+        value = open_addend(thread, how)
+        if value is None or address < FIRST_GLOBAL or ticket == OUTSIDE:
             raise self.leaves(thread, "order")
         segment, first = thread.segment(address)
         self._access(thread, "A", address, size, self._commuting.of(thread, how), value.number)

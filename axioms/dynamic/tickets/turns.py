@@ -3,10 +3,12 @@
     t = atomicAdd(&tail, 1); ring[t % N] = x; seq[t % N].store(2 * (t / N) + 1, release);
     t = atomicAdd(&head, 1); while (seq[t % N].load(acquire) != 2 * (t / N) + 1); use(ring[t % N]);
 
-Which thread has which ticket is open. But whoever has one does the same with it: a *turn* is all that a thread does from the
-addition to the next one. So what comes behind what hangs on the numbers of tickets, and not on who has them. Here a turn is a
-list of steps, the same for all tickets of a counter, with addresses and values as terms of the ticket.
-`tickets.handovers` holds them against each other, for each number; docs/whole-launches/tickets.md (Turns) has the argument.
+Which thread has which ticket is open. But whoever has one does the same with it: a *turn* is all that its *holder* does by it,
+a thread, or the threads of a warp or a CTA of which one takes the ticket for all (`tickets.holders`). So what comes behind what
+hangs on the numbers of tickets, and not on who has them. Here a turn has a *strand* for each thread of its holder, a list of
+steps, the same for all tickets of a counter, with addresses and values as terms of the ticket, and the meetings of these
+threads. `tickets.handovers` holds them against each other, for each number; docs/whole-launches/tickets.md (Turns) has the
+argument.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any
 from axioms.dynamic.code.live import Live
 from axioms.dynamic.core.findings import Party
 from axioms.dynamic.sections.told import Teller, ToldThread, Untold
+from axioms.dynamic.tickets.holders import Holder
 from axioms.dynamic.tickets.ticket_accesses import Noted, Ticket
 from axioms.dynamic.waits.waiting import Ended, Poll
 from ptxcore.isa.form import Use
@@ -42,9 +45,12 @@ class PollWay(NamedTuple):
 @dataclass
 class TurnStep:
     """What it `does`: an access by the ticket that is weak (`reads`, `writes`); it `waits` for some bytes to hold something, or
-    `posts` it there; `fences`; or `tests` a truth value that decides. `term`: the address, and `beyond` it the place in the
-    segment; or what is tested, which must be `truth`; `value`: what is posted, `found`: a symbol for what a wait finds, `ways`:
-    what its thread does with it. `whole`: the bytes of the whole instruction; `noted`: the access."""
+    `posts` it there; `fences`; `meets` other threads of its holder; or `tests` a truth value that decides. `term`: the address,
+    and `beyond` it the place in the segment; or what is tested, which must be `truth`; `value`: what is posted, `found`: a
+    symbol for what a wait or a read finds, `ways`: what its thread does with it. `whole`: the bytes of the whole instruction;
+    `noted`: the access. `places`: those of the threads that meet, and `truth`, whether that orders memory. `stored`: the number
+    that a weak write stores, None where it is open. `place` and `at`: the strand that has it, and its number there; `meeting`:
+    that of the meeting, in the run."""
 
     does: str
     op: Op
@@ -58,31 +64,74 @@ class TurnStep:
     found: Term | None = None
     ways: tuple[PollWay, ...] = ()
     noted: Noted | None = None
+    places: frozenset[int] = frozenset()
+    stored: int | None = None
+    place: int = 0
+    at: int = 0
+    meeting: int = 0
 
     def like(self, names: dict[Term, Value]) -> tuple[object, ...]:
         """Equal for steps that are the same, whatever their tickets are called."""
         ways = tuple((tuple((_named(t, names), truth) for t, truth in w.tests), w.back) for w in self.ways)
-        place = self.beyond, self.size, self.whole, id(self.segment), self.truth
-        return self.does, id(self.op), _named(self.term, names), place, _named(self.value, names), ways
+        place = self.beyond, self.size, self.whole, id(self.segment), self.truth, self.places
+        use = self.op.use
+        orders = (
+            (use.sem, use.scope, self.noted.strong if self.noted else "") if self.noted or self.does == "fences" else ()
+        )
+        return self.does, orders, _named(self.term, names), place, _named(self.value, names), ways
 
 
 @dataclass(eq=False)
 class Turn:
-    """A turn of a thread, which has taken a ticket. `known`: what the run has for symbols of which the ticket tells what they
-    are."""
+    """The turn of a ticket with a number, `index`, among those of its `holder`; `taker`: the place there of the thread that has
+    taken it. `steps`: what is done, in the order of the run. `known`: what the run has for symbols of which the ticket tells
+    what they are."""
 
     ticket: Ticket
-    thread: int
+    holder: Holder
+    index: int
+    taker: int
     party: Party
     steps: list[TurnStep] = field(default_factory=list)
+    strands: dict[int, list[TurnStep]] = field(default_factory=dict)
     known: dict[Term, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.known[self.ticket.symbol] = self.ticket.number
 
+    def add(self, place: int, step: TurnStep) -> None:
+        """One more step of the thread at a place."""
+        self.steps.append(step)
+        self.strands.setdefault(place, []).append(step)
+        step.place = place
+
+    def close(self) -> None:
+        """The launch has ended: fences and meetings are left out behind which none of their threads does anything, and steps
+        get their numbers."""
+        waiting = set(self.strands)
+        while waiting:
+            strand = self.strands[waiting.pop()]
+            while strand and strand[-1].does in ("fences", "meets"):
+                last = strand[-1]
+                if last.does == "fences":
+                    strand.pop()
+                    continue
+                others = [self.strands[place] for place in last.places]
+                if any(not other or other[-1].meeting != last.meeting for other in others):
+                    break
+                for other in others:
+                    other.pop()
+                waiting |= last.places
+        self.strands = {place: strand for place, strand in sorted(self.strands.items()) if strand}
+        left = {id(step) for strand in self.strands.values() for step in strand}
+        self.steps = [step for step in self.steps if id(step) in left]
+        for strand in self.strands.values():
+            for number, step in enumerate(strand):
+                step.at = number
+
     def names(self) -> dict[Term, Value]:
         """The same symbols, with the same names in all turns."""
-        found = [step.found for step in self.steps if step.found is not None]
+        found = [step.found for strand in self.strands.values() for step in strand if step.found is not None]
         own = self.ticket.symbol
         named: dict[Term, Value] = {own: symbol(("turn", own.width), own.width)}
         return named | {one: symbol(("found", i, one.width), one.width) for i, one in enumerate(found)}

@@ -117,10 +117,10 @@ def test_what_is_handed_over_wrongly_is_not_taken_for_right(name: str, monkeypat
 
 
 def _who_waits_last(of: Any) -> Any:
-    return sorted(of.all, key=lambda one: any(step.does == "waits" for step in one.turn.steps))
+    return sorted(of.turns, key=lambda turn: any(step.does == "waits" for step in turn.steps))
 
 
-def _nothing(*_: Any) -> None:
+def _nothing(*_: Any, **__: Any) -> None:
     """A condition that is left out."""
 
 
@@ -133,22 +133,22 @@ _PUT_ONE, _GET_ONE = (
 _CONDITIONS: dict[str, tuple[str, dict[str, int], tuple[Any, str, Callable[..., Any]]]] = {
     "a plain store beside": (
         f"@%p1 st.global.u32 [%rd1], 9; {_EACH} {_PRODUCER} bra END; ODD: {_CONSUMER}", {"grid": 4},
-        (handovers._Handovers, "_check_outside", _nothing),
+        (handovers.Handovers, "_check_outside", _nothing),
     ),
     "who waits also provides": (
         f"setp.eq.u32 %p3, %r1, 1; setp.eq.u32 %p5, %r1, 2; @%p5 bra TWO; {_GET_ONE} @%p3 bra END; TWO: {_PUT_ONE}",
-        {"grid": 3}, (handovers._Handovers, "_in_order", _who_waits_last),
+        {"grid": 3}, (handovers.Handovers, "_in_order", _who_waits_last),
     ),
     "one of them releases nothing": (
         f"{_EACH} {_PUT_TICKET} {_PUT} add.u32 %r8, %r8, 1; setp.eq.u32 %p4, %r1, 2; @%p4 bra TWO; "
         "st.release.gpu.global.u32 [%rd2+16], %r8; bra END; TWO: st.relaxed.gpu.global.u32 [%rd2+16], %r8; bra END; "
         f"ODD: {_GET_TICKET} {_LOOK} setp.eq.u32 %p4, %r1, 1; @%p4 {_GET}",
-        {"grid": 4}, (handovers._Handovers, "_are_alike", _nothing),
+        {"grid": 4}, (handovers.Handovers, "_are_alike", _nothing),
     ),
     "a meeting in between": (
         f"setp.eq.u32 %p3, %r1, 2; setp.eq.u32 %p5, %r2, 1; @%p3 bra TWO; @%p5 bra BAR; GET: {_GET_ONE} @%p3 bra END; "
         f"BAR: bar.sync 0; @!%p5 bra END; PUT: {_PUT_ONE} @%p3 bra GET; bra END; TWO: @!%p2 bra END; bra PUT;",
-        {"grid": 3, "block": 2}, (handing.Handing, "_meet", _nothing),
+        {"grid": 3, "block": 2}, (handing.Handing, "_meets_others", _nothing),
     ),
 }  # fmt: skip
 

@@ -31,7 +31,7 @@ _LONGER, _LONGEST = 2, 1 << 20
 #: How many times larger numbers become.
 _MORE = (1, 8, 64)
 #: Seconds, and instructions of a run; for coming by more, so many seconds besides.
-_TIME, _LIMIT, _FURTHER = 3.0, 300_000, 5.0
+_TIME, _LIMIT, _FURTHER = 8.0, 300_000, 8.0
 _TOO_SHORT, _STUCK = "out-of-bounds", "deadlock"
 
 
@@ -60,18 +60,23 @@ def tried(
 def _ending(
     guess: Plausible, test_of: Callable[[Plausible], KernelTest], buffers: list[str], numbers: Sequence[str]
 ) -> Plausible | None:
-    """The first launch that runs to its end, with small numbers where it does not with others; None where none does."""
+    """The first launch that runs to its end, with small numbers where it does not with others; where none does, the first in
+    which threads wait for ever, for that may be the mistake; None where there is none."""
+    stuck: Plausible | None = None
     try:
         with limited(_TIME):
             for wider in _wider(guess):
-                found = _long_enough(wider, test_of, buffers)
-                if found is None and numbers and wider.threads > ROUNDS:
-                    found = _long_enough(wider.counting(dict.fromkeys(numbers, ROUNDS)), test_of, buffers)
-                if found is not None:
-                    return found
+                small = [wider.counting(dict.fromkeys(numbers, ROUNDS))] if numbers and wider.threads > ROUNDS else []
+                there: Plausible | None = None
+                for one in (wider, *small):
+                    found, wrong = _lengthened(one, test_of, buffers)
+                    if not wrong:
+                        return found
+                    there = found if wrong == _STUCK else there
+                stuck = stuck or there
     except (OutOfTime, TimeoutError, InputError, MemoryError):
         pass
-    return None
+    return stuck
 
 
 def _coming_by_more(
@@ -127,17 +132,23 @@ def _wider(guess: Plausible) -> Iterator[Plausible]:
 
 def _long_enough(guess: Plausible, test_of: Callable[[Plausible], KernelTest], buffers: list[str]) -> Plausible | None:
     """The launch, with buffers no longer than it takes; None where it fails for something else."""
+    found, wrong = _lengthened(guess, test_of, buffers)
+    return None if wrong else found
+
+
+def _lengthened(
+    guess: Plausible, test_of: Callable[[Plausible], KernelTest], buffers: list[str]
+) -> tuple[Plausible, str]:
+    """The launch, with buffers no longer than it takes, and what else it fails for; nothing where it runs to its end."""
     while (wrong := _error(test_of(guess))) == _TOO_SHORT and buffers and guess.elements() < _LONGEST:
         guess = guess.longer(dict.fromkeys(buffers, guess.elements(buffers[0]) * _LONGER))
         if guess.elements(buffers[0]) > _LONGEST:
-            return None
-    if wrong:
-        return None
-    for name in buffers:  # not all of them were too short
+            break
+    for name in buffers if not wrong else ():  # not all of them were too short
         shorter = guess.longer({name: guess.elements()})
         if guess.elements(name) > guess.elements() and not _error(test_of(shorter)):
             guess = shorter
-    return guess
+    return guess, wrong
 
 
 def _error(test: KernelTest) -> str:

@@ -36,7 +36,7 @@ from ptxmm.repair.parity_sites import WaitsInTurn, parity_sites
 from ptxmm.repair.party_sites import BarriersOfSome, party_sites
 from ptxmm.repair.recomputed import KnownRegisters
 from ptxmm.repair.roles import Roles
-from ptxmm.repair.sites import EditSite, Option, TextEdit, Wanted, edited, separate
+from ptxmm.repair.sites import AwaitedMbarrier, EditSite, Option, TextEdit, Wanted, edited, separate
 from ptxmm.repair.source_words import SourceWords
 from ptxmm.repair.states import sites_of_states
 from ptxmm.repair.tensor_sites import by_async_proxy, tensor_sites, works
@@ -343,7 +343,9 @@ def _missing_waits(
         for missing in waits:
             if (wait := missing.at(known, i)) is not None:
                 offset, new = layout.put(start, wait.statement)
-                wanted = Wanted("put", behind, before, "", wait.statement)
+                wanted = Wanted(
+                    "put", behind, before, "", wait.statement, awaited=AwaitedMbarrier(wait.about, missing.parity)
+                )
                 words, said = f"{wait.words} is put in before this", source.of_new(start[0], wait.statement)
                 edit = (TextEdit(offset, offset, new),)
                 options.append(

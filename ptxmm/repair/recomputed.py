@@ -2,8 +2,9 @@
 
 What a consumer lacks is often told where a producer runs: the address of an mbarrier of a stage, the parity of its phase. A
 register of that other path holds nothing here; but the numbers that it was computed from may be known here, too, and the
-statements that compute it are put in with what needs it. That it is the same number is a guess, as all that is put in: the
-text with it is proven, or is none.
+statements that compute it are put in with what needs it. What counts the turns there is what counts them here, from the same
+number on and by the same step. That it is the same number is a guess, as all that is put in: the text with it is proven, or is
+none.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ptxcore.records import NamedTuple
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Label, Name
 
 #: What gives a number of its operands alone, as wide as its type says.
-_PURE = frozenset({"mov", "add", "sub", "shl", "shr", "and", "or", "xor"})
+_PURE = frozenset({"mov", "add", "sub", "shl", "shr", "and", "or", "xor", "not"})
 _WIDTHS = {"b32": 32, "u32": 32, "s32": 32, "b64": 64, "u64": 64, "s64": 64}
 #: So many statements are put in at most.
 _MOST = 8
@@ -60,6 +61,28 @@ class KnownRegisters:
         """The only statement that writes a register."""
         writers = self._writers.get(register, [])
         return self._graph.instructions[writers[0]] if len(writers) == 1 else None
+
+    def counted_alike(self, register: str, i: int) -> str | None:
+        """Of what counts here as a register does elsewhere, from one number on and by one step, the one that begins last before
+        statement number `i`: in another loop, that of the turn."""
+        counting = self._counting(register)
+        here = self._here(i)
+        begun = {
+            other: max(k for k in several if k < here)
+            for other, several in self._writers.items()
+            if other != register and counting and self._counting(other) == counting and self.known(other, i)
+        }
+        return max(begun, key=lambda other: begun[other], default=None)
+
+    def _counting(self, register: str) -> tuple[int, int] | None:
+        """What a register counts from, and by how much."""
+        writers = [self._graph.instructions[k] for k in self._writers.get(register, ())]
+        begins = [w.operands[1] for w in writers if w.opcode == "mov" and len(w.operands) > 1]
+        steps = [w.operands[2] for w in writers if w.opcode == "add" and w.operands[1:2] == (Name(register),)]
+        if len(writers) != 2 or not (begins and steps):
+            return None
+        first, step = begins[0], steps[0]
+        return (first.value, step.value) if isinstance(first, Immediate) and isinstance(step, Immediate) else None
 
     def is_written(self, register: str) -> bool:
         """Whether anything writes a register."""
@@ -108,6 +131,8 @@ class _Making:
             return name
         if name in self._made:
             return self._made[name]
+        if (alike := self._known.counted_alike(name, self._i)) is not None:
+            return alike
         writer = self._known.writer(name)
         width = _WIDTHS.get(writer.modifiers[-1]) if writer is not None and writer.modifiers else None
         if writer is None or writer.opcode not in _PURE or writer.guard is not None or width is None:
@@ -125,6 +150,13 @@ class _Making:
         writer = self._known.writer(register)
         if writer is not None and writer.opcode == "xor" and Immediate(1) in writer.operands[1:]:
             return self.operand(next(o for o in writer.operands[1:] if o != Immediate(1)))
+        if (
+            writer is not None and writer.opcode == "and" and Immediate(1) in writer.operands[1:]
+        ):  # that of what is inverted
+            inverted = next((o.name for o in writer.operands[1:] if isinstance(o, Name)), "")
+            source = self._known.writer(inverted)
+            if source is not None and source.opcode == "not" and (held := self.operand(source.operands[1])) is not None:
+                return self._new(32, "and.b32", held, "1")
         held = self.operand(Name(register))
         return None if held is None else self._new(32, "xor.b32", held, "1")
 

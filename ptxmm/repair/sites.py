@@ -37,11 +37,20 @@ class InTurn(NamedTuple):
     flipped: bool
 
 
+class AwaitedMbarrier(NamedTuple):
+    """The mbarrier that a wait is for, by its name in the module, and the parity of the phase: a number, a register, or (`!`
+    before it) the other one than a register holds."""
+
+    about: str
+    parity: str
+
+
 class Wanted(NamedTuple):
     """What becomes of a statement of a module, for who writes that in the language that it was compiled from. `kind`: its
     `order` (and scope), a statement is `put` in before it, it is `gone` or `move`d, or a `number` in it changes. `line` is
     its own in the module, `before` that of the statement which comes before what is put in, or moved. `old` and `new`:
-    opcodes with modifiers, statements or numbers; `family` names the orders that there are; `in_turn` is what a `parity` is."""
+    opcodes with modifiers, statements or numbers; `family` names the orders that there are; `in_turn` is what a `parity` is,
+    `awaited` what a wait that is put in is for."""
 
     kind: str
     line: int
@@ -54,6 +63,7 @@ class Wanted(NamedTuple):
     old_order: str = ""
     old_scope: str = ""
     in_turn: InTurn | None = None
+    awaited: AwaitedMbarrier | None = None
 
 
 @dataclass(frozen=True, slots=True)

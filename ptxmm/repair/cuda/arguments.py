@@ -17,17 +17,21 @@ _BY_ONE = re.compile(r"([^?]*\S)\s*([+-])\s*1[uU]?")
 def last_arguments(code: CudaCode, statement: CudaStatement) -> Iterator[tuple[int, int]]:
     """Where the last argument of each call of a statement stands, the outermost first."""
     for call in _CALL.finditer(code.bare, statement.start, statement.end):
-        opened = call.end() - 1
-        closed = code.partner.get(opened, -1)
-        at = first = opened + 1
-        while at < closed:
-            if code.bare[at] == ",":
-                first = at + 1
-            at = code.partner.get(at, at) + 1 if code.bare[at] in "([{" else at + 1
-        said = code.text[first : max(closed, first)]
-        start, end = first + len(said) - len(said.lstrip()), first + len(said.rstrip())
-        if start < end and not said.lstrip().startswith(_NO_NUMBER):
+        start, end = list(arguments_of(code, call.end() - 1))[-1]
+        if start < end and not code.text[start:end].startswith(_NO_NUMBER):
             yield start, end
+
+
+def arguments_of(code: CudaCode, opened: int) -> Iterator[tuple[int, int]]:
+    """Where each argument of a call stands, whose parenthesis opens at a place; without any, one that is empty."""
+    closed = code.partner.get(opened, -1)
+    at = first = opened + 1
+    while at <= closed:
+        if code.bare[at] == "," or at == closed:
+            said = code.text[first:at]
+            yield first + len(said) - len(said.lstrip()), first + len(said.rstrip())
+            first = at + 1
+        at = code.partner.get(at, at) + 1 if code.bare[at] in "([{" else at + 1
 
 
 def by_more(count: str, more: int) -> str:

@@ -28,7 +28,8 @@ from ptxmm.repair.cuda.spellings import (
     fences,
     statements,
 )
-from ptxmm.repair.sites import COMPUTED, MOVE, PARITY, STATE, TextEdit, Wanted
+from ptxmm.repair.cuda.waits import waits
+from ptxmm.repair.sites import COMPUTED, MOVE, PARITY, STATE, AwaitedMbarrier, TextEdit, Wanted
 
 #: So many candidates of one change are looked at.
 MOST = 12
@@ -64,7 +65,9 @@ def candidates(code: CudaCode, wanted: Wanted, here: Places, before: Places) -> 
         COMPUTED: (_counted,),
         "word": (_assembler, _reading),
     }
-    if wanted.kind == "put":
+    if wanted.awaited is not None:
+        made = (c for c in _waiting(code, wanted.awaited, here, before))
+    elif wanted.kind == "put":
         forms = statements(wanted.new, wanted.order, wanted.scope, "cuda::" in code.bare)
         made = (c for way in (_awaited(code, wanted, before), _put(code, forms, here, before)) for c in way)
     elif wanted.kind == PARITY:
@@ -239,6 +242,20 @@ def _awaited(code: CudaCode, wanted: Wanted, before: Places) -> Iterator[SourceE
             yield SourceEdits((TextEdit(end, end, f"\n{code.indent(statement.start)}{said}"),), ("utility",))
         for found in _ARRIVES.finditer(code.bare, statement.start, statement.end):
             yield SourceEdits((TextEdit(found.start(1), found.end(1), "arrive_and_wait"),))
+
+
+def _waiting(code: CudaCode, awaited: AwaitedMbarrier, here: Places, before: Places) -> Iterator[SourceEdits]:
+    """A wait for an mbarrier, in each of the ways that it may be written: first where it stands likeliest, and the likeliest
+    way."""
+    place = next((s.start for at in here for s in code.at(*at)), None)
+    if place is None:
+        return
+    ranked = [
+        (way + where, way, edits)
+        for way, form in enumerate(waits(code, awaited, place))
+        for where, edits in enumerate(_put(code, [form], here, before))
+    ]
+    yield from (edits for _, _, edits in sorted(ranked, key=lambda one: one[:2]))
 
 
 def _moved(code: CudaCode, here: Places, behind: Places) -> Iterator[SourceEdits]:

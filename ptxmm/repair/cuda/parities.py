@@ -29,24 +29,29 @@ def parities(code: CudaCode, wanted: Wanted, here: Places) -> Iterator[SourceEdi
     for statement in (s for place in here for s in code.at(*place)):
         for start, end in last_arguments(code, statement):
             if turn.flipped:
-                yield SourceEdits((TextEdit(start, end, _other(code.text[start:end])),))
-            counters = list(_counters(code, statement)) if turn.every else []
+                yield SourceEdits((TextEdit(start, end, other_parity(code.text[start:end])),))
+            counted = list(counters(code, statement)) if turn.every else []
             for more in (turn.more, 1 - turn.more):
-                for counter in counters:
+                for counter in counted:
                     every = _named(code, statement, counter, turn.every)
                     yield SourceEdits((TextEdit(start, end, in_words(counter, every, turn.offset, more)),))
 
 
-def _other(parity: str) -> str:
+def other_parity(parity: str) -> str:
     """The other parity, as it is written."""
     if parity.strip("uU") in ("0", "1"):
         return str(1 - int(parity.strip("uU")))
     if _FLIPPED.search(parity):
-        return _FLIPPED.sub("", parity)
+        flipped = _FLIPPED.sub("", parity)
+        return (
+            flipped[1:-1]
+            if flipped.startswith("(") and CudaCode(flipped).partner.get(0) == len(flipped) - 1
+            else flipped
+        )
     return f"{parity} ^ 1" if re.fullmatch(r"[\w.]+", parity) else f"({parity}) ^ 1"
 
 
-def _counters(code: CudaCode, statement: CudaStatement) -> Iterator[str]:
+def counters(code: CudaCode, statement: CudaStatement) -> Iterator[str]:
     """What the loops around a statement count up by, of the innermost one first."""
     texts = [code.bare[statement.start : statement.end]]
     for opened in _around(code, statement):

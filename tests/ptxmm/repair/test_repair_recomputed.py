@@ -124,3 +124,40 @@ def test_the_ring_holds_with_a_wait_whose_address_is_computed_anew(tmp_path: Pat
     text = anew[right]
     assert "mov.u32 again0, full; shl.b32 again1, %stage, 3; add.u32 again2, again0, again1; again:" in text
     assert subject.judge(subject.text).holds is False and subject.judge(text).holds is True
+
+
+#: The producer and the consumer count their turns each in a loop of its own, from 0 on; %m from 1 on.
+OWN_LOOPS = """	.shared .align 8 .b8 full[16];
+	.reg .b32 %a<8>; .reg .b32 %n; .reg .b32 %k; .reg .b32 %m; .reg .b32 %turn;
+	@%p1 bra READER;
+	mov.u32 %n, 0;
+FILL:
+	and.b32 %a1, %n, 1; shl.b32 %a2, %a1, 3; mov.u32 %a3, full; add.u32 %a4, %a3, %a2;
+	shr.u32 %a5, %n, 1; not.b32 %a6, %a5; and.b32 %turn, %a6, 1;
+	mbarrier.arrive.shared.b64 _, [%a4];
+	add.s32 %n, %n, 1; setp.lt.u32 %p2, %n, 3; @%p2 bra FILL;
+	ret;
+READER:
+	mov.u32 %k, 0; mov.u32 %m, 1;
+READ:
+	ld.shared.u32 %r4, [tile];
+	add.s32 %m, %m, 1; add.s32 %k, %k, 1; setp.lt.u32 %p2, %k, 3; @%p2 bra READ;
+	ret;
+}
+"""
+
+
+def test_what_counts_the_turns_elsewhere_is_what_counts_them_here() -> None:
+    ((_, body),) = bodies(HEAD + OWN_LOOPS, {"k"})
+    known = KnownRegisters(body)
+    reads = next(i for i, s in enumerate(body) if isinstance(s, Instruction) and s.text.startswith("ld.shared"))
+    fills = next(i for i, s in enumerate(body) if isinstance(s, Instruction) and "arrive" in s.modifiers)
+    assert known.counted_alike("%n", reads) == "%k" and known.counted_alike("%m", reads) is None
+    assert known.counted_alike("%k", fills) == "%n" and known.counted_alike("%a1", reads) is None
+    address, parity, other = (
+        known.computed(*of) for of in (("%a4", reads), ("%turn", reads), ("%turn", reads, 0, True))
+    )
+    assert address is not None and "and.b32 again1, %k, 1" in address.statements
+    assert parity is not None and other is not None
+    assert [s.split()[0] for s in parity.statements] == ["shr.u32", "not.b32", "and.b32"]
+    assert [s.split()[0] for s in other.statements] == ["shr.u32", "and.b32"]

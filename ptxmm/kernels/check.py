@@ -105,14 +105,14 @@ def check(
             if hangs_on_a_reading(open_):
                 by_run, open_ = by_readings(test, deepcopy(result), deadline, of_runs, open_)
             if not open_:
-                if by_run.verdict != "undecided" or _is_final(by_run, test, timeout):
-                    tells_leniently(test, by_run, blank, deadline, of_runs)
+                undecided = by_run.verdict == "undecided"
+                shown_too = undecided and shown_beside(test, by_run, deadline)
+                if shown_too or not undecided or _is_final(by_run, test, timeout):
+                    if not shown_too:
+                        tells_leniently(test, by_run, blank, deadline, of_runs)
                     result = by_run
                     return result
                 of_run = by_run
-                if shown_beside(test, of_run, deadline):
-                    result = of_run
-                    return result
             elif _ends_so(test, result, deadline, of_runs, open_):
                 return result
         elif by_runs and may_be_hunted(test, model):

@@ -15,6 +15,8 @@ from ptxcore.machine.run.launch import UsageError
 from ptxcore.records import NamedTuple
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.broken import broken_elements
+from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues, Runs, truth
 from ptxmm.kernels.test import QUANTIFIERS, Check, KernelTest
@@ -76,6 +78,7 @@ def shown_beside(test: KernelTest, result: Result, deadline: float | None) -> bo
         return False
     for at, (checked, other) in enumerate(zip(result.checks, shown.checks, strict=True)):
         if checked.holds is None and other.holds is False:
+            other.spots = other.spots or checked.spots
             result.checks[at] = other
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
     result.runs, result.error, result.listed_all = shown.runs, None, False
@@ -138,7 +141,7 @@ def _tell_who_wrote(test: KernelTest, result: Result, shown: list[_Seen]) -> Non
 
 def _explain(test: KernelTest, check: Check, checked: Checked, number: int, seen: _Seen) -> None:
     if seen.state is not None:
-        checked.state = seen.state
-        checked.message = told.by_a_run(words.broken(checked, broken_elements(test, check, seen.state)), number)
+        checked.state = Declared(p for p in test.parameters if isinstance(p, Buffer)).state(seen.state)
+        checked.message = told.by_a_run(words.broken(checked, broken_elements(test, check, checked.state)), number)
     elif seen.error is not None:
         checked.message = told.by_an_error(checked.text, number, seen.error.message)

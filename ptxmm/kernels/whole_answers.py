@@ -70,6 +70,7 @@ def tell(test: KernelTest, result: Result, contents: ContentsOfRuns, additions: 
             checked.message = told.of_addresses(checked.text, addresses)
         elif orders:
             checked.message = told.of_order(checked.text, orders, additions)
+            checked.spots = [(spot, told.BY_ORDER) for spot in contents.open_spots(check, "order")]
         elif open_:
             checked.message = told.of_contents(checked.text, open_)
         else:

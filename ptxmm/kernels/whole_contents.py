@@ -10,6 +10,7 @@ from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import FinalValues
 from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.result import Spot
 from ptxmm.words import whole as told
 
 #: What is in every byte of buffers that may hold anything, run by run.
@@ -77,10 +78,14 @@ class ContentsOfRuns:
 
     def open_sources(self, check: Check, kind: str) -> list[str]:
         """What gives something open on which the values hang that a check speaks of, of one `Read.kind`: where it is."""
+        return [*map(str, self.open_spots(check, kind))]
+
+    def open_spots(self, check: Check, kind: str) -> list[Spot]:
+        """The same, to look at."""
         elements = check.expression.elements() if check.expression is not None else ()
         names = dict.fromkeys(e.name for e in elements if e.index is not None)
         found = (read for name in names for read in self.dependence.held(name))
-        return list(dict.fromkeys(self._place(read) for read in found if read.kind == kind))
+        return list(dict.fromkeys(self._spot(read) for read in found if read.kind == kind))
 
     def hanging(self) -> bool:
         """Whether what some strong writes leave in memory hangs on their order."""
@@ -88,4 +93,7 @@ class ContentsOfRuns:
         return any(BufferRead("", 0, op).kind == "order" for op in ops)
 
     def _place(self, read: BufferRead) -> str:
-        return str(self.places.of(read.launch, read.op, self.recorded[read.launch].program))
+        return str(self._spot(read))
+
+    def _spot(self, read: BufferRead) -> Spot:
+        return self.places.of(read.launch, read.op, self.recorded[read.launch].program)

@@ -413,8 +413,12 @@ class OtherOrders(str):
     """What is not known of a check, of which a run in another order tells no less than this one."""
 
 
-class SumOrders(str):
-    """What is not known of a check, of which the formula would not know more: there are too many orders."""
+#: What is said of operations whose order decides what they leave in memory.
+BY_ORDER = "the order in which threads come here decides the value"
+
+
+class SumOrders(OtherOrders):
+    """What is not known of a check, of which the formula would not know more either: there are too many orders."""
 
 
 def of_order(text: str, places: list[str], additions: int) -> str:
@@ -425,7 +429,7 @@ def of_order(text: str, places: list[str], additions: int) -> str:
         f"({_named(places)}), as a sum does by how it is rounded"
     )
     if additions <= _MOST_ADDITIONS:
-        return said
+        return OtherOrders(said)
     return SumOrders(f"{said}; a formula does not try the orders of {additions:,} additions to one place")
 
 

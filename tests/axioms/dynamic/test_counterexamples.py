@@ -85,6 +85,29 @@ def test_what_one_run_leaves_open_another_shows_to_be_wrong() -> None:
         assert not shown or first.state["x[0]"] != 0
 
 
+@pytest.mark.parametrize("threads", [4, 64])
+def test_a_sum_that_rounds_is_shown_in_another_order_with_where_it_is_added(threads: int) -> None:
+    """One run stands for all executions but for that value; whether a formula would try so many orders or not."""
+    values = "mov.b32 %r2, 0f3F800000; @%p1 mov.b32 %r2, 0f4B800000;"  # 2^24 by the first, which 1 does not change
+    body = f"{values} setp.lt.u32 %p2, %r1, {threads};\n @%p2 red.global.add.f32 [%rd1], %r2;"
+    result = ptxmm.check(_test(body, deterministic="x[0]", race_free=True), timeout=PATIENCE)
+    same, races = result.checks
+    assert (same.holds, races.holds, result.verdict) == (False, True, "no")
+    assert [(spot.line, what) for spot, what in same.spots] == [
+        (9, "the order in which threads come here decides the value")
+    ]
+
+
+def test_floats_of_a_run_that_is_shown_are_written_as_floats() -> None:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 1, "block": 64, "params": {"x": {"type": "f32", "elements": 1}},
+        "check": {"forall": "x[0] == 2"},
+    }  # fmt: skip
+    text = _TEXT.format(body="@!%p1 ret; mov.b32 %r2, 0f3F800000; st.global.u32 [%rd1], %r2;")
+    (shown,) = _by_runs(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test())[1].checks
+    assert "x[0] = 1.0" in shown.message and shown.state == {"x[0]": 0x3F800000}
+
+
 def test_a_witness_decides_only_what_asks_for_one() -> None:
     assert _by_runs(_test(_LOST, exists="x[0] < 64"))[1].verdict == "ok"
     found, result = _by_runs(_test(_LOST, exists="x[0] < 64", forall="x[0] < 65"))

@@ -48,7 +48,7 @@ READERS = {
         ptxmm/repair/moves.py ptxmm/repair/repeated.py
         ptxmm/repair/arrivals.py ptxmm/repair/cuda/accesses.py ptxmm/repair/cuda/candidates.py ptxmm/repair/cuda/code.py
         ptxmm/repair/cuda/arguments.py ptxmm/repair/cuda/parities.py ptxmm/repair/cuda/proof.py
-        ptxmm/repair/cuda/spellings.py
+        ptxmm/repair/cuda/spellings.py ptxmm/repair/cuda/waits.py
     """,
     "what a compiler says that it has read, or did not find": "ptxmm/kernels/compile_inputs.py ptxmm/kernels/headers.py",
     "annotations in a source": "ptxmm/kernels/annotations.py ptxmm/kernels/touched.py",

@@ -16,7 +16,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.contents import FileError
 from ptxmm.kernels.document import TomlDocument
-from ptxmm.kernels.modules import PtxText, begins_early, of_file
+from ptxmm.kernels.modules import PtxText, begins_early, is_source, of_file, with_headers
 from ptxmm.kernels.plain_names import base, by_turns, plain, shortest
 from ptxmm.kernels.plausible import CTAS, THREADS, WARP, Plausible, counts, plausible
 from ptxmm.kernels.positions import KeyPosition, Way
@@ -230,8 +230,18 @@ class AskedKernel(NamedTuple):
         document.stop_on_findings()
         return keys
 
-    def _module(self, keys: Mapping[str, Any]) -> PtxText:
+    def _module(self, keys: dict[str, Any]) -> PtxText:
+        """The module; where the command line says neither its options nor a launch, and headers are missing that stand nearby,
+        with these, which `keys` has then."""
         options = keys.get("nvcc")
+        if (
+            self.style == TYPED
+            and is_source(self.path)
+            and not ({"nvcc", "grid", "block"} & keys.keys() or self.launches)
+        ):
+            module, found = with_headers(self.path)
+            keys.update({"nvcc": found} if found else {})
+            return module
         return of_file(self.path, options if isinstance(options, list) else ())
 
     def _kernel(
@@ -352,7 +362,7 @@ class AskedKernel(NamedTuple):
             span = lines.span(parameter.start, parameter.end)
             missing.append(Diagnostic(span, message, f"as in {example}{own}"))
         if missing:
-            instead = self._instead([rest_typed(keys, taken, given, guess)])
+            instead = self._instead(keys, [rest_typed(keys, taken, given, guess)])
             raise InputError(missing, taken.path, taken.text, instead)
 
     def _each(self, keys: Mapping[str, Any], module: PtxText) -> str:
@@ -370,7 +380,7 @@ class AskedKernel(NamedTuple):
                 launched.append(ProposedLaunch(name, taken, guess))
         if begins_early(module.text) and len(launched) > 1:  # what one of them does, the next one sees while both run
             endings.insert(0, together_typed(keys, launched, given))
-        return self._instead(endings) if endings else ""
+        return self._instead(keys, endings) if endings else ""
 
     def _size_missing(self, name: str, value: int | list[int], guess: Plausible) -> Diagnostic:
         example = self.style.size.format(name=name, value=sizes_typed(value))
@@ -393,12 +403,14 @@ class AskedKernel(NamedTuple):
             why = "the kernel's clusters are so large"
         return Diagnostic(Span(0, 0, 0), f"how large is the {name}?", f"as in {example}, {why}")
 
-    def _instead(self, endings: Sequence[str]) -> str:
+    def _instead(self, keys: Mapping[str, Any], endings: Sequence[str]) -> str:
         """What may be typed, with one of these endings; nothing where a test is not asked for on a command line, or of several
         launches."""
         if self.style != TYPED or self.launches:
             return ""
         line = self.text or f"{self.where} {shlex.quote(self.path)}"
+        if "nvcc" in keys and all(said.key != "nvcc" for said in self.said):
+            line += f" --nvcc {shlex.quote(shlex.join(keys['nvcc']))}"
         return "\n".join(["to begin with, as far as the kernel can tell:", *(f"    {line} {e}" for e in endings)])
 
     def _claims(self) -> dict[str, Any]:

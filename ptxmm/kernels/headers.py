@@ -20,17 +20,32 @@ _USUAL = ("", "include", "inc")
 def advice(said: str, source: str) -> str:
     """What to tell the compiler of a source that `said` that a header is missing; empty where it said something else, or where
     no such header stands nearby."""
+    found = _missing(said, source)
+    if found is None:
+        return ""
+    name, folder = found
+    option = shlex.quote(shlex.join(_included(folder)))
+    return f"{name} is in {folder}: --nvcc {option} says so (nvcc = [...] in a kernel test)"
+
+
+def options_for_headers(said: str, source: str) -> list[str]:
+    """The options with which a compiler finds the header that it `said` to be missing; none where none stands nearby."""
+    found = _missing(said, source)
+    return [] if found is None else _included(found[1])
+
+
+def _included(folder: str) -> list[str]:
+    return ["-I", folder]
+
+
+def _missing(said: str, source: str) -> tuple[str, str] | None:
+    """The name of a header that is missing, and the folder nearby in which it stands."""
     missing = _MISSING.search(said)
     if missing is None:
-        return ""
+        return None
     name = missing["name"] or missing["other"]
     folder = next((near for near in _near(source) if os.path.isfile(os.path.join(near, name))), None)
-    if folder is None:
-        return ""
-    option = f"-I {shlex.quote(os.path.relpath(folder))}"
-    return (
-        f"{name} is in {os.path.relpath(folder)}: --nvcc {shlex.quote(option)} says so (nvcc = [...] in a kernel test)"
-    )
+    return None if folder is None else (name, os.path.relpath(folder))
 
 
 def _near(source: str) -> Iterator[str]:

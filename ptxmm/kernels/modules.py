@@ -18,7 +18,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.records import NamedTuple
 from ptxcore.sources import read_bytes, status
 from ptxmm.kernels.compiled import KeptPtx
-from ptxmm.kernels.headers import advice
+from ptxmm.kernels.headers import advice, options_for_headers
 
 #: What nvcc is told, each unless the test says something of its kind.
 NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
@@ -33,6 +33,7 @@ _INSTEAD = (
 _NEXT = ("sm_90a", "sm_100a")
 _LACKING = re.compile(r"\bnot supported on \.target\b")
 _PATIENCE = 300  # seconds for one compilation
+_FOLDERS = 4  # in which headers are that a source lacks
 #: What it says of where it looks is read: not in another language.
 _PLAIN = {"LC_ALL": "C"}
 _LONGEST = 64 << 20  # bytes of a module
@@ -152,6 +153,21 @@ def of_file(path: str, options: Sequence[str] = ()) -> PtxText:
     except ModuleError as error:
         hint = f"{error.hint}\n{error.details}".strip() if error.hint else None
         raise InputError([Diagnostic(Span(0, 0, 0), error.message, hint)], path) from None
+
+
+def with_headers(path: str) -> tuple[PtxText, list[str]]:
+    """The module that nvcc makes of a CUDA source, and the options with which it finds headers there that stand in folders
+    nearby. Raises InputError, with what nvcc says without these, where that is not enough."""
+    options: list[str] = []
+    for _ in range(_FOLDERS):
+        try:
+            return compile_cuda(path, options), options
+        except ModuleError as error:
+            more = options_for_headers(error.details, path)
+            if not more:
+                break
+            options += more
+    return of_file(path), []
 
 
 def compile_cuda(path: str, options: Sequence[str] = ()) -> PtxText:

@@ -54,15 +54,18 @@ def test_of_many_instances_each_kernel_comes_first_once() -> None:
 def test_a_kernel_of_a_header_is_told_by_its_names_and_has_as_many_threads_as_it_is_an_instance_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample").mkdir()
+    (tmp_path / "common").mkdir()
+    monkeypatch.chdir(tmp_path / "sample")
     Path("parts").mkdir()
-    Path("told.h").write_text("", encoding="utf-8")
+    Path("../common/told.h").write_text("", encoding="utf-8")
     Path("parts/kernels.cuh").write_text(NAMED, encoding="utf-8")
     Path("all.cu").write_text(SEVERAL, encoding="utf-8")
     assert main(["check", "all.cu"]) == 2
     said = capsys.readouterr().err.splitlines()
     proposed = [shlex.split(line) for line in said if line.startswith("    ptxmm check")]
     words = [dict(zip(line[3::2], line[4::2], strict=True)) for line in proposed]
+    assert {w["--nvcc"] for w in words} == {"-I ../common"}  # where a header is that is missing beside the source
     assert [(w["--entry"], w["--block"]) for w in words] == [
         ("last<64u, true>", "64"), ("first", "64"), ("last<32u, true>", "32"),
     ]  # fmt: skip

@@ -159,14 +159,14 @@ class CarryingRounds(Persistent):
 
     def _factors(self, term: Value, ticket: int) -> dict[Term, int] | None:
         """Of a sum of what is carried along and of numbers, how often it has what; None for anything else. All of it is of one
-        round."""
+        round, and has no fewer bits than the sum: what goes around in fewer does so as often as its worker has rounds."""
         form = congruent(term, self._range)
-        if form is None:
+        if form is None or not isinstance(term, Term):
             return None
         found: dict[Term, int] = {}
         for one, factor in form.factors.items():
             parts, of = self._sums[one] if one in self._sums else ({one: 1}, self._names[one][1])
-            if of != ticket:
+            if of != ticket or one.width < term.width:
                 return None
             for part, times in parts.items():
                 found[part] = found.get(part, 0) + factor * times

@@ -15,6 +15,7 @@ from axioms.dynamic.tickets.handovers import Handovers, NumberedStrand
 from axioms.dynamic.tickets.ticket_accesses import Counter
 from axioms.dynamic.tickets.turns import Turn
 from ptxcore.isa.form import Use
+from ptxcore.machine.run.emulation import widened
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Varying
 from ptxcore.machine.run.watched import WatchedThread
@@ -46,13 +47,16 @@ class GivenBytes:
 
 
 def open_addend(thread: WatchedThread, how: Use) -> Varying | None:
-    """What an atomic operation adds to an integer: a register as it is, that varies; None of other operations."""
+    """What an atomic operation adds to an integer, in all its bits: a register as it is, that varies; None of other
+    operations."""
     source = thread.instruction.sources[1]
     value: Any = thread.R[source.value] if source is not None and source.kind == "register" else None
     integer = how.op == "add" and how.type[:1] in "us" and commutative(how) and not how.words["vec"]
     if source is None or not integer or not isinstance(value, Varying):
         return None
-    return None if source.negated or source.offset or source.has != how.width else value
+    if source.negated or source.offset or source.has != how.width:
+        return None
+    return Varying(widened(value, how.width), value.cause, value.size, value.number, value.owner)
 
 
 def is_kept(given: GivenBytes, handovers: Handovers) -> bool:

@@ -137,6 +137,13 @@ def _told(value: Any, width: int) -> str:
     return str(number) if abs(number) < _SHORT else hex(value)
 
 
+def widened(value: Uninitialised, width: int) -> Term:
+    """A value as a register of so many bits has it: compiled code moves one that is unsigned into a wider register as it is."""
+    term = zext(value.term, width) if value.term.width < width else value.term
+    assert isinstance(term, Term)
+    return term
+
+
 class _Reader:
     """Reads sources; remembers the unknown ones. `numbers`: takes those of the run for values that vary."""
 
@@ -161,7 +168,7 @@ class _Reader:
             if self.cause is None or self.varying is not None:
                 self.varying = value if isinstance(value, Varying) else None
             self.cause = self.cause or value.cause
-            return value.term
+            return widened(value, width)
         if isinstance(value, UndefinedValue):
             value._use()
         assert isinstance(value, int)

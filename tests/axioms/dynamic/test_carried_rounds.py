@@ -90,6 +90,17 @@ def test_each_condition_leaves_a_sum_open_that_is_none(name: str, monkeypatch: p
     assert len({state["x[15]"] for state in by_formula(test, monkeypatch).states}) > 1
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_sum_that_goes_around_in_fewer_bits_than_it_is_given_to_is_open(
+    wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give = "cvt.u64.u32 %rd5, %r9; red.relaxed.gpu.global.add.u64 [%rd1+56], %rd5;" if wide else f"{_RED} %r9;"
+    test = round_kernel("add.u32 %r9, %r9, 0x80000000;", block=1, after=give)
+    found = in_rounds(test)
+    assert found is not None and ("x[15]" in found.differing) is wide
+    assert len({state["x[15]"] for state in by_formula(test, monkeypatch).states}) == 1 + wide
+
+
 #: Kernels that do several things, or race: likewise.
 _OPEN: dict[str, tuple[str, dict[str, Any], tuple[Any, str, Any]]] = {
     "it decides a branch": (

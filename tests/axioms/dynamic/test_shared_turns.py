@@ -231,6 +231,13 @@ def test_sums_of_what_is_handed_over_are_known_where_they_are_the_same(
     assert states == {found.state["c[1]"]} if same else len(states) > 1
 
 
+@pytest.mark.parametrize("around", [False, True])
+def test_what_may_go_around_before_it_is_widened_is_no_part_of_a_sum(around: bool) -> None:
+    out = f"{'add.u32 %r9, %r9, %r9;' * around} cvt.u64.u32 %rd5, %r9; red.relaxed.gpu.global.add.u64 [%rd1+112], %rd5;"
+    found = by_tickets(_queue(_produces(), _consumes(out=out), grid=4, forall="x[28] < 999"))
+    assert found is not None and ("x[28]" in found.differing) is around
+
+
 #: What turns a queue of four CTAs of 64 threads that has room for all into one that is wrong.
 _PLANTED: dict[str, tuple[str, str]] = {
     "": ("", ""),

@@ -6,6 +6,7 @@ once, and added as often as all others, it comes to the same in the end (docs/wh
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -17,10 +18,13 @@ from axioms.dynamic.tickets.turns import Turn
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.emulation import widened
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.uninitialised import Varying
+from ptxcore.machine.run.uninitialised import Varying, anything
 from ptxcore.machine.run.watched import WatchedThread
 from ptxcore.records import dataclass
-from ptxcore.values.terms import Term, Value, mask
+from ptxcore.values.terms import Term, mask
+
+#: Values that are made of more are kept short.
+_SHORT = 8
 
 #: Who has put something there: the counter of the turn, the place of the thread, the number of the step.
 _Step = tuple[Counter, int, int]
@@ -38,12 +42,42 @@ class GivenBytes:
     factors: dict[Term, int] = field(default_factory=dict)
     is_open: bool = False
 
-    def add(self, term: Value) -> None:
-        """One more addition."""
-        form = congruent(term, lambda one: (0, mask(one.width)))
-        self.is_open = self.is_open or form is None
-        for one, factor in form.factors.items() if form is not None else ():
+    def add(self, factors: Mapping[Term, int] | None) -> None:
+        """One more addition, of so many of each symbol; None where nothing is known of it."""
+        self.is_open = self.is_open or factors is None
+        for one, factor in (factors or {}).items():
             self.factors[one] = self.factors.get(one, 0) + factor & mask(8 * self.size)
+
+
+class OpenSums:
+    """Sums of values that are open, as threads of a warp or a CTA make them of what each has found: one of many parts is kept
+    under a symbol of its own. `is_read`: whether a symbol is for such a value."""
+
+    def __init__(self, is_read: Callable[[Term], bool]) -> None:
+        self._is_read = is_read
+        self._parts: dict[Term, dict[Term, int]] = {}
+
+    def factors(self, value: Varying) -> dict[Term, int] | None:
+        """How often a sum has each symbol, modulo 2 to the number of its bits; None where a value is none."""
+        term = value.term
+        form = congruent(term, lambda one: (0, mask(one.width)))
+        if form is None:
+            return None
+        found: dict[Term, int] = {}
+        for one, factor in form.factors.items():
+            if one in self._parts and one.width < term.width:
+                return None  # it has gone around in fewer bits
+            for part, times in self._parts.get(one, {one: 1}).items():
+                found[part] = found.get(part, 0) + factor * times & mask(term.width)
+        return found
+
+    def shorten(self, value: Any) -> None:
+        """A sum of many parts becomes a symbol, for all that have it."""
+        long = isinstance(value, Varying) and value.size > _SHORT
+        if long and (factors := self.factors(value)) is not None and all(map(self._is_read, factors)):
+            one = anything(value.term.width)
+            self._parts[one] = factors
+            value.term, value.size = one, 1
 
 
 def open_addend(thread: WatchedThread, how: Use) -> Varying | None:
@@ -118,4 +152,4 @@ def _source(handovers: Handovers, turn: Turn, place: int, at: int) -> tuple[Numb
     return last if whole and alike and stored else None
 
 
-__all__ = ["GivenBytes", "is_kept", "open_addend"]
+__all__ = ["GivenBytes", "OpenSums", "is_kept", "open_addend"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from axioms.dynamic.core.findings import Open, Stopped
 from axioms.dynamic.core.shadow import CONSTANT, Access
-from axioms.dynamic.tickets.handed_sums import GivenBytes, is_kept, open_addend
+from axioms.dynamic.tickets.handed_sums import GivenBytes, OpenSums, is_kept, open_addend
 from axioms.dynamic.tickets.handovers import Handovers, check_turns
 from axioms.dynamic.tickets.holders import Holder, Holders, Taking
 from axioms.dynamic.tickets.ticket_accesses import Counter, Noted
@@ -72,6 +72,7 @@ class Handing(Walking):
         self._by_symbol: dict[Term, Turn] = {}
         self._meetings_of_turns = 0
         self._given: dict[tuple[int, int], GivenBytes] = {}
+        self._open_sums = OpenSums(self._is_read)
 
     # Values that vary.
 
@@ -93,6 +94,11 @@ class Handing(Walking):
         if of or turn is None or not self.holders.comes_to(thread.number, turn.holder, turn.index, turn.taker):
             raise self.leaves(thread, "order")
         return turn
+
+    def _is_read(self, one: Term) -> bool:
+        """Whether a symbol is for what a turn has read, which is no function of its ticket."""
+        turn = self._by_symbol.get(one)
+        return turn is not None and one not in turn.known
 
     def _add(self, thread: WatchedThread, turn: Turn, made: TurnStep) -> None:
         turn.add(self.holders.place(thread.number), made)
@@ -210,6 +216,7 @@ class Handing(Walking):
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         turn = self._turn_at(thread)
+        self._open_sums.shorten(value)
         if turn is None:
             self._learn(thread)
             super().writes(thread, address, size, value)
@@ -268,7 +275,7 @@ class Handing(Walking):
         now = Varying.fresh(8 * size, number, self)
         given = self._given.setdefault((id(segment), first), GivenBytes(segment, first, size, now))
         given.value = now
-        given.add(value.term)
+        given.add(self._open_sums.factors(value))
         segment.write(first, size, number)
         self.carried.store(segment, first, size, now)
         self.lasting = True
@@ -293,6 +300,11 @@ class Handing(Walking):
 
     def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
         super().met(how, threads, masked)
+        for thread in threads if self.turns and how.form.mnemonic == "shfl" else ():
+            source = thread.instruction.sources[0]
+            self._open_sums.shorten(
+                thread.R[source.value] if source is not None and source.kind == "register" else None
+            )
         numbers = [thread.number for thread in threads]
         self._meet(numbers, orders=how.form.mnemonic == "bar") if masked else self._meets_others(numbers)
 

@@ -231,6 +231,19 @@ def test_sums_of_what_is_handed_over_are_known_where_they_are_the_same(
     assert states == {found.state["c[1]"]} if same else len(states) > 1
 
 
+def test_sums_of_what_all_threads_of_a_warp_find_are_known() -> None:
+    tree = "".join(f"shfl.sync.bfly.b32 %r8, %r9, {1 << i}, 31, -1; add.u32 %r9, %r9, %r8;" for i in range(5))
+    put, get = (
+        of.replace("31, 3", "31, -1").replace("sync 3", "sync -1")
+        for of in (_produces(), _consumes(out=f"{tree} {_SUM}"))
+    )
+    body = f"{_EACH} {put} bra END; ODD: {get}".replace("%t0, 2, %r2", "%t0, 32, %r2").replace("%rd2+32", "%rd2+512")
+    test = ticketed_kernel(body, grid=4, block=32, words=132, start=(0, 0), forall="c[1] > 0")
+    found = by_tickets(test)
+    assert found is not None and not found.differing
+    assert found.state["c[1]"] == 32 * (sum(range(1, 33)) + sum(range(65, 97)))
+
+
 @pytest.mark.parametrize("around", [False, True])
 def test_what_may_go_around_before_it_is_widened_is_no_part_of_a_sum(around: bool) -> None:
     out = f"{'add.u32 %r9, %r9, %r9;' * around} cvt.u64.u32 %rd5, %r9; red.relaxed.gpu.global.add.u64 [%rd1+112], %rd5;"

@@ -15,7 +15,10 @@ def block_cuts(code: Code) -> list[int]:
     for i, op in enumerate(code.ops):
         if meets(op):
             cuts |= {i, i + 1}
-    return sorted(cuts - {len(code.ops)} if len(code.ops) not in code.labels.values() else cuts)
+    end = len(code.ops)
+    return sorted(
+        cuts if end in (0, *code.labels.values()) else cuts - {end}
+    )  # a kernel without instructions has a block
 
 
 def meets(op: Op) -> bool:

@@ -242,6 +242,10 @@ def test_a_barrier_of_some_threads_has_no_operand_at_their_places() -> None:
     assert not why
 
 
+def test_a_kernel_without_instructions() -> None:
+    assert not both(load(f"{HEAD}.visible .entry k()\n{{\n}}\n", "k.ptx"), "k", (2, 1, 1), (64, 1, 1), [])[0]
+
+
 def test_numbers_decide_which_machine_begins() -> None:
     machine = kernel(PLACE + "st.global.u32 [%rd1], %r0; // that nobody has launched")
     assert patience(machine, "k", ((1, 1, 1), (32, 1, 1), None)) is None

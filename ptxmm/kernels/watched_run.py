@@ -76,6 +76,7 @@ def watched_run(
     polling: Polling = Polling(),  # noqa: B008 - never changed
     mixes: bool = False,
     unwritten: int | None = None,
+    gives_up: bool = False,
     watching: Callable[[int], Determinate] = Determinate,
 ) -> WatchedRun:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
@@ -83,7 +84,8 @@ def watched_run(
     instructions by which threads look back, by their identity; `emulated`: those by which they emulate atomic operations;
     `numbered`: those by which CTAs that are alike take their numbers; `polling`: what is known of polls;
     `mixes`: what strong writes and emulations leave may hang on their order; `unwritten` is in all shared memory at first;
-    `watching`: who watches single threads, by the size of a CTA, where nothing above asks for somebody else."""
+    `gives_up`: threads that may wait at mbarrier objects, and go on with any answer, are told no; `watching`: who watches
+    single threads, by the size of a CTA, where nothing above asks for somebody else."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -102,6 +104,7 @@ def watched_run(
             watcher.polls_of.peels = not (searched or numbered or emulated)
             watcher.clocks.devices = runs.devices_of_ctas
             watcher.readings, watcher.mixes = readings, mixes and not (emulated or numbered)
+            watcher.gives_up = gives_up
             watcher.open_values.allowed, watcher.keeps_executed = not emulated, polling.executed
             watchers[number:] = [watcher]
             recording = Recording(watcher)

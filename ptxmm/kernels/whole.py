@@ -208,8 +208,7 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
         run = partial(run, searched=ran.searched, emulated=ran.emulated, numbered=ran.numbered)
         if racing:
             ran = next((other for other in _again(test, run, ran) if isinstance(other.why, ByteRace)), ran)
-        certain = isinstance(ran.why, ByteRace | Misuse)
-        ones = run(None, FILLS[1]) if open_buffers(test) and not certain else None
+        ones = run(None, FILLS[1]) if open_buffers(test) and not isinstance(ran.why, ByteRace | Misuse) else None
         if ones is not None and isinstance(ones.why, ByteRace | Misuse):
             ran = ones
     unsettled = ContentsOfRuns(test, ran.recorded, [], places).open_product() if ran.why is not None else ""
@@ -373,11 +372,13 @@ def _unless_decided(result: Result, told_so: Result, further: Callable[[], _Left
 
 
 def _again(test: KernelTest, run: Callable[..., WatchedRun], ran: WatchedRun) -> Iterator[WatchedRun]:
-    """More runs, in which a race may show that did not in a run."""
-    # Where a thread let decide what nobody had written yet, any values may be there, and the run can go on with some.
+    """More runs, in which a race may show that did not in a run. What nobody had written yet when a thread let it decide may be
+    anything, and the run can go on with some of it. Who may wait, and goes on with any answer, may do so with none."""
     unwritten = 0 if ran.error is not None and ran.error.kind == UNWRITTEN else None
     if unwritten is not None:
         yield run(None, unwritten=unwritten)
+    if ran.why is None and any(w.unknown is not None and w.unknown.what == "mbarrier" for w in ran.watchers):
+        yield run(None, alone=True, gives_up=True, unwritten=0)
     for seed in _other_orders(ran) if threads_of(test) <= _MOST_AGAIN else ():
         yield run(seed, alone=True, unwritten=unwritten)
 

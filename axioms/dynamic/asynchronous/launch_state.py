@@ -35,6 +35,8 @@ class LaunchState:
     ignores_strong = False
     #: Whether strong writes may come in any order, also where they leave something else then.
     mixes = False
+    #: Whether a thread that may wait, and goes on with any answer, is told no: in runs that look for what is wrong.
+    gives_up = False
     readings: frozenset[str] = frozenset()  # of the manual (`axioms.models.options`)
 
     def __init__(self, size: int) -> None:

@@ -109,6 +109,8 @@ class Phases:
         self._again: dict[int, object] = {}
         self._first: dict[int, int] = {}
         self._returned: dict[int, bool] = {}
+        #: Who was told no at which instruction, and went on.
+        self._gave_up: set[tuple[int, int]] = set()
         #: By function its peeks; by thread and peek, the last one last, the object at which it was, what it found, and what the
         #: thread knew.
         self._of_code: dict[int, Peeks] = {}
@@ -281,6 +283,8 @@ class Phases:
             thread.insists = True
             return refusing
         sleeps = not ready and how.form.run in _SLEEPING and not thread.insists
+        if self.run.gives_up and self._goes_on(thread, how, found, refusing, ready=ready):
+            return refusing
         if not sleeps and not self._polls_again(thread, refusing):
             self.run.doubts(thread, "mbarrier")
         if not ready:
@@ -302,6 +306,21 @@ class Phases:
         if over >= 0:
             self._learn(number, how, phase)
         return None
+
+    def _goes_on(self, thread: WatchedThread, how: Use, found: PhasedObject, refusing: int, *, ready: bool) -> bool:
+        """Whether a thread that may wait is told no, and goes on: where it does not know that the phase is over, so that it may
+        have come before, and where the no does not lead it back. Once at each instruction, since it may count how often."""
+        number, key = thread.number, (thread.number, thread.op)
+        if how.form.run not in _SLEEPING or thread.insists or key in self._gave_up:
+            return False
+        over = found.count - 1
+        arrival = number, self.clocks.known[number], self.clocks.own[number]
+        if (ready and (over < 0 or self._over(found, over, arrival))) or self._polls_again(thread, refusing):
+            return False
+        self._gave_up.add(key)
+        self.run.doubts(thread, "mbarrier")
+        thread.insists = True
+        return True
 
     def _peeks(self, thread: WatchedThread) -> Peeks:
         """The peeks of the function that a thread executes."""

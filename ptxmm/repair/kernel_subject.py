@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxmm.kernels.kernels_alone import kernels_alone
 from ptxmm.kernels.launch import Launch
 from ptxmm.kernels.signature import own_sizes
 from ptxmm.kernels.smaller import smaller_of
@@ -61,7 +62,8 @@ class KernelSubject:
         if any(not check.wanted for check in test.checks):
             self.notes.append("what the test says does not hold is taken as what must hold")
         self.how, launch = how, test.launches[0]
-        self.test = self._claimed(test)
+        self._entries = frozenset(one.entry for one in test.launches)
+        self.test = self._claimed(self._alone(test))
         self.name, self.path, self.text = test.name, launch.kept or launch.path, launch.text
         self.claims = tuple(dict.fromkeys(map(str, self.test.checks)))
         if all(check.expression is None and check.kind != ASSERTIONS for check in self.test.checks):
@@ -106,13 +108,13 @@ class KernelSubject:
         """The names of the barriers and mbarriers that the statements at these lines of the module are about."""
         from ptxmm.repair.kernel_sites import objects_at
 
-        return objects_at(self.text, {launch.entry for launch in self.test.launches}, lines)
+        return objects_at(self.test.launches[0].text, self._entries, lines)
 
     def guards(self, lines: frozenset[int]) -> frozenset[str]:
         """The names of what is waited for last before these lines of the module."""
         from ptxmm.repair.kernel_sites import waited_before
 
-        return waited_before(self.text, {launch.entry for launch in self.test.launches}, lines)
+        return waited_before(self.test.launches[0].text, self._entries, lines)
 
     def glimpsed(self) -> Judgement | None:
         """What a few runs show to be wrong with the module as it is; None where they show nothing."""
@@ -145,7 +147,8 @@ class KernelSubject:
         """Whether a changed module may leave threads waiting that do not wait in the module as it is."""
         if text == self.text or not _meets(text):
             return False
-        return not (ships(self.how.model) and only_stronger(text, self.text))
+        alone, now = (kernels_alone(one, self._entries) for one in (text, self.text))
+        return not (ships(self.how.model) and only_stronger(alone, now))
 
     def waits(self, text: str, patience: float | None = None) -> bool | None:
         """Whether a changed module leaves threads waiting that do not wait in the module as it is; None where that takes more
@@ -261,6 +264,11 @@ class KernelSubject:
     def _origins(self) -> SourceWords:
         return SourceWords(self.text)
 
+    def _alone(self, test: KernelTest, text: str | None = None) -> KernelTest:
+        """The test, or that of a changed text, without kernels that are not launched: each text is read again and again."""
+        alone = kernels_alone(test.launches[0].text if text is None else text, self._entries)
+        return replace(test, launches=tuple(replace(launch, text=alone) for launch in test.launches))
+
     def _claimed(self, test: KernelTest) -> KernelTest:
         """The test with everything that must hold."""
         checks = (*(replace(check, wanted=True) for check in test.checks), *map(Check, self.how.checks))
@@ -300,7 +308,9 @@ class KernelSubject:
         return found
 
     def _same_code(self, other: KernelTest) -> bool:
-        return [(l.text, l.entry) for l in other.launches] == [(l.text, l.entry) for l in self.test.launches]
+        entries = [launch.entry for launch in other.launches]
+        texts = {launch.text for launch in other.launches}
+        return texts == {self.text} and entries == [launch.entry for launch in self.test.launches]
 
     def _judged(self, test: KernelTest, text: str, patience: float | None = None) -> Judgement:
         started = time.perf_counter()
@@ -325,18 +335,16 @@ class KernelSubject:
         model = self.how.model
         if not self._glances or not isinstance(model, str):
             return None
-        launches = tuple(replace(launch, text=text) for launch in test.launches)
         with self._pace.measured():
-            return glanced_at(replace(test, launches=launches), model_named(model), self.how.left(patience))
+            return glanced_at(self._alone(test, text), model_named(model), self.how.left(patience))
 
     def _checked(self, test: KernelTest, text: str, patience: float | None = None) -> Result:
         from ptxmm.api import check
 
         how = self.how
-        launches = tuple(replace(launch, text=text) for launch in test.launches)
         with self._pace.measured():
             return check(
-                replace(test, launches=launches), how.model, unroll=how.unroll, timeout=how.left(patience), witnesses=False,
+                self._alone(test, text), how.model, unroll=how.unroll, timeout=how.left(patience), witnesses=False,
                 options=how.options,
             )  # fmt: skip
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from functools import lru_cache
 
 from ptxcore.machine.lower.inlining import source_of
 from ptxcore.syntax.reader import read_module
@@ -11,11 +13,19 @@ from ptxmm.repair.cuda.spellings import SCOPE, fences, named
 _CALLS = {"ld": "load", "st": "store"}
 
 
+@lru_cache(maxsize=4)
+def _origins(text: str) -> Mapping[int, tuple[str, int]]:
+    """File and line of the source for each line of a module that says so: of all at once, since a module is read as a whole."""
+    if ".loc" not in text:
+        return {}
+    return source_of(read_module(text)[0], range(1, text.count("\n") + 2))
+
+
 class SourceWords:
     """The source that a module says it comes from."""
 
     def __init__(self, text: str) -> None:
-        self._module = read_module(text)[0] if ".loc" in text else None
+        self._origins = _origins(text)
 
     def place(self, line: int) -> str:
         """`lock.cu:9`, for a line of the module; empty where nothing says so."""
@@ -24,9 +34,7 @@ class SourceWords:
 
     def origin(self, line: int) -> tuple[str, int]:
         """The file and the line that a line of the module comes from; neither where nothing says so."""
-        if self._module is None:
-            return "", 0
-        return source_of(self._module, {line}).get(line, ("", 0))
+        return self._origins.get(line, ("", 0))
 
     def of_line(self, line: int, words: str) -> str:
         """Words at the line of the source; empty where that is not known."""

@@ -26,7 +26,7 @@ class SharingWriter:
     def __init__(self, seed: int) -> None:
         self.choose = random.Random(seed)
         self.grid = self.choose.choice((2, 2, 2, 3))
-        self.ring = self.choose.choice((1, 1, 2, 4))
+        self.ring = self.choose.choice((2, 2, 4))
         #: How likely something is wrong.
         self.wrong = self.choose.choice((0.0, 0.0, 0.05, 0.1))
         self.waits = self.ring < 4 or self.choose.random() < 0.2
@@ -130,7 +130,7 @@ class SharingWriter:
 
     def lines(self) -> list[str]:
         between = self._meet(orders=False) if self._often(0.5) else []
-        times = 2 if self.grid == 2 and self._often(0.25) else 1
+        times = self.choose.choice((1, 1, 1, 2, 3)) if self.grid == 2 else 1  # a ring of two is full, or empty again
         if self._often(0.15):  # all do both
             both = [*self.produce(), *between, *self.consume()]
             return both

@@ -186,7 +186,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                                 CUtensorMapFloatOOBfill fill) {
   FILE *to = out();
   unsigned *words = reinterpret_cast<unsigned *>(map);
-  for (int i = 0; i < 31; i++) words[i] = 0x0badc0de;
+  for (int i = 0; i < 31; i++) words[i] = 0x0b8dc0de;
   words[31] = state().maps++;
   std::fprintf(to, "map %d %d %d %d %llx %u", type, interleave, swizzle, fill, (unsigned long long)at, rank);
   for (unsigned i = 0; i < rank; i++)

@@ -12,6 +12,8 @@ from copy import copy, deepcopy
 from typing import TYPE_CHECKING, TypeGuard
 
 from axioms.models.options import CONTRARY, LENIENT
+from ptxcore.clock import OutOfTime
+from ptxcore.diagnostics import InputError
 from ptxcore.records import NamedTuple
 from ptxmm.kernels.warp_order import WARP_SYNC_ORDERS, in_warp_order
 from ptxmm.kernels.whole import decide_whole
@@ -81,6 +83,17 @@ def _decided(
     return result, decide_whole(test, result, deadline, read)
 
 
+def _tried(
+    test: KernelTest, blank: Result, deadline: float | None, model: Model, readings: tuple[str, ...]
+) -> tuple[Result, str] | None:
+    """The same, of readings that nobody has asked for; None where that does not come to an end. What a test is without them is
+    known, and stays so."""
+    try:
+        return _decided(test, blank, deadline, model, readings)
+    except (OutOfTime, TimeoutError, InputError):
+        return None
+
+
 def tells_leniently(test: KernelTest, result: Result, blank: Result, deadline: float | None, model: Model) -> None:
     """Where a launch is wrong for a race that there is not under a lenient reading, its result tells what it is under that, and
     under those that are needed with it."""
@@ -89,10 +102,10 @@ def tells_leniently(test: KernelTest, result: Result, blank: Result, deadline: f
     while (reading := _lenient(other)) and reading not in readings:
         if reading == WARP_SYNC_ORDERS and not _may_order(test):
             break
-        found, _ = _decided(test, blank, deadline, model, (*readings, reading))
-        if reading == WARP_SYNC_ORDERS and found.verdict in _WRONG:
+        tried = _tried(test, blank, deadline, model, (*readings, reading))
+        if tried is None or (reading == WARP_SYNC_ORDERS and tried[0].verdict in _WRONG):
             break  # nothing was between but what orders nothing in any case
-        readings, other = (*readings, reading), found
+        readings, other = (*readings, reading), tried[0]
     if readings:
         result.notes.append(under_readings([(readings, other.verdict)]))
 
@@ -104,8 +117,10 @@ def in_warps(test: KernelTest, blank: Result, deadline: float | None, model: Mod
     of_order = isinstance(open_, LeftOpen) and open_.what in _OF_ORDER
     if not of_order or late or model.readings & {*LENIENT} or not _may_order(test):
         return open_
-    found, more = _decided(test, blank, deadline, model, (WARP_SYNC_ORDERS,))
-    return open_ if more else f"{open_}; {under_readings([((WARP_SYNC_ORDERS,), found.verdict)])}"
+    tried = _tried(test, blank, deadline, model, (WARP_SYNC_ORDERS,))
+    if tried is None or tried[1]:
+        return open_
+    return f"{open_}; {under_readings([((WARP_SYNC_ORDERS,), tried[0].verdict)])}"
 
 
 def _may_order(test: KernelTest) -> bool:

@@ -13,7 +13,10 @@ from by_runs import by_formula
 from campaigns import lengths, share
 
 import ptxmm
+from axioms.cat.model import Model
+from ptxcore.clock import OutOfTime
 from ptxmm.api import model_named
+from ptxmm.kernels import by_readings
 from ptxmm.kernels.by_readings import in_warps
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -104,6 +107,18 @@ def test_what_is_open_for_the_order_of_lanes_is_told_with_what_it_is_so() -> Non
     assert in_warps(test, _blank(test), None, model, of_order) == f"{of_order}; tried: ok with --{WARP_SYNC_ORDERS}"
     assert in_warps(test, _blank(test), None, model, of_time) == of_time
     assert in_warps(other, _blank(other), None, model, of_order) == of_order  # no lanes come together
+
+
+def test_what_is_known_stays_so_where_a_reading_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(test: KernelTest, result: Result, deadline: float | None, model: Model) -> str:
+        if WARP_SYNC_ORDERS in model.readings:
+            raise OutOfTime
+        return decide_whole(test, result, deadline, model)
+
+    monkeypatch.setattr(by_readings, "decide_whole", late)
+    test, of_order = _of(_HANDED), left_open("order", "k.ptx:1")
+    assert ptxmm.check(test).verdict == "no"
+    assert in_warps(test, _blank(test), None, model_named("ptx-9.0"), of_order) == of_order
 
 
 def test_barriers_stand_before_what_lanes_do_together() -> None:

@@ -222,31 +222,33 @@ def neg(a: Value, width: int) -> Value:
 
 def extract(a: Value, high: int, low: int) -> Value:
     """Bits `high` .. `low` of `a`, both included."""
-    if type(a) is int:
-        return (a >> low) & mask(high - low + 1)
-    assert type(a) is Term
-    if low == 0 and high == a.width - 1:
-        return a
-    if a.op in ("zext", "sext") and type(a.args[0]) is Term and high < a.args[0].width:
-        return extract(a.args[0], high, low)
-    if a.op == "zext" and type(a.args[0]) is Term:
-        inner = a.args[0].width
-        return zext(extract(a.args[0], inner - 1, low), high - low + 1) if low < inner else 0
-    if a.op == "sext" and low == 0 and type(a.args[0]) is Term:
-        return sext(a.args[0], a.args[0].width, high + 1)
-    if a.op == "extract":
-        return extract(a.args[0], a.args[2] + high, a.args[2] + low)
-    if a.op == "concat":
-        middle = _low_width(a)
-        if middle <= low:
-            return extract(a.args[0], high - middle, low - middle)
-        if high < middle:
-            return extract(a.args[1], high, low)
-        upper, lower = extract(a.args[0], high - middle, 0), extract(a.args[1], middle - 1, low)
-        return concat(upper, lower, high - middle + 1, middle - low)
-    if _is_choice(a):
-        return ite(a.args[0], extract(a.args[1], high, low), extract(a.args[2], high, low), high - low + 1)
-    return make("extract", high - low + 1, a, high, low)
+    while type(a) is Term:  # the bytes of a long copy are a chain: each turn is a part of it
+        part: Any = a.args[0] if a.args else None
+        if low == 0 and high == a.width - 1:
+            return a
+        if a.op in ("zext", "sext") and type(part) is Term and high < part.width:
+            a = part
+        elif a.op == "zext" and type(part) is Term:
+            return zext(extract(part, part.width - 1, low), high - low + 1) if low < part.width else 0
+        elif a.op == "sext" and low == 0 and type(part) is Term:
+            return sext(part, part.width, high + 1)
+        elif a.op == "extract":
+            high, low = a.args[2] + high, a.args[2] + low
+            a = part
+        elif a.op == "concat" and (middle := _low_width(a)) <= low:
+            high, low = high - middle, low - middle
+            a = part
+        elif a.op == "concat" and high < middle:
+            a = a.args[1]
+        elif a.op == "concat":
+            upper, lower = extract(part, high - middle, 0), extract(a.args[1], middle - 1, low)
+            return concat(upper, lower, high - middle + 1, middle - low)
+        elif _is_choice(a):
+            return ite(part, extract(a.args[1], high, low), extract(a.args[2], high, low), high - low + 1)
+        else:
+            return make("extract", high - low + 1, a, high, low)
+    assert type(a) is int
+    return (a >> low) & mask(high - low + 1)
 
 
 def _is_choice(a: Term) -> bool:

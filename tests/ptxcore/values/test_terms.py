@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 
 from campaigns import drawn
@@ -10,6 +11,7 @@ from growth import calls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ptxcore.values import terms
 from ptxcore.values.terms import (
     Term,
     Value,
@@ -170,3 +172,15 @@ def test_a_question_with_thousands_of_alternatives_is_not_compared_pair_by_pair(
     assert work < 3 * asked(1000)[0]
     assert evaluate(value, state) == 1
     assert evaluate(value, dict.fromkeys(state, 1990)) == 0
+
+
+def test_bits_of_a_long_chain_of_bytes_are_found_without_recursion() -> None:
+    """The bytes of a copy are one value."""
+    count = 2 * sys.getrecursionlimit()
+    upwards = downwards = terms.symbol("first", 8)
+    for i in range(count):
+        byte = terms.symbol(i, 8)
+        upwards, downwards = terms.concat(byte, upwards, 8, 8 * i + 8), terms.concat(downwards, byte, 8 * i + 8, 8)
+    first, last = terms.symbol("first", 8), terms.symbol(count - 1, 8)
+    assert terms.extract(upwards, 7, 0) is terms.extract(downwards, 8 * count + 7, 8 * count) is first
+    assert terms.extract(upwards, 8 * count + 7, 8 * count) is terms.extract(downwards, 7, 0) is last

@@ -94,6 +94,10 @@ class _One(NamedTuple):
     source: Hashable
 
 
+#: The proxy of accesses to surfaces.
+_SURFACE = "surface"
+
+
 class ExploredKernels:
     """The threads of all launches, explored; the memory that they share; what was cut and assumed."""
 
@@ -127,6 +131,8 @@ class ExploredKernels:
         if self.memory.images or self.memory.multimem:
             inputs = {e.operation for t in self.threads for e in t.execution.effects if e.kind is INPUT}
             self.assumed |= dict.fromkeys(what for what in (TEXEL, SUM) if what in inputs)
+        if any(map(self.reads_its_surfaces, self.kernels)):
+            self.assumed[_SURFACE] = None
 
     def launch(self, number: int, launch: Launch) -> None:
         """The threads of a launch."""
@@ -239,6 +245,12 @@ class ExploredKernels:
             self.assumed["malloc"] = None
         if len(calls) > 1 and len(calls) < len(effects):
             self.assumed["free"] = None
+
+    def reads_its_surfaces(self, kernel: KernelThreads) -> bool:
+        """Whether a kernel both reads and writes surfaces."""
+        effects = (e for number in kernel.threads for e in self.threads[number].execution.effects)
+        kinds = {e.kind for e in effects if e.proxy == _SURFACE}
+        return any(kind.observes for kind in kinds) and any(kind.writes for kind in kinds)
 
     def loops(self) -> list[LoopNote]:
         """What was cut, and what was reduced, by loop."""

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 ASSUMED = {
     "smid": "%smid is taken to be 0 in every thread",
     "activemask": "activemask is taken to give all threads of the warp that execute it, in loops those in the same round",
+    "surface": (
+        "a surface read is taken to find what comes before it in its own CTA; section 2.3 calls undefined what it returns of "
+        "bytes that the same kernel has written"
+    ),
     "texel": "what the documents leave open of texels that are filtered or converted is taken to be any value",
     "sum": "a sum of floating-point numbers that depends on the order of its additions is taken to be any value",
     "malloc": "malloc is taken to find memory whenever it is asked",

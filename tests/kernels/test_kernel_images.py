@@ -55,6 +55,20 @@ def test_a_texture_that_nobody_writes_is_filtered(engine: str) -> None:
     assert not any("taken to be any value" in note for note in result.notes)
 
 
+def test_what_is_read_of_a_surface_that_the_kernel_writes_is_told_to_rest_on_a_reading() -> None:
+    """Within a kernel the manual calls it undefined (section 2.3); of a later kernel it does not."""
+    result = copying(_TEXTURE, race_free=True).check()
+    assert result.verdict == "ok" and any("section 2.3" in note for note in result.notes)
+    apart = _COPY.replace("suld.b.1d.b32.trap %f6, [%rd2, {%r2}];", "mov.f32 %f6, %f2;").replace("CLAMP", "zero")
+    params = {
+        "t": {"texture": _TEXTURE},
+        "s": {"surface": {"format": "f32", "dims": [2]}},
+        "o": {"type": "f32", "elements": 2},
+    }
+    found = Kernel(apart, grid=1, block=2, params=params, race_free=True).check()
+    assert found.verdict == "ok" and not any("section 2.3" in note for note in found.notes)
+
+
 @pytest.mark.long
 def test_what_a_filter_rounds_is_any_value_and_told() -> None:
     texture = {**_TEXTURE, "init": [1.0, 2.0, 0.1, 5.0]}

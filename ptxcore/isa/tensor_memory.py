@@ -147,7 +147,7 @@ def load_reduced(how: Use, thread: Thread, told: Sequence[Value], taddr: Value, 
         cells_ = _cells(how, thread, taddr, second, len(found), other=True)
         if own is None or own != _reduced(how, (*found, *memory.read(*cells_))):
             own = None
-    return found, (memory.unknown(_HALVES) if own is None else own,)
+    return found, memory.unknown(_HALVES) if own is None else own
 
 
 _HALVES = "the manual does not tell what tcgen05.ld.red reduces here: the columns of one half, or of both"

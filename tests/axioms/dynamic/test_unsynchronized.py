@@ -75,13 +75,13 @@ def test_there_is_no_race_where_nothing_lacks() -> None:
 
 def test_a_fence_of_too_narrow_a_scope_is_told_as_such() -> None:
     """The write behind it has a scope that is wide enough."""
-    (race,) = ptxmm.check(_test("relaxed.gpu", "acquire.gpu", meets="bar.sync 0; fence.acq_rel.cta;")).races
+    (race,) = ptxmm.check(_flag("relaxed.gpu", "acquire.gpu", meets="bar.sync 0; fence.acq_rel.cta;")).races
     told = "the .cta scope of the release before this does not reach CTA 1 thread 0, who finds this at k.toml:16"
     assert [(cause.spot.line, cause.what) for cause in race.causes] == [(_WRITE, told)]
 
 
 def test_a_read_of_constant_memory_is_what_races_however_well_threads_synchronize() -> None:
-    right = _test("release.gpu", "acquire.gpu")
+    right = _flag("release.gpu", "acquire.gpu")
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": 2, "block": 64,
         "params": {"x": {"type": "u32", "elements": 512, "init": [0]}}, "check": {"race_free": True},

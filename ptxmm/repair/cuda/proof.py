@@ -179,8 +179,8 @@ class CudaSource:
         if not entry:
             return 1
         old, new = (_lines(body_of(bare(text), entry[-1])) for text in (self._module, module))
-        come = sum(count for line, count in (new - old).items() if line.startswith(_MEETINGS))
-        return -(-come // len(puts))
+        come = sum(count * _meetings(line) for line, count in (new - old).items())
+        return -(-come // sum(max(_meetings(wanted.new), 1) for wanted in puts))
 
     def _faithful(self, changes: Sequence[Wanted], module: str) -> bool:
         """Whether a module has nothing but numbers changed, where those are what changes; and is another one at all. Where a
@@ -198,6 +198,11 @@ class CudaSource:
                 if not ({swapped[line] for line in gone} <= new.keys() and come.keys() <= set(swapped.values())):
                     return False
         return True
+
+
+def _meetings(statements: str) -> int:
+    """How many barriers and fences are among statements, which may stand on one line: an arrival and its wait are two."""
+    return sum(statement.strip().startswith(_MEETINGS) for statement in statements.split(";"))
 
 
 def _line_start(text: str, line: int) -> int:

@@ -374,3 +374,21 @@ def test_a_count_that_is_computed_or_named_is_typed_where_a_call_is_handed_it() 
         ("number", 47): "init(&bar, PARTIES - 2)",
     }
     assert by_more("n + 1", -1) == "n" and by_more("a ? b : c", 1) == "(a ? b : c) + 1" and by_more("n", -1) == "n - 1"
+
+
+def test_an_arrival_and_its_wait_count_once_on_one_line_or_on_two(tmp_path: Path) -> None:
+    """How the source is written decides how they stand in the PTX: a call is no worse than `asm`."""
+    module = ".visible .entry k()\n{\n\tst.global.u32 [x], 1;\n\tret;\n}\n"
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k() { x = 1; }\n", encoding="utf-8")
+    source = CudaSource(str(path), module, ())
+    wanted = Wanted("put", 3, 0, "", "barrier.cluster.arrive;\n\tbarrier.cluster.wait")
+
+    def often(put_in: str) -> int:
+        return source._often([wanted], module.replace("\tst.", f"{put_in}\tst."))
+
+    call, in_asm = (
+        "\tbarrier.cluster.arrive;\n\tbarrier.cluster.wait;\n",
+        "\tbarrier.cluster.arrive; barrier.cluster.wait;\n",
+    )
+    assert (often(call), often(in_asm), often(call * 4)) == (1, 1, 4)

@@ -239,7 +239,7 @@ def _awaited(code: CudaCode, wanted: Wanted, before: Places) -> Iterator[SourceE
         kept = _TOKEN.search(code.bare, statement.start, statement.end)
         if kept is not None and (end := code.behind(statement)) is not None:
             said = f"{code.text[kept.start(2) : kept.end(2)]}.wait(std::move({kept[1]}));"
-            yield SourceEdits((TextEdit(end, end, f"\n{code.indent(statement.start)}{said}"),), ("utility",))
+            yield SourceEdits((_line_behind(code, end, code.indent(statement.start) + said),), ("utility",))
         for found in _ARRIVES.finditer(code.bare, statement.start, statement.end):
             yield SourceEdits((TextEdit(found.start(1), found.end(1), "arrive_and_wait"),))
 
@@ -281,8 +281,7 @@ def _ahead(code: CudaCode, statement: CudaStatement, form: Spelling) -> Iterator
 def _behind(code: CudaCode, statement: CudaStatement, form: Spelling) -> Iterator[list[TextEdit]]:
     end = code.behind(statement)
     if end is not None and code.in_function(statement.start):
-        rest = code.bare[end:].partition("\n")[0]
-        yield [TextEdit(end, end, f" {form.code}" if rest.strip() else f"\n{code.indent(statement.start)}{form.code}")]
+        yield [_line_behind(code, end, code.indent(statement.start) + form.code)]
 
 
 def _inside(code: CudaCode, statement: CudaStatement, form: Spelling) -> Iterator[list[TextEdit]]:
@@ -299,6 +298,16 @@ def _at_the_end(code: CudaCode, statement: CudaStatement, form: Spelling) -> Ite
     """At the end of the block that a head begins."""
     if statement.closer == "{" and (close := code.partner.get(statement.end - 1)) is not None:
         yield [_line_before(code, close, f"    {form.code}")]
+
+
+def _line_behind(code: CudaCode, offset: int, new: str) -> TextEdit:
+    """A line of its own behind what ends a line, and a comment that is there; else the same line."""
+    rest = code.bare[offset:].partition("\n")[0]
+    if rest.strip():
+        return TextEdit(offset, offset, f" {new.lstrip()}")
+    last = offset + len(rest)
+    at = last if code.text[offset:last].lstrip().startswith("//") and code.text[last - 1] != "\\" else offset
+    return TextEdit(at, at, f"\n{new}")
 
 
 def _line_before(code: CudaCode, offset: int, new: str) -> TextEdit:

@@ -376,6 +376,13 @@ def test_a_count_that_is_computed_or_named_is_typed_where_a_call_is_handed_it() 
     assert by_more("n + 1", -1) == "n" and by_more("a ? b : c", 1) == "(a ? b : c) + 1" and by_more("n", -1) == "n - 1"
 
 
+def test_a_comment_stays_at_the_statement_that_it_is_about() -> None:
+    source = "void k() {\n    x = 1;  // the first\n    y = 1; /* the\n    second */\n}\n"
+    found = {edited(source, c.edits) for line in (2, 3) for c in candidates(CudaCode(source), PUT, [], [(line, 5)])}
+    assert source.replace("the first\n", "the first\n    __syncthreads();\n") in found
+    assert source.replace("y = 1;", "y = 1;\n    __syncthreads();") in found
+
+
 def test_an_arrival_and_its_wait_count_once_on_one_line_or_on_two(tmp_path: Path) -> None:
     """How the source is written decides how they stand in the PTX: a call is no worse than `asm`."""
     module = ".visible .entry k()\n{\n\tst.global.u32 [x], 1;\n\tret;\n}\n"

@@ -22,5 +22,9 @@ class TooLarge(UnsupportedProgram):
         self.threads, self.events, self.lines = threads, events, lines
 
 
+class UnsettledLoop(UnsupportedProgram):
+    """It was not found out whether some number of a clock ends a loop that looks at it; the message says which loop."""
+
+
 class EngineDefect(Exception):
     """The engine contradicts itself: a defect of ours, never a verdict."""

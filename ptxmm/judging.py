@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from axioms.dependence import with_any_numbers
-from axioms.errors import UnsupportedProgram
+from axioms.errors import UnsettledLoop, UnsupportedProgram
 from axioms.events.event_kinds import WRITE
 from axioms.liveness.progress import FAIR, progress_named
 from axioms.liveness.search import find
@@ -138,7 +138,7 @@ def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wa
     with `wanted` False, there is one."""
     try:
         stall = question.stall(STALLS[checked.kind])
-    except (OutOfTime, TimeoutError) as error:
+    except (OutOfTime, TimeoutError, UnsettledLoop) as error:
         settle(checked, Coverage.OUT_OF_TIME, shown=False, existential=not wanted, stopped=error)
         return
     if not isinstance(stall, Stall):
@@ -174,7 +174,7 @@ def tell_absence(question: Question, checked: Checked) -> None:
     try:
         found = (question.stall(kinds) for kinds in (WAITS, ABORTS))
         stall = next((stall for stall in found if isinstance(stall, Stall)), None)
-    except (OutOfTime, TimeoutError):
+    except (OutOfTime, TimeoutError, UnsettledLoop):
         stall = None
     if stall is not None:
         said = tell_waits(question, stall, checked)

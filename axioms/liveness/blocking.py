@@ -86,6 +86,8 @@ class Blocking:
         self.warp_mates = mates_in_warps(program.threads)
         #: Where threads wait for others of their warp: whose wait, at what, and the truth value of "it is over".
         self.together: list[tuple[int, Effect, Value]] = []
+        #: Loops of which it was not found out whether a clock ends them; they are no blocking points.
+        self.unsettled: list[Stuck] = []
         self.launching: Launching | None = None
         if program.kernels and streams:
             from axioms.liveness.launching import Launching
@@ -161,7 +163,7 @@ class Blocking:
             chosen(comes[-1], execution.effects[-1].instruction)
             through = terms.conj(through, comes[-1])
         self._in_loops(number, execution, through)
-        repeating = terms.negate(terms.any_of(repeats(s, execution) for s in execution.repeating))
+        repeating = terms.negate(terms.any_of(repeats(s, execution) or 0 for s in execution.repeating))
         for iteration, others in iterations:
             if iteration.cut:
                 self._go_round(number, iteration, others, terms.all_of((iteration.guard, repeating, through)))
@@ -215,7 +217,11 @@ class Blocking:
         for stuck in [*execution.stuck, *([] if self._aborts else execution.repeating)]:
             if self._certain is not None and self._certain.leaves(number, stuck):
                 continue
-            guard = terms.conj(stuck.guard if self._aborts else repeats(stuck, execution), through)
+            condition = stuck.guard if self._aborts else repeats(stuck, execution)
+            if condition is None:
+                self.unsettled.append(stuck)
+                continue
+            guard = terms.conj(condition, through)
             kind = "mbarrier" if any(execution.effects[i].kind is MBARRIER for i in stuck.reads) else "loop"
             where = _where(stuck, execution.effects)
             self.stops.append(

@@ -74,13 +74,16 @@ class CertainEnds(SharedWaits):
         return bool(loop.reads) and max(loop.reads) < self.reached[t]
 
     def _passes(self, t: int, effect: Effect, arrived: dict[tuple[tuple[object, ...], int], set[int]]) -> bool:
-        loops = [s for s in self.threads[t].execution.stuck if effect.index in s.reads]
-        if loops and not all(self._is_left(t, effect, repeats(s, self.threads[t].execution)) for s in loops):
+        execution = self.threads[t].execution
+        loops = [s for s in execution.stuck if effect.index in s.reads]
+        if not all(self._is_left(t, effect, repeats(s, execution)) for s in loops):
             return False
         return super()._passes(t, effect, arrived)
 
-    def _is_left(self, t: int, effect: Effect, goes_round: Value) -> bool:
+    def _is_left(self, t: int, effect: Effect, goes_round: Value | None) -> bool:
         """Whether a loop is certainly left that waits by an effect, as far as that one decides."""
+        if goes_round is None:
+            return False
         if effect.kind is INPUT:
             return effect.operation == "try_wait"
         if effect.kind is not MBARRIER or effect.operation != "wait" or effect.result is None:

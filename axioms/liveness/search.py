@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Literal
 from axioms.cat.model import Model
 from axioms.encode.cut_off import is_cut_off, unbounded
 from axioms.encode.encoding import Encoding
-from axioms.errors import EngineDefect
+from axioms.errors import EngineDefect, UnsettledLoop
 from axioms.liveness.blocking import Blocking, BlockingPoint
 from axioms.liveness.progress import FAIR, Progress
 from axioms.liveness.reasons import Reasons
@@ -84,7 +84,8 @@ def find(
 
     `progress`: who is scheduled fairly; `resident`: how many CTAs run at once, None for all.
 
-    Raises UnsupportedProgram and OutOfTime as the engine does.
+    Raises UnsettledLoop where none was found, and it is not known whether a clock ends some loop; UnsupportedProgram and
+    OutOfTime as the engine does.
     """
     refuse(program, model)
     asked = LivenessQuestion(program, model, tuple(kinds), progress, resident, backend, deadline)
@@ -167,6 +168,15 @@ def _given_up(asked: LivenessQuestion, *, rounds: bool) -> Stall | None:
         stops=asked.stops,
         streams=asked.model.uses("api"),
     )
+    found = _found(asked, blocking, rounds)
+    if found is None and blocking.unsettled and not {"loop", "mbarrier"}.isdisjoint(asked.kinds):
+        where = blocking.unsettled[0].instruction
+        line = "" if where is None else f"line {where.span.line}: "
+        raise UnsettledLoop(f"{line}whether some number of a clock ends the loop that looks at it is not decided")
+    return found
+
+
+def _found(asked: LivenessQuestion, blocking: Blocking, rounds: bool) -> Stall | None:
     if not any(stop.kind in asked.kinds and stop.guard != 0 for stop in blocking.stops):
         return None
     if rounds and not any(stop.kind == "livelock" and stop.guard != 0 for stop in blocking.stops):

@@ -16,14 +16,15 @@ from ptxcore.machine.ir.effects import UNWRITTEN, Stuck, ThreadExecution
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
-#: Numbers of clocks that are tried. What needs more of them is left when one of them has come.
+#: Numbers of clocks that are tried. What needs more of them is not decided.
 _MOST_NUMBERS = 16
 #: Resources of Z3 for each: those of some hundred milliseconds.
 _MOST_WORK = 2_000_000
 
 
-def repeats(stuck: Stuck, execution: ThreadExecution) -> Value:
-    """The condition under which a waiting loop of a thread goes round without end, as long as its reads find the same."""
+def repeats(stuck: Stuck, execution: ThreadExecution) -> Value | None:
+    """The condition under which a waiting loop of a thread goes round without end, as long as its reads find the same. None
+    where that is not found out within so many numbers of clocks and so much of Z3's work."""
     if type(stuck.repeats) is not Term:
         return stuck.repeats
     inside = terms.symbols_of(stuck.repeats)
@@ -36,24 +37,27 @@ def repeats(stuck: Stuck, execution: ThreadExecution) -> Value:
 
 
 @lru_cache(maxsize=1024)
-def _whatever(condition: Term, clocks: tuple[Term, ...]) -> Value:
+def _whatever(condition: Term, clocks: tuple[Term, ...]) -> Value | None:
     """When a condition holds whatever clocks say: with each of some numbers, of which always one is against it if any number
-    is. 0 where so few are not enough."""
+    is. None where so few are not enough, or where it takes too long to find them."""
     found: Value = 1
     for _ in range(_MOST_NUMBERS):
-        numbers = _against(terms.conj(found, terms.negate(condition)), clocks)
+        try:
+            numbers = _against(terms.conj(found, terms.negate(condition)), clocks)
+        except UnsupportedProgram:
+            return None
         if numbers is None:
             return found
-        if not numbers:
-            return 0
         found = terms.conj(found, terms.substitute(condition, numbers))
         if found == 0:
             return 0
-    return 0
+    return None
 
 
 def _against(condition: Value, clocks: tuple[Term, ...]) -> dict[Term, Value] | None:
-    """What clocks say where a condition holds; None where it never does, nothing where that takes too long to find."""
+    """What clocks say where a condition holds; None where it never does.
+
+    Raises `UnsupportedProgram` where that cannot be asked of Z3, or takes more than `_MOST_WORK`."""
     import z3
 
     from axioms.sat.backends import new_z3_solver
@@ -62,10 +66,7 @@ def _against(condition: Value, clocks: tuple[Term, ...]) -> dict[Term, Value] | 
     if type(condition) is int:
         return dict.fromkeys(clocks, 0) if condition else None
     text = SmtText()
-    try:
-        name = text.define(condition, 1)
-    except UnsupportedProgram:
-        return {}
+    name = text.define(condition, 1)
     solver = new_z3_solver()
     solver.set("rlimit", _MOST_WORK)
     solver.from_string("\n".join([*text.lines, f"(assert {name})"]))
@@ -73,7 +74,7 @@ def _against(condition: Value, clocks: tuple[Term, ...]) -> dict[Term, Value] | 
     if answer == z3.unsat:
         return None
     if answer == z3.unknown:
-        return {}
+        raise UnsupportedProgram("Z3 needs more than its share")
     model = solver.model()
 
     def number(clock: Term) -> int:

@@ -194,3 +194,12 @@ def test_a_loop_that_looks_at_a_clock_goes_round_without_end_where_no_number_lea
     goes_round: str, verdict: str
 ) -> None:
     assert checked(HEAD + IF_RAISED.format(goes_round), 2).verdict == verdict
+
+
+def test_a_loop_of_which_no_number_of_a_clock_is_found_out_leaves_termination_open() -> None:
+    """Which number has this cube takes Z3 more than its share."""
+    loop = "mul.lo.u32 %r3, %r2, %r2; mul.lo.u32 %r3, %r3, %r2; xor.b32 %r3, %r3, %r5; setp.ne.u32 %p2, %r3, 12345;"
+    result = checked(HEAD + IF_RAISED.format(loop), 2)
+    assert result.verdict == "undecided"
+    (terminates,) = [c for c in result.checks if c.kind == "terminates"]
+    assert terminates.holds is None and "whether some number of a clock ends the loop" in terminates.message

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from ptxmm.answers import CHECKS
 from ptxmm.checker import Outcome
 from ptxmm.findings import besides, bound_of
 from ptxmm.harmless import plain
@@ -162,7 +163,7 @@ class TextReport:
             if over > 0 and room > FEWEST_STEPS:  # steps name threads, which are told of, too
                 page = lines(StepLimits(max(FEWEST_STEPS, room - over), width, tight=tight))
                 over = height(page, width) - LINES
-            if over <= 0 or not (failing(result) or result.races):
+            if over <= 0 or not (result.of_kernel or failing(result) or result.races):
                 break
         return page
 
@@ -417,6 +418,7 @@ _WORDS = {"never": "forbidden", "sometimes": "allowed", "always": "allowed"}
 _WORDS_OF_ALL = {"never": "never", "sometimes": "not always", "always": "always"}
 #: Those that say something of all executions.
 _OF_ALL = ("forbidden", "always", "never")
+_ASKED_OF_OUTCOMES = ("forall", "~exists", "never", "exists")
 
 
 def count_of(result: Result) -> str:
@@ -432,7 +434,15 @@ def count_of(result: Result) -> str:
     if result.positive and result.negative:
         return f"{_word(result)}: at least {result.positive} of at least {count}"
     word = _word(result)
-    return f"{'not known' if word in _OF_ALL else word}: {result.positive} of the {count} listed"
+    known = word not in _OF_ALL or _is_proven(result)
+    return f"{word if known else 'not known'}: {result.positive} of the {count} listed"
+
+
+def _is_proven(result: Result) -> bool:
+    """Whether what was asked of outcomes is decided for those, too, that are not listed."""
+    existential = result.kind == "exists"
+    asked = [c for c in result.checks if c.kind in _ASKED_OF_OUTCOMES and CHECKS[c.kind][0] == existential]
+    return not result.stopped and bool(asked) and all(c.holds is not existential and not c.bounded for c in asked)
 
 
 def _all_listed(result: Result) -> bool:

@@ -69,6 +69,18 @@ def test_it_is_told_on_a_page_and_at_places_that_are_there(
         assert form != "sarif" or wrong(json.loads(text)) == []
 
 
+#: Thread 0 of CTA 0 raises it; what the others find is what they store.
+READERS_OF_A_FLAG = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 out) {
+.reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred %p;
+ld.param.u64 %d1, [x]; ld.param.u64 %d2, [out]; mov.u32 %r1, %ctaid.x; setp.eq.u32 %p, %r1, 0;
+@%p st.relaxed.gpu.u32 [%d1], 1; @%p ret;
+ld.relaxed.gpu.u32 %r2, [%d1]; mul.wide.u32 %d3, %r1, 4; add.u64 %d3, %d2, %d3; st.relaxed.gpu.u32 [%d3], %r2; ret; }
+"""
+
+
 def assert_cause_first(result: Result, lines: Sequence[str]) -> None:
     """A page about a kernel that fails has a cause below its checks, with the text of its line, and says it once; unless all
     that is known is a wrong value that no read out of date explains."""
@@ -96,6 +108,20 @@ def test_the_highest_pages_fit_and_say_that_there_is_more(name: str, monkeypatch
     short, whole = page(test), page(test, everything=True)
     assert 0 < height(short, WIDTH) <= LINES < height(whole, WIDTH)
     assert any("(--all tells" in line for line in short) and not any("--all" in line for line in whole)
+
+
+def test_a_page_of_a_kernel_that_holds_leaves_out_most_of_its_many_outcomes() -> None:
+    """Each of six readers finds the flag, or does not."""
+    words = {"x": {"type": "u32", "elements": 1}, "out": {"type": "u32", "elements": 32}}
+    test = ptxmm.Kernel(
+        READERS_OF_A_FLAG, params=words, grid=7, block=1, forall="all(out[i] <= 1 for i in range(7))"
+    ).test
+    outcome = checker().decide("k", lambda: test)
+    short, whole = (
+        TextReport("ptx-9.0", colour=False, unroll=4, everything=everything).page(outcome).splitlines()
+        for everything in (False, True)
+    )
+    assert 0 < height(short, WIDTH) <= LINES < height(whole, WIDTH)
 
 
 def test_each_kind_of_tests_is_among_them() -> None:

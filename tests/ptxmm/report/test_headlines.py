@@ -73,3 +73,18 @@ def test_what_was_seen_before_the_time_ran_out_is_not_always_so(tmp_path: Path) 
     result = ptxmm.check(ptxmm.load(str(tmp_path / "t.litmus")))
     assert count_of(result) == "always: 1 of 1"
     assert count_of(replace(result, stopped=True)) == "not known: 1 of the 1 listed"
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("forall (0:r0 = 0)", "always: 1 of the 1 listed"),
+        ("~exists (0:r0 = 9)", "forbidden: 0 of the 1 listed"),
+        ("exists (0:r0 = 9)", "forbidden: 0 of the 1 listed"),
+        ("exists (0:r0 = 0)", "allowed: 1 of the 1 listed"),
+    ],
+)
+def test_what_was_proven_is_said_of_outcomes_that_are_not_listed_too(claim: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "t.litmus").write_text(_READS + claim)
+    result = ptxmm.check(ptxmm.load(str(tmp_path / "t.litmus")))
+    assert count_of(replace(result, listed_all=False)) == said

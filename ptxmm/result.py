@@ -242,9 +242,13 @@ class Witness:
         use, and what the model defines that the execution was decided under. Relations are whole here: `po` has all its pairs.
 
         Raises `InputError`, with the place in the expression, for one that has no meaning or is neither a set nor a relation,
-        and ValueError for a witness that was made in another process, which says no more than its relations."""
+        and ValueError for a witness that says no more than its relations: one that was made in another process, or that is part
+        of a run of all threads."""
         if self.execution.judged is None:
-            raise ValueError("the witness was made in another process; check the test here to ask it")
+            raise ValueError(
+                "the witness says no more than its relations: it was made in another process, "
+                "or is part of a run of all threads"
+            )
         return self.execution.judged.value(expression)
 
     def svg(self, engine: str = "own") -> str:
@@ -337,8 +341,8 @@ class Result:
     and who that is.
 
     `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
-    where a baseline accepts what is wrong with the test. `runs`: how many runs of all threads decided it, of which no execution
-    is kept; 0 where the formula did. `undefined` is why the program has no meaning, `places` say where that
+    where a baseline accepts what is wrong with the test. `runs`: how many runs of all threads decided it, of which no more
+    is kept than what a verdict speaks of; 0 where the formula did. `undefined` is why the program has no meaning, `places` say where that
     lies; `refusal` is what is wrong where the verdict is `error`. `executions` are those that were asked for.
     """
 

@@ -434,7 +434,7 @@ class _Run:
         if outcome.undrawn:
             sys.stderr.write(f"{plain(result.path)}: there was no time to draw {outcome.undrawn} of its pictures\n")
         if self._drawings:
-            if result.runs:
+            if result.runs and not any(any(found.values()) for found in (outcome.extra or {}).values()):
                 from ptxmm.words.whole import undrawn
 
                 sys.stderr.write(f"{plain(result.path)}: {undrawn(result.runs)}\n")

@@ -43,7 +43,8 @@ def effect_of(event: ExecutedEvent) -> str:
     if not event.kind.accesses:
         return ""
     value = "" if event.value is None else f" = {event.number}"
-    return f"{event.kind} {event.location or '?'}{value}"
+    location = "?" if event.location is None else event.location
+    return f"{event.kind} {location}{value}".rstrip()
 
 
 def memberships(execution: Execution) -> dict[int, str]:

@@ -12,17 +12,23 @@ from axioms.dynamic.core.findings import ByteRace, Misuse, Party
 from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.wrong.torn import Torn
 from axioms.dynamic.wrong.unsynchronized import OF_WRITER, Unmet, Unsynchronized
+from axioms.witness.execution import Execution
 from axioms.witness.races import UNDEFINED
 from axioms.witness.result import Site, Undefined
 from ptxcore.machine.run.faults import KernelError, ThreadName
+from ptxcore.machine.run.launch import fitted
 from ptxcore.machine.run.special import WARP, Triple
+from ptxcore.places import Placement
+from ptxcore.records import NamedTuple
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
+from ptxmm.graphs.waiting import Stays
 from ptxmm.kernels.places import Places
+from ptxmm.kernels.run_pictures import SeenEvent, pictured
 from ptxmm.kernels.runs import Runs, side_by_side
 from ptxmm.kernels.warp_order import WARP_SYNC_ORDERS
-from ptxmm.result import Cause, RaceEntry, RaceEvent, Result, Spot
+from ptxmm.result import Cause, RaceEntry, RaceEvent, Result, Spot, Witness
 from ptxmm.undefined import sentence
 from ptxmm.words import checks as words
 from ptxmm.words import whole as told
@@ -30,6 +36,7 @@ from ptxmm.words.provenance import written
 from ptxmm.words.unordered import (
     constant_read,
     found_older,
+    part,
     unawaited,
     unfenced_read,
     unmet,
@@ -38,6 +45,8 @@ from ptxmm.words.unordered import (
     unwaited,
 )  # fmt: skip
 
+#: Threads that wait, of different kinds, in one picture.
+_MOST_STOPPED = 8
 #: Checks that fail where a thread does not terminate.
 _ENDING = ("terminates", "no_deadlock")
 #: What lacks as repairs look for it, by what lacks of who should have synchronized, where that is another word.
@@ -52,6 +61,19 @@ FAULTS = ADDRESSED | {
     "tensor-allocation", "tensor-bounds", "tensor-lane", "bad-tensor-memory", "bad-descriptor", "barrier-count",
     "barrier-divergence", "bad-barrier",
 }  # fmt: skip
+
+
+def _linear(index: Sequence[int], shape: Sequence[int]) -> int:
+    (x, y, z), (nx, ny, _) = index, shape
+    return x + nx * (y + ny * z)
+
+
+class _Located(NamedTuple):
+    """Where a thread is: the number of its launch, the index of its CTA, its number in that."""
+
+    launch: int
+    cta: Triple
+    thread: int
 
 
 class Findings:
@@ -98,7 +120,26 @@ class Findings:
         else:
             self._fails(("race_free",), words.raced(1), told.with_a_race)
         if self.result.verdict in ("no", "undefined"):
-            self.result.races = found
+            self.result.races, self.result.race_witnesses = found, [self._picture(race, between)]
+
+    def _picture(self, race: ByteRace, between: Unsynchronized | Unmet | None) -> Witness:
+        """The execution of the run, as far as the race goes."""
+        by = (between.writes, between.reads) if isinstance(between, Unsynchronized) else tuple(between or ())
+        named = {(party.thread, id(party.op)): party for party in (race.before, *by, race.after)}
+        parties, names = list(named.values()), list(named)
+        at = [names.index((party.thread, id(party.op))) for party in (race.before, *by, race.after)]
+        where = f"{race.where}, {part(race.first, race.last, 'column' if race.missing else 'byte')}"
+        seen = [self._seen(party, where if i in (at[0], at[-1]) else "") for i, party in enumerate(parties)]
+        relations: dict[str, list[tuple[int, int]]] = {"race": [(at[0], at[-1])]}
+        if by:
+            relations["why"] = [(at[1], at[2])]
+        if isinstance(between, Unsynchronized) and len(parties) == 4:
+            relations["obs"] = [(1, 2)]
+            for first, second in [(0, 1), *([(2, 3)] if between.last else [])]:
+                name = "po" if parties[first].thread == parties[second].thread else "cause"
+                relations.setdefault(name, []).append((first, second))
+        title = f"{self.result.name}  ({self.result.model})  {told.race_shown(race.kind)}"
+        return Witness(lambda: pictured(seen, relations, title))
 
     def _of_a_warp(self, race: ByteRace) -> str:
         """The reading under which a race may be none, where it is one of two threads of a warp."""
@@ -170,7 +211,8 @@ class Findings:
             if checked.holds is False:
                 checked.message = told.deadlocked(first, waits)
                 checked.waits = [self._wait(*who) for who in error.blocked]
-                checked.spots += [self._spot(error, "threads do not terminate (deadlock) here" if waits else first)]
+                checked.witness = self._stopped(error)
+                checked.spots += [self._spot(error, told.STOPS_HERE if waits else first)]
 
     def _wait(self, who: ThreadName, instruction: Instruction) -> dict[str, Any]:
         """Who waits where, for programs."""
@@ -180,6 +222,22 @@ class Findings:
             "line": instruction.span.line,
             "instruction": print_statement(instruction),
         }
+
+    def _stopped(self, error: KernelError) -> Witness | None:
+        """A picture of those who wait; None where it is not known where they do."""
+        blocked = error.blocked[:_MOST_STOPPED]
+        if not blocked:
+            return None
+        bx, by, _ = self.runs.test.launches[self.number].block
+        threads, stays = [], []
+        for number, (who, instruction) in enumerate(blocked):
+            x, y, z = who.thread
+            place = self._place(_Located(self.number, who.cta, x + bx * (y + by * z)))
+            threads.append((self.places.thread(self.number, who.cta, who.thread), place))
+            stays.append(Stays(number, print_statement(instruction), instruction.span.line, told.STOPS))
+        left = told.others_stop(len(error.blocked) - len(blocked))
+        title = f"{self.result.name}  ({self.result.model})  {told.STOPPED}{left}"
+        return Witness(Execution((), {}, tuple(threads), title=title), stays)
 
     def _spot(self, error: KernelError, what: str) -> tuple[Spot, str]:
         line = error.instruction.span.line if error.instruction is not None else 0
@@ -245,12 +303,34 @@ class Findings:
         program = self.runs.program_of(self.number)
         return self.places.of(self.number, party.op, program)
 
-    def _event(self, party: Party) -> RaceEvent:
-        launches, line = self.runs.test.launches, party.op.instruction.span.line
+    def _seen(self, party: Party, location: str) -> SeenEvent:
+        """Who does something, for a picture."""
+        at = self._located(party)
+        program = self.runs.devices[self.runs.test.launches[at.launch].loaded].program
+        source = self.places.source_of(self.number, party.op, program)
+        return SeenEvent(self._event(party).thread, self._place(at), party.op, location, str(source or ""))
+
+    def _place(self, at: _Located) -> Placement:
+        """Numbers of what a thread shares with others; those of other launches are others."""
+        launches = self.runs.test.launches
+        launch, program = launches[at.launch], self.runs.devices[launches[at.launch].loaded].program
+        grid, shape = fitted(program, launch.entry, launch.grid, launch.block, launch.cluster)
+        before = sum(prod(one.grid) for one in launches[: at.launch])
+        cta = before + _linear(at.cta, grid)
+        of_clusters = [[i // n for i, n in zip(some, shape, strict=True)] for some in (at.cta, grid)]
+        warp = cta * -(-prod(launch.block) // WARP) + at.thread // WARP
+        return Placement(warp, cta, before + _linear(*of_clusters), launch.device)
+
+    def _located(self, party: Party) -> _Located:
+        launches = self.runs.test.launches
         size = self.runs.most_threads if side_by_side(self.runs.test) else prod(launches[self.number].block)
         cta, thread = divmod(party.thread, size)
-        of, index = self.runs.launch_of(self.number, cta), self.indices[cta]
-        launch = launches[of]
+        return _Located(self.runs.launch_of(self.number, cta), self.indices[cta], thread)
+
+    def _event(self, party: Party) -> RaceEvent:
+        line = party.op.instruction.span.line
+        of, index, thread = self._located(party)
+        launch = self.runs.test.launches[of]
         bx, by, _ = launch.block
         name = self.places.thread(of, index, (thread % bx, thread // bx % by, thread // (bx * by)))
         spot = self.places.launch_spot(self.number, line)

@@ -19,12 +19,15 @@ def unordered(
     """Why two accesses race. `synchronized`: threads synchronized with each other by more than barriers. `missing`: of accesses
     to Tensor Memory, what would order them; `reading`: one under which they are ordered as it is."""
     if missing:
-        columns = f"columns {first} to {last}" if last > first else f"column {first}"
         none = f" (--{reading} is the reading that asks for none)" if reading else ""
-        return f"both access {columns} of {where}: {missing_for(missing)}{none}"
-    bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"
+        return f"both access {part(first, last, 'column')} of {where}: {missing_for(missing)}{none}"
     why = _NOTHING if synchronized and kind in ("data", "mixed-size") else _UNORDERED[kind]
-    return f"both access {bytes_} of {where}; in a run of all threads {why}{by_the_letter(reading)}"
+    return f"both access {part(first, last, 'byte')} of {where}; in a run of all threads {why}{by_the_letter(reading)}"
+
+
+def part(first: int, last: int, unit: str) -> str:
+    """`bytes 0 to 3`, `column 5`."""
+    return f"{unit}s {first} to {last}" if last > first else f"{unit} {first}"
 
 
 _NOTHING = "nothing orders one before the other"

@@ -114,10 +114,26 @@ def looked_back(number: int, ways: int) -> str:
     return f"{backs} comes to the same, whichever of the values that others publish its reads find ({ways:,} ways)"
 
 
+#: What threads do in a deadlock of a run, at a place of the report, in a box of a picture, and in its title.
+STOPS = "does not terminate (deadlock)"
+STOPS_HERE = "threads do not terminate (deadlock) here"
+STOPPED = "deadlock, as one run of all threads shows it"
+
+
+def others_stop(left: int) -> str:
+    """Of threads that wait in other ways, and have no place in a picture."""
+    return f"; {left:,} more wait in other ways" if left else ""
+
+
+def race_shown(kind: str) -> str:
+    """What the picture of a race is of that a run found; `kind`: the flag of the model."""
+    return f"{'data' if kind == 'war' else kind} race, as one run of all threads shows it"
+
+
 def undrawn(runs: int) -> str:
     """Why there is no picture of a test that runs decided."""
     several = "one run of all threads" if runs == 1 else f"{runs:,} runs of all threads"
-    return f"no picture: {several} decided it, of which no execution is kept"
+    return f"no picture: {several} decided it, of which nothing is kept to draw"
 
 
 def by_a_run(broken: str, number: int) -> str:

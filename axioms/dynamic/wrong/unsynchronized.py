@@ -41,12 +41,14 @@ OF_WRITER = frozenset(("release", "arrival", "scope", "scope of the writer", "sc
 class Unsynchronized(NamedTuple):
     """A strong write, and a strong read that found it. `lacks`: `release` or `acquire` semantics, or of the writer, of the
     fence or other release before it, or of the reader a `scope` that has the other one; a `scope` alone of two strong accesses
-    that race themselves. Or an `arrival` at a barrier that releases nothing, and a wait for it."""
+    that race themselves. Or an `arrival` at a barrier that releases nothing, and a wait for it. `last`: whether the
+    second access comes behind the read in base causality order."""
 
     writes: Party
     reads: Party
     lacks: str
     scope: str = ""
+    last: bool = False
 
 
 class Unmet(NamedTuple):
@@ -114,7 +116,8 @@ def unsynchronized(watcher: Determinate, race: ByteRace, *, strong: bool = False
     for link in links:
         lacks = _lacking(link, before, time, clocks)
         if lacks is not None:
-            return Unsynchronized(Party(link.writer, link.write), Party(link.reader, link.read), *lacks)
+            parties = Party(link.writer, link.write), Party(link.reader, link.read)
+            return Unsynchronized(*parties, *lacks, last=link is links[-1])
         before, time = link.reader, link.read_at
     return None
 

@@ -231,9 +231,14 @@ def test_a_race_shows_in_another_order_where_what_was_read_in_vain_is_an_address
     assert result.verdict == verdict
 
 
-def test_a_picture_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No execution of a run of all threads is kept."""
+@pytest.mark.parametrize(
+    ("variant", "drawn"), [("correct", []), ("forgotten", ["reduction.toml_forgotten-race-0.svg"])]
+)
+def test_a_picture_that_is_not_there_is_told(
+    variant: str, drawn: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a run of all threads no execution is kept but for what a verdict speaks of."""
     examples = Path(__file__).parents[3] / "examples"
-    main(["check", f"{examples / 'reduction.toml'}:forgotten", "--svg", str(tmp_path / "drawn")])
-    assert "no picture: one run of all threads decided it" in capsys.readouterr().err
-    assert not list((tmp_path / "drawn").iterdir())
+    main(["check", f"{examples / 'reduction.toml'}:{variant}", "--svg", str(tmp_path / "drawn")])
+    told = "no picture: one run of all threads decided it" in capsys.readouterr().err
+    assert sorted(path.name for path in (tmp_path / "drawn").iterdir()) == drawn and told is not bool(drawn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import pytest
@@ -32,11 +32,11 @@ def by_runs(test: KernelTest, model: str = "ptx-9.0") -> tuple[str, Result]:
 _BY_RUNS = ("may_be_whole", "may_be_hunted", "_is_small")
 
 
-def by_formula(test: KernelTest, monkeypatch: pytest.MonkeyPatch) -> Result:
-    """What the formula says, and no run: `undecided` where that takes too long."""
+def by_formula(test: KernelTest, monkeypatch: pytest.MonkeyPatch, readings: Iterable[str] = ()) -> Result:
+    """What the formula says, by the readings of those names, and no run: `undecided` where that takes too long."""
     for way in _BY_RUNS:
         monkeypatch.setattr(checking, way, lambda *_: False)
-    return checking.check(test, model_named("ptx-9.0"), timeout=_PATIENCE)
+    return checking.check(test, model_named("ptx-9.0"), timeout=_PATIENCE, options=frozenset(readings))
 
 
 def compare(

@@ -105,12 +105,11 @@ def conflict(
         return ByteRace(
             first, second, where, access.first, access.first + access.size - 1, time=before.time, until=access.time
         )
-    mine, others = _elements(second.op, access, readings), _elements(first.op, before, readings)
-    if common := mine & others:
-        at, size = (access.first, access.size) if same else min(common)
-        return ByteRace(first, second, where, at, at + size - 1, time=before.time, until=access.time)
+    if race := race_of_elements(first, second, before, access, where, readings):
+        return race
     if before.strong or access.strong:
         return Open("order", second)
+    mine, others = _elements(second.op, access, readings), _elements(first.op, before, readings)
     parts = ((max(a, b), min(a + m, b + n) - 1) for a, m in mine for b, n in others if a < b + n and b < a + m)
     part = min(parts, default=None)
     return (
@@ -120,19 +119,40 @@ def conflict(
     )
 
 
+def race_of_elements(
+    first: Party,
+    second: Party,
+    before: Access,
+    access: Access,
+    where: str,
+    readings: frozenset[str],
+    *,
+    told: bool = False,
+) -> ByteRace | None:
+    """The race of two accesses that nothing orders, not all in each other's scope where both are strong: of whole elements that
+    both have, as each of these is an access of its own. None where they have none, or that is not known. `told`: whether the
+    kind of an access says if a comparison has written."""
+    common = _elements(second.op, access, readings, told=told) & _elements(first.op, before, readings, told=told)
+    if not common:
+        return None
+    same = (before.first, before.size) == (access.first, access.size)
+    at, size = (access.first, access.size) if same else min(common)
+    return ByteRace(first, second, where, at, at + size - 1, time=before.time, until=access.time)
+
+
 def is_one(access: Access, readings: frozenset[str]) -> bool:
     """Whether an access to a vector is one, as of a scalar, by a reading of section 8.2.4."""
     return "whole-vectors" in readings and access.strong != "" and 8 * access.size <= MOST_WHOLE
 
 
-def _elements(op: Op, access: Access, readings: frozenset[str]) -> set[tuple[int, int]]:
+def _elements(op: Op, access: Access, readings: frozenset[str], *, told: bool = False) -> set[tuple[int, int]]:
     """The elements that an access consists of, each an access of its own (section 8.2.4), by their first bytes and their size:
-    of an instruction of a whole warp the piece of the thread. None where that is not known, nor whether it writes: a comparison
-    that fails does not."""
+    of an instruction of a whole warp the piece of the thread. None where that is not known, nor (unless that is `told`) whether
+    it writes: a comparison that fails does not."""
     use = op.use
     if use.form.whole is not None or is_one(access, readings):
         return {(access.first, access.size)}
-    if use.form.mnemonic not in _BY_ELEMENTS or use.op == "cas":
+    if use.form.mnemonic not in _BY_ELEMENTS or (use.op == "cas" and not told):
         return set()
     size = use.width // 8
     firsts = range(access.first, access.first + access.size, size)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from axioms.dynamic.asynchronous.phases import SIZE
-from axioms.dynamic.core.accesses import conflict
+from axioms.dynamic.core.accesses import conflict, race_of_elements
 from axioms.dynamic.core.clocks import Table
 from axioms.dynamic.core.findings import ByteRace, Open, Party
 from axioms.dynamic.core.shadow import Access
@@ -34,9 +34,6 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Write
-
-#: Instructions that access memory by elements as wide as they say.
-_SCALARS = frozenset(("ld", "st", "atom", "red"))
 
 #: Rounds that a thread waits so at most: others may poll in vain again and again until it goes on.
 _PATIENCE = 40
@@ -144,14 +141,8 @@ class Exact(OneOfSeveral):
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         if not before.strong and not access.strong:
             return conflict(other, party, before, access, where, exact=True, readings=self.readings)
-        same = (before.first, before.size) == (access.first, access.size)
-        uses = other.op.use, party.op.use
-        alike = {u.form.mnemonic for u in uses} <= _SCALARS and not any(u.words["vec"] for u in uses)
-        if not same or not alike or uses[0].width != uses[1].width:
-            return Open("unordered", party)
-        return ByteRace(
-            other, party, where, access.first, access.first + access.size - 1, time=before.time, until=access.time
-        )
+        race = race_of_elements(other, party, before, access, where, self.readings, told=True)
+        return race or Open("unordered", party)
 
     def _value_before(self, thread: WatchedThread, spot: OpenBytes) -> int:
         """Nothing rests on what a store overwrites: memory that nobody wrote will do."""

@@ -14,7 +14,8 @@ from axioms.dynamic.code.live import Live
 from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.core.findings import Misuse, Open, Party, Stopped, step
 from axioms.dynamic.core.shadow import Access, Shadow
-from axioms.dynamic.waits.waiting import Hand, WrittenBytes
+from axioms.dynamic.waits.waiting import WrittenBytes
+from axioms.dynamic.waits.written import Hand
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import SHARED, WINDOW_BITS
 from ptxcore.machine.run.memory import Segment

@@ -17,7 +17,7 @@ from functools import cache
 
 from axioms.dynamic.code.depends import computes
 from axioms.dynamic.code.idle import idle_blocks
-from axioms.dynamic.waits.waiting import WIDTHS
+from axioms.dynamic.waits.written import WIDTHS
 from ptxcore.isa.mbarrier import test_wait, test_wait_parity, try_wait, try_wait_parity
 from ptxcore.machine.lower.liveness import live_registers, reads, writes
 from ptxcore.machine.lower.ops import Code, Op, Source, TargetRegister

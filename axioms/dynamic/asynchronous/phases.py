@@ -17,7 +17,8 @@ from axioms.dynamic.asynchronous.proxies import Proxies
 from axioms.dynamic.asynchronous.tensor_order import TensorOrder
 from axioms.dynamic.core.clocks import Arrival, Table
 from axioms.dynamic.core.findings import Party
-from axioms.dynamic.waits.waiting import Copying, Hand, Poll
+from axioms.dynamic.waits.waiting import Copying, Poll
+from axioms.dynamic.waits.written import Hand
 from ptxcore.isa.form import Use
 from ptxcore.isa.mbarrier import (
     LARGEST,

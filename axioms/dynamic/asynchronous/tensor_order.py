@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 
 from axioms.dynamic.core.clocks import EXECUTED, PLANE, RELAXED, Arrival, Clocks, Table
 from axioms.dynamic.core.shadow import AGENTS, Access
-from axioms.dynamic.waits.waiting import Hand
+from axioms.dynamic.waits.written import Hand
 
 #: Planes of tables, behind all others. Those from `RELAXED` on go on by relaxed synchronization, too.
 HERE, THERE, READ, DONE, LOADED, STORED, QUEUED = (RELAXED + 4 * i for i in range(-3, 4))

@@ -19,7 +19,8 @@ from axioms.dynamic.lookback.found_values import CannotDecide
 from axioms.dynamic.lookback.lookbacks import LookBack, LookBackThread, NotConfluent, Ways, is_plain_fence
 from axioms.dynamic.lookback.sightings import Sight, Sighting, Sightings
 from axioms.dynamic.one_run.determinate import Determinate
-from axioms.dynamic.waits.waiting import Poll, Written, WrittenBytes
+from axioms.dynamic.waits.waiting import Poll, WrittenBytes
+from axioms.dynamic.waits.written import Written
 from ptxcore.isa.effect_kinds import FENCE
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import FIRST_GLOBAL

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from axioms.dynamic.core.accesses import LEVELS, scope_of
 from axioms.dynamic.core.clocks import Clocks, Table
 from axioms.dynamic.core.shadow import CONSTANT
-from axioms.dynamic.waits.waiting import Hand, Written, WrittenBytes
+from axioms.dynamic.waits.waiting import WrittenBytes
+from axioms.dynamic.waits.written import Hand, Written
 from ptxcore.isa.form import ACQUIRES, Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.ops import Op

@@ -35,7 +35,8 @@ from axioms.dynamic.core.sums import AddedAround, Sums, is_sum
 from axioms.dynamic.one_run.convergence import Convergence
 from axioms.dynamic.one_run.polls import Polling, Polls
 from axioms.dynamic.waits.strong_reads import StrongRead
-from axioms.dynamic.waits.waiting import Hand, Poll, Written, WrittenBytes, behind, leading
+from axioms.dynamic.waits.waiting import Poll, WrittenBytes, leading
+from axioms.dynamic.waits.written import Hand, Written, behind
 from ptxcore.isa.effect_kinds import FENCE, GRID, PROXY_FENCE
 from ptxcore.isa.form import ACQUIRES, RELEASES, Use
 from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
@@ -326,7 +327,7 @@ class Determinate(LaunchState):
         self.waits += bool(fresh)
         for w in (place.writes[n] for n in sorted(fresh)) if self.keeps_executed else ():
             self._tensor_order.learns(number, self._tensor_order.before((w.thread, w.known, w.time)))
-        seen = [place.writes[n] for n in sorted(fresh)] if fresh and self._observes(place, read) else []
+        seen = [place.writes[n] for n in sorted(fresh)] if fresh and place.observes(read, self.clocks) else []
         self.sequential.observes(number, [w.fenced for w in seen])
         hands = [hand for w in seen for hand in w.hands]
         if thread.instruction.use.sem in ACQUIRES:
@@ -342,16 +343,6 @@ class Determinate(LaunchState):
 
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""
-
-    def _observes(self, place: WrittenBytes, read: StrongRead) -> bool:
-        """Whether writes hand on what they do to a read that sees them, or an atomic operation behind them, each in the other's
-        scope."""
-        within = self.clocks.within
-        seen = [w for m, w in enumerate(place.writes) if m not in read.before]
-        return all(
-            w.scope and within(w.scope, w.thread, read.thread) and within(read.scope, w.thread, read.thread)
-            for w in seen
-        )
 
     def _acquire(self, number: int, offered: list[tuple[Hand, str]], scope: str) -> None:
         """A thread acquires in a scope what heads of release patterns hand on."""

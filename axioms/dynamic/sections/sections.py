@@ -472,7 +472,7 @@ class InSections(MeetingSections):
         sections = lock.sections
         narrow = {scope for s in sections for scope in (s.acquired, s.released)} - WIDE
         if lock.owner is not None or not sections or (narrow and len({s.holder // self.size for s in sections}) > 1):
-            raise Stopped(Open("order", sections[0].party))
+            raise Stopped(Open("order", sections[0].party if sections else self.taken))
         alone = len({s.holder // self.size for s in sections}) == 1
         others = {}
         for attempt, party in lock.attempts:

@@ -20,7 +20,8 @@ from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.core.findings import step
 from axioms.dynamic.several.noted import OpenBytes, OpenOperation
 from axioms.dynamic.tickets.errand_threads import ErrandThread, UnknownErrand
-from axioms.dynamic.waits.waiting import Ended, Written, knows, plain, stopped_at
+from axioms.dynamic.waits.waiting import Ended, plain, stopped_at
+from axioms.dynamic.waits.written import Written, knows
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import ACQUIRES, RELEASES, Use
 from ptxcore.machine.ir.windows import FIRST_GLOBAL

@@ -11,7 +11,8 @@ from axioms.dynamic.core.findings import Open, Stopped
 from axioms.dynamic.several.cycles import FollowingOperation
 from axioms.dynamic.several.plan import Bytes, Name, Takers
 from axioms.dynamic.waits.strong_reads import StrongRead
-from axioms.dynamic.waits.waiting import Hand, Poll, WrittenBytes
+from axioms.dynamic.waits.waiting import Poll, WrittenBytes
+from axioms.dynamic.waits.written import Hand
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread, Write

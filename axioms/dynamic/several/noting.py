@@ -16,7 +16,7 @@ from axioms.dynamic.several.noted import OpenBytes, OpenOperation, Quiet, branch
 from axioms.dynamic.several.plan import Bytes, Script, StrongBytes
 from axioms.dynamic.several.settled import SettledBytes
 from axioms.dynamic.waits.gathered import GatheredPolls
-from axioms.dynamic.waits.waiting import Hand, behind
+from axioms.dynamic.waits.written import Hand, behind
 from ptxcore.isa.form import ACQUIRES, RELEASES, Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_OFFSET
 from ptxcore.machine.run.memory import Segment

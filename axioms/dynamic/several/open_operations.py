@@ -18,7 +18,7 @@ from axioms.dynamic.several.noting_agents import NotingAgents
 from axioms.dynamic.several.plan import Name
 from axioms.dynamic.waits.gathered import comes_to_barrier
 from axioms.dynamic.waits.strong_reads import StrongRead
-from axioms.dynamic.waits.waiting import Hand
+from axioms.dynamic.waits.written import Hand
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.run.memory import Segment

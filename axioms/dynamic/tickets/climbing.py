@@ -20,7 +20,8 @@ from axioms.dynamic.core.findings import Open, Party, Stopped
 from axioms.dynamic.core.shadow import CLOSES, CONSTANT, COUNTED
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.tickets.beginnings import SAME, THREADS, asks_no_more
-from axioms.dynamic.waits.waiting import Hand, plain
+from axioms.dynamic.waits.waiting import plain
+from axioms.dynamic.waits.written import Hand
 from ptxcore.isa.form import ACQUIRES, RELEASES, Use
 from ptxcore.machine.ir.windows import FIRST_GLOBAL, SHARED_OFFSET
 from ptxcore.machine.lower.liveness import results_unused

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from axioms.dynamic.code.depends import computes
-from axioms.dynamic.waits.waiting import WIDTHS
+from axioms.dynamic.waits.written import WIDTHS
 from ptxcore.machine.lower.liveness import live_registers, reads, writes
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.records import NamedTuple

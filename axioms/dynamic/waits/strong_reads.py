@@ -11,7 +11,20 @@ class StrongRead:
     """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
     value: None, back to poll again."""
 
-    __slots__ = ("before", "behind", "certain", "found", "leads", "op", "own", "scope", "thread", "time", "value")
+    __slots__ = (
+        "before",
+        "behind",
+        "certain",
+        "found",
+        "leads",
+        "observes",
+        "op",
+        "own",
+        "scope",
+        "thread",
+        "time",
+        "value",
+    )
 
     def __init__(
         self, thread: int, time: int, value: int, scope: str, leads: Callable[[int], object], op: Op | None = None
@@ -25,6 +38,8 @@ class StrongRead:
         self.certain: frozenset[int] = frozenset()
         #: Writes that it has observed in every execution, as somebody has relied on.
         self.found: frozenset[int] = frozenset()
+        #: Whether somebody relies on it that it observes those that it is certain of.
+        self.observes = False
         #: Of an atomic operation, the number of its write; a time is that of several accesses, and does not tell.
         self.own = -1
 

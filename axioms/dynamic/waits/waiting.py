@@ -16,54 +16,19 @@ from math import prod
 from typing import Any, NoReturn
 
 from axioms.dynamic.code.live import Live, Same
-from axioms.dynamic.core.clocks import Clocks, Table
+from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.waits.strong_reads import StrongRead
+from axioms.dynamic.waits.written import Written, knows, morally_strong, observes
 from ptxcore.isa.effect_kinds import FENCE, UPDATES, EffectKind
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.snapshot import Snapshot
 from ptxcore.machine.run.watched import WatchedThread, Write, number_at
-from ptxcore.records import NamedTuple
 
 #: Blocks that a copy of a thread runs at most to find out what a value leads to.
 _MOST_BLOCKS = 64
 _MOST_VALUES = 4096  # values that are looked at for one read
-
-
-class Written(NamedTuple):
-    """A write of the run: `kind` is `store` (of `value`), `add` (the operand; with a `modulus`, to a value that is less), or
-    `other`; `scope` is empty where it is weak. `op`: the instruction; `known`: what was ordered before it, and `time` its
-    thread's own; `hands`: what it hands on to who acquires it; `fenced`: what a `fence.sc` comes behind that is behind who
-    observes it (`core.sequential_fences`)."""
-
-    thread: int
-    time: int
-    value: int
-    kind: str
-    scope: str
-    known: Table
-    hands: tuple[Hand, ...] = ()
-    fenced: Table = {}  # noqa: RUF012 - never changed
-    modulus: int = 0
-    op: Op | None = None
-
-
-class Hand(NamedTuple):
-    """What the head of a release pattern hands on: what is ordered before it, its scope, and its thread."""
-
-    table: Table
-    scope: str
-    thread: int
-
-
-#: How wide scopes are.
-WIDTHS = {"cta": 0, "cluster": 1, "gpu": 2, "sys": 3}
-
-
-def behind(hands: tuple[Hand, ...], hand: Hand) -> tuple[Hand, ...]:
-    """What a thread hands on behind one more release: of the others only those of a wider scope do not come with it."""
-    return (*(one for one in hands if WIDTHS.get(one.scope, 0) > WIDTHS.get(hand.scope, 0)), hand)
 
 
 class WrittenBytes:
@@ -81,6 +46,8 @@ class WrittenBytes:
         self.open: StrongRead | None = None
         #: Whether that is so since a store leads it back that does not come before the one that leads it on.
         self.returns = False
+        #: Whether some write is in a scope that has not all threads.
+        self._narrow = False
 
     def read(self, read: StrongRead, clocks: Clocks) -> bool:
         """A thread goes on; whether it is determinate with the writes so far."""
@@ -103,6 +70,7 @@ class WrittenBytes:
     def write(self, written: Written, clocks: Clocks) -> bool:
         """One more write; whether all reads that led on stay determinate, and certain of what they were."""
         self.writes.append(written)
+        self._narrow = self._narrow or not clocks.wide(written.scope)
         for read in self.reads:
             if not knows(written, read.thread, read.time, clocks) and not self._stays(read, clocks):
                 self.open = read
@@ -114,12 +82,20 @@ class WrittenBytes:
         """Whether a read is certain of what it was, now that there are more writes."""
         found = self._certain(read, clocks)
         stays = found is not None and read.certain <= found
-        return stays and all(self._finds(read, n, clocks) for n in read.found)
+        hands_on = not (read.observes or read.found) or self.observes(read, clocks)
+        return stays and hands_on and all(self._finds(read, n, clocks) for n in read.found)
+
+    def observes(self, read: StrongRead, clocks: Clocks) -> bool:
+        """Whether a read observes, in every execution, all writes that it is certain of and that nothing orders before it; what
+        comes later must not change that."""
+        wide = not self._narrow and clocks.wide(read.scope)
+        read.observes = wide or observes(read, self.writes, clocks)
+        return read.observes
 
     def looked(self, look: StrongRead, fresh: frozenset[int], clocks: Clocks) -> bool:
         """A thread has gone on that looked before it polled; whether it is as certain of some writes where that look finds what
         leads on."""
-        look.certain = fresh
+        look.certain, look.observes = fresh, True
         self.looks.append(look)
         if self._looks_in_vain(look, clocks) or self._stays(look, clocks):
             return True
@@ -165,11 +141,13 @@ class WrittenBytes:
 
     def _comes_behind(self, n: int, thread: int, clocks: Clocks) -> bool:
         """Whether a thread comes behind a write, in causality order."""
-        w, within = self.writes[n], clocks.within
+        w = self.writes[n]
         if clocks.ordered(thread, w.thread, w.time):
             return True
         for read in self.reads:
-            scopes = w.scope and within(w.scope, w.thread, read.thread) and within(read.scope, w.thread, read.thread)
+            scopes = morally_strong((w.scope, w.thread), (read.scope, read.thread), clocks) and self.observes(
+                read, clocks
+            )
             fresh = scopes and n in read.certain and n not in read.behind
             if fresh and clocks.ordered(thread, read.thread, read.time) and self._finds(read, n, clocks):
                 read.found |= {n}
@@ -358,15 +336,6 @@ class WrittenBytes:
 
     def _cut(self, value: int) -> int:
         return value & ((1 << 8 * self.size) - 1)
-
-
-def knows(w: Written, thread: int, time: int, clocks: Clocks) -> bool:
-    """Whether what a thread did at a time is ordered before a write."""
-    if w.thread == thread:
-        return w.time >= time
-    cta, place = divmod(thread, clocks.size)
-    times = w.known.get(cta)
-    return times is not None and times[place] >= time
 
 
 class Ended(BaseException):

@@ -27,7 +27,7 @@ from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.several.noted import OpenOperation
 from axioms.dynamic.several.noting import Noting
-from axioms.dynamic.waits.waiting import Hand
+from axioms.dynamic.waits.written import Hand
 from ptxcore.isa.form import ACQUIRES
 from ptxcore.machine.lower.ops import Op
 from ptxcore.records import NamedTuple

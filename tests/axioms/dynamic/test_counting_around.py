@@ -13,7 +13,8 @@ from test_circles import _kernel
 
 from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.waits.strong_reads import StrongRead
-from axioms.dynamic.waits.waiting import Written, WrittenBytes
+from axioms.dynamic.waits.waiting import WrittenBytes
+from axioms.dynamic.waits.written import Written
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile

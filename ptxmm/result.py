@@ -342,8 +342,9 @@ class Result:
 
     `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
     where a baseline accepts what is wrong with the test. `runs`: how many runs of all threads decided it, of which no more
-    is kept than what a verdict speaks of; 0 where the formula did. `undefined` is why the program has no meaning, `places` say where that
-    lies; `refusal` is what is wrong where the verdict is `error`. `executions` are those that were asked for.
+    is kept than what a verdict speaks of; 0 where the formula did. `undefined` is why the program has no meaning,
+    `places` say where that lies; `refusal` is what is wrong where the verdict is `error`. `executions` are those that
+    were asked for.
     """
 
     path: str

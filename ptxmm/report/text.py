@@ -29,12 +29,12 @@ from ptxmm.words.notes import followed, not_asked, warned
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
 _WIDEST = 64  # characters of the name column
-_MOST_STATES = (40, 8, 4)  # shown for a single test: of one that fails fewer, where there is no room
+_MOST_STATES = (40, 8, 4, 4)  # shown for a single test: of one that fails fewer, where there is no room
 MOST_ELEMENTS = 16  # of each
 #: Spin loops that are told one by one, and notes of what an answer rests on.
 _MOST_LOOPS, _MOST_NOTES = 2, 3
 #: How far pages leave out what follows from something else, and lines of what an endless execution does there.
-_TIGHTEST, _LINES_OF_WAITS, _LINES_OF_CHECKS = 2, 3, 4
+_TIGHTEST, _LINES_OF_WAITS, _LINES_OF_CHECKS = 3, 3, 4
 #: Findings of litmus tests that may be that an execution does not terminate.
 _MAY_WAIT = ("condition", "no_deadlock", "terminates")
 #: Findings of litmus tests that a row tells.

@@ -34,7 +34,7 @@ class StepLimits:
     """How many lines steps of executions may still take on a page of a `width`; None: as many as there are. `tight`: the page
     has no room for more than one race, nor for why there is one where an execution was told before (1); nor for more than few
     causes, for a race beside an execution that was told, for what follows from another thing, for each thing that the answer
-    rests on (2)."""
+    rests on (2); nor for any step of an execution (3)."""
 
     def __init__(self, room: int | None, width: int = WIDTH, *, tight: int = 0) -> None:
         self.room, self.width, self.tight = room, width, tight
@@ -54,15 +54,17 @@ class StepLimits:
         if self.room is None:
             return list(lines)
         told, reasons = [self._squeezed(line) for line in lines[: len(steps)]], lines[len(steps) + bool(left) :]
-        kept = self._kept(told, steps)
+        kept = [] if self.tight > 2 else self._kept(told, steps)
         out = len(told) - len(kept) + left
-        more = [more_steps(out) + (" (--all tells them)" if len(kept) < len(told) else "")] if out else []
+        more = [more_steps(out, bool(kept)) + (" (--all tells them)" if len(kept) < len(told) else "")] if out else []
         others = len(reasons) - 1 if steps else 0
         again = [f"and {others} more like it (--all tells them)"] if others > 0 else []
         if self.tightest and more and again:
             more, again = (
                 [],
-                [f"{more_steps(out)} and {others} more reason{'s' * (others != 1)} like it (--all tells them)"],
+                [
+                    f"{more_steps(out, bool(kept))} and {others} more reason{'s' * (others != 1)} like it (--all tells them)"
+                ],
             )
         reasons = [self._cut(reason) for reason in (reasons[:1] if again else reasons)]
         return [*(told[i] for i in kept), *more, *reasons, *again]
@@ -137,9 +139,9 @@ def folded(lines: Sequence[str], room: int, width: int) -> list[str]:
     return shown()
 
 
-def more_steps(count: int) -> str:
-    """What a list of steps says of those that it leaves out."""
-    return f"and {count} more step{'s' * (count != 1)}"
+def more_steps(count: int, some: bool = True) -> str:
+    """What a list of steps says of those that it leaves out, where it has some."""
+    return f"{'and ' * some}{count} {'more ' * some}step{'s' * (count != 1)}"
 
 
 def height(page: Sequence[str], width: int) -> int:

@@ -19,8 +19,8 @@ from ptxmm.cli.main import main
 from ptxmm.findings import findings
 from ptxmm.kernels.files import expand
 from ptxmm.report.text import TextReport
-from ptxmm.result import Loop, Spot
-from ptxmm.words.brief import LINES, WIDTH, causes, folded, wrapped
+from ptxmm.result import Loop, Spot, Step
+from ptxmm.words.brief import LINES, WIDTH, StepLimits, causes, folded, wrapped
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").glob("*.toml"))
@@ -266,3 +266,10 @@ def test_nested_loops_with_one_head_are_told_once() -> None:
     for page in pages(whole):
         (line,) = (line for line in page if "spin loop" in line)
         assert "31 ($L)" in line
+
+
+def test_where_there_is_no_room_at_all_steps_are_counted_and_the_reason_stays() -> None:
+    lines = ["T0  st x", "T1  ld x", "and 5 more steps", "the two are in no order", "so are these"]
+    steps = [Step(None, "T0", 0), Step(None, "T1", 0)]
+    found = StepLimits(0, tight=3).linearisation(lines, steps, 5)
+    assert found == ["the two are in no order", "7 steps and 1 more reason like it (--all tells them)"]

@@ -8,10 +8,20 @@ from ptxmm import __version__
 from ptxmm.result import Refusal
 
 
+#: Our own packages: one that is missing is a defect.
+_OWN = ("ptxmm", "axioms", "litmus", "ptxcore")
+
+
 def defect(error: Exception, subject: str, conditions: str) -> Refusal:
     """What to say of an exception that no input should cause: where it arose, and what to send along: the `subject`
-    and the `conditions` of the run."""
+    and the `conditions` of the run. Of a package that ptxmm needs and that is not installed, its name."""
     import traceback
+
+    package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if package and package not in _OWN:
+        return Refusal(
+            f"ptxmm needs the Python package '{package}', which is not installed (pip install brings it with ptxmm)"
+        )
 
     frames = traceback.extract_tb(error.__traceback__)
     place = "unknown place"

@@ -228,6 +228,18 @@ def test_a_defect_outside_of_any_test_is_told_as_one_too() -> None:
     assert "ptxmm check 'a file.litmus'" in said and "Traceback" not in said
 
 
+def test_a_package_that_is_not_installed_is_no_defect(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Checker, path: str) -> Outcome:
+        raise ModuleNotFoundError("No module named 'lark.lexer'", name="lark.lexer")
+
+    monkeypatch.setattr(Checker, "_check", broken)
+    assert status("check", "good.litmus") == 2
+    text = capsys.readouterr().err
+    assert "ptxmm needs the Python package 'lark'" in text and "defect" not in text
+
+
 def test_a_defect_of_ours_is_told_as_one(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ ORDERS = {
     "axioms.dynamic": "core code waits asynchronous one_run lookback sections tickets searches several wrong ctas",
     "axioms.dynamic.core": "findings clocks shadow open_values sums accesses sequential_fences",
     "axioms.dynamic.code": "linear needed idle live joins early_launches recording depends",
-    "axioms.dynamic.waits": "strong_reads written waiting peeled early_looks gathered",
+    "axioms.dynamic.waits": "strong_reads written waiting unrolled early_looks gathered",
     "axioms.dynamic.asynchronous": """
         agents launch_state tensor_order pairs proxies agent_order fenced products peeks phases clusters alike_copies
         agent_accesses maps copies tensor_accesses tensors

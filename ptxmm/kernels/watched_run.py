@@ -101,7 +101,7 @@ def watched_run(
             watcher = Numbered(size, searched, numbered) if numbered else watcher
             watcher = Emulating(size, emulated, hangs=mixes) if emulated else watcher
             watcher.polls_of.polling, watcher.polls_of.suspects = polling, True
-            watcher.polls_of.peels = not (searched or numbered or emulated)
+            watcher.polls_of.unrolls = not (searched or numbered or emulated)
             watcher.clocks.devices = runs.devices_of_ctas
             watcher.readings, watcher.mixes = readings, mixes and not (emulated or numbered)
             watcher.gives_up = gives_up

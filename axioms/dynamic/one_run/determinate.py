@@ -316,8 +316,9 @@ class Determinate(LaunchState):
         if self._told is not None:
             return
         leads = self.polls_of.through(thread, self.polled.get(number), self.live_of(thread), self._lead(thread))
-        if leads(value) is None:
-            self.vain[number] = self.polls_of.in_vain(self.polled[number], place, leads, value)
+        again = self.polls_of.again(thread, self.polled.get(number), place, leads, value)
+        if again is not None:
+            self.vain[number] = again
             return
         read = StrongRead(number, access.time, value, access.strong, leads, thread.instruction)
         if not (place.read(read, self.clocks) and self.polls_of.polled(thread, read, place)):

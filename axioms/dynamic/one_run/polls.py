@@ -17,8 +17,8 @@ from axioms.dynamic.core.findings import Open, Party, Stopped
 from axioms.dynamic.core.shadow import AGENTS, Access
 from axioms.dynamic.waits.early_looks import EarlyLook, early_looks
 from axioms.dynamic.waits.gathered import GatheredPolls, comes_to_barrier
-from axioms.dynamic.waits.peeled import Lead, PeeledPoll, joined
 from axioms.dynamic.waits.strong_reads import StrongRead
+from axioms.dynamic.waits.unrolled import Lead, UnrolledPoll
 from axioms.dynamic.waits.waiting import Poll, WrittenBytes, plain
 from ptxcore.machine.lower.ops import Code
 from ptxcore.machine.run.memory import Segment
@@ -64,10 +64,10 @@ class Polls:
         self.suspects = False
         self._same: dict[int, tuple[object, int]] = {}
         self._looks: dict[int, _Look] = {}
-        #: Whether each poll leads threads where it is said here, and by no other argument: so two of them may be taken for one.
-        self.peels = False
-        #: Of threads that polled in vain before a waiting loop, the poll there, and where what they found then leads them.
-        self._peeled: dict[int, tuple[int, Lead]] = {}
+        #: Whether each poll leads threads where it is said here, and by no other argument: so several may be taken for one.
+        self.unrolls = False
+        #: Of threads that polled in vain, and poll again at another poll that is one with it, where these lead them.
+        self._unrolled: dict[int, UnrolledPoll] = {}
         #: Of threads, where they came to a barrier of their CTA last: by which instruction, and with what.
         self._came: dict[int, tuple[int, object]] = {}
 
@@ -91,14 +91,11 @@ class Polls:
         return self._gathered.lead(thread, poll, live, alone)
 
     def through(self, thread: WatchedThread, poll: Poll | None, live: Live, lead: Lead) -> Lead:
-        """The same of a thread that polls by itself, where the first poll of a waiting loop stands before it."""
-        if poll is None or not self.peels or self.polling.gathered or self.polling.early:
+        """The same of a thread that polls by itself, where a waiting loop has several polls."""
+        if poll is None or not self.unrolls or self.polling.gathered or self.polling.early:
             return lead
-        first = self._peeled.get(thread.number)
-        if first is not None and first[0] == thread.op:
-            return joined(first[1], lead)
-        self._peeled.pop(thread.number, None)
-        return PeeledPoll(poll, live, thread.op, lead)
+        before = self._unrolled.pop(thread.number, None)
+        return before if before is not None and before.comes(thread) else UnrolledPoll(thread, poll, live)
 
     def observed(self, segment: Segment, before: Access, access: Access) -> bool:
         """Whether a thread comes behind a wait that observes a strong write (causality order, section 8.9.5)."""
@@ -120,14 +117,20 @@ class Polls:
             raise Asleep
         self._vain.pop(thread.number, None)
 
-    def in_vain(self, poll: Poll, place: WrittenBytes, leads: Lead, value: int) -> int:
-        """A thread has polled in vain. Gives the block in which it polls again."""
-        self._in_vain[poll.thread.number] = place, leads
-        other = leads.other(value) if isinstance(leads, PeeledPoll) else None
-        if other is None:
-            return poll.block
-        self._peeled[poll.thread.number] = other[0], leads
-        return other[1]
+    def again(
+        self, thread: WatchedThread, poll: Poll | None, place: WrittenBytes, leads: Lead, value: int
+    ) -> int | None:
+        """The block in which a thread polls again, if it has polled in vain."""
+        number, block = thread.number, None if poll is None else poll.block
+        if isinstance(leads, UnrolledPoll):
+            block = leads.again(value)
+        elif leads(value) is not None:
+            return None
+        if block is not None:
+            self._in_vain[number] = place, leads
+            if isinstance(leads, UnrolledPoll):
+                self._unrolled[number] = leads
+        return block
 
     @property
     def may_go_on(self) -> bool:
@@ -155,7 +158,6 @@ class Polls:
         """A thread goes on behind a poll; whether it is as certain of the same where its look before found what leads on.
         Raises Stopped where it seems to poll in vain for its CTA, which is not known yet."""
         self._in_vain.pop(thread.number, None)
-        self._peeled.pop(thread.number, None)
         if self.suspects and not self.is_gathered(thread):
             self._comes_again(thread, read)
         look = self._looks.get(thread.number)

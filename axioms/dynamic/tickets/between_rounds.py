@@ -30,7 +30,7 @@ class BetweenRounds(Determinate):
     def __init__(self, width: int) -> None:
         """`width`: the threads of a worker."""
         super().__init__(width)
-        self.polls_of.peels = True
+        self.polls_of.unrolls = True
         #: The first of the numbers that stand for the threads of a worker in a round; and the ticket of each such round.
         self._rounds: dict[tuple[int, int], int] = {}
         self._tickets: list[int] = []

@@ -43,6 +43,8 @@ class SeparateGroups:
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
         self.groups: Sequence[GroupOfCtas] = ()
+        #: Whether something goes on beside the threads of some run: then nothing is known of groups.
+        self._beside = False
         self._touched: list[TouchedWords] = []
         self._left: dict[int, bytes] = {}
         self._states: list[list[FinalValues]] = []
@@ -64,7 +66,7 @@ class SeparateGroups:
 
     def find(self) -> bool:
         """Whether there are several groups in a launch, by what the runs so far have touched."""
-        self.groups = list(self._found())
+        self.groups = [] if self._beside else list(self._found())
         return self.are_several
 
     @property
@@ -89,8 +91,9 @@ class SeparateGroups:
         self._states = [*self._states[:group], []] if group else [[]]
 
     def keeps(self, state: FinalValues, watchers: Sequence[OneOfGroups]) -> None:
-        """What a run has left. Raises Stopped where something goes on beside its threads."""
-        if any(watcher.agents.issued or watcher.clocks.cluster > 1 for watcher in watchers):
+        """What a run has left. Raises Stopped where something goes on beside the threads of a group."""
+        self._beside |= any(watcher.agents.issued or watcher.clocks.cluster > 1 for watcher in watchers)
+        if self._beside and self.groups:
             raise Stopped(Open("asynchronous"))
         if self._states:
             self._states[-1].append(state)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 #: What a run leaves open that a reading settles (keys of `ptxmm.words.whole.OPEN`), with the two that there are.
 SETTLED = dict(zip(("issue", "pair"), CONTRARY, strict=True))
 _WRONG = ("no", "undefined")
-#: What a run leaves open for the order of operations alone.
-_OF_ORDER = ("order", "unordered")
+#: What a run leaves open for the order of operations alone, or of what is done to an mbarrier object.
+_OF_ORDER = ("order", "unordered", "mbarrier")
 
 
 class Under(NamedTuple):

@@ -6,6 +6,10 @@ Whoever takes the last position of a round has a *duty*: it writes something, by
 If each of them would do the same, by the same instructions, and comes to the same place with the same live registers, whether
 it has the duty or waits, and if all hand on what came before their operations, take that in, and hand it on by the last
 write, then executions differ in nothing but who has the duty (docs/whole-launches/several-runs.md, Several runs).
+
+    if (atomicSub(&users, 1) == 1) mbarrier_inval(&full);      // and all of them end
+
+So they do where nobody waits, since all end behind what they do.
 """
 
 from __future__ import annotations
@@ -14,16 +18,18 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, NoReturn
 
+from axioms.dynamic.asynchronous.phases import SIZE
 from axioms.dynamic.code.live import Live
 from axioms.dynamic.core.accesses import LEVELS, scope_of
 from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.core.findings import step
 from axioms.dynamic.several.noted import OpenBytes, OpenOperation
-from axioms.dynamic.tickets.errand_threads import ErrandThread, UnknownErrand
+from axioms.dynamic.tickets.errand_threads import ErrandThread, UnknownErrand, is_in
 from axioms.dynamic.waits.waiting import Ended, plain, stopped_at
 from axioms.dynamic.waits.written import Written, knows
 from ptxcore.clock import OutOfTime
 from ptxcore.isa.form import ACQUIRES, RELEASES, Use
+from ptxcore.isa.mbarrier import initial
 from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Op
@@ -32,6 +38,8 @@ from ptxcore.machine.run.watched import Write
 from ptxcore.places import WIDE
 from ptxcore.records import NamedTuple
 
+#: Scopes that have a CTA, beside those that have all threads.
+_OF_CTA = frozenset(("cta", "cluster"))
 #: Blocks of one way.
 _MOST_BLOCKS = 64
 #: Some bytes of memory that all threads share: the address of the first one, and their number.
@@ -39,8 +47,8 @@ _Address = tuple[int, int]
 
 
 class DutyStep(NamedTuple):
-    """What a thread does on a way that others see: a fence, a read, a write: of a value, or with operands (`does`) on what
-    stands there (the value is None then)."""
+    """What a thread does on a way that others see: a fence (`F`), a read (`R`), the invalidation of an mbarrier object (`I`), a
+    write (`W`): of a value, or with operands (`does`) on what stands there (the value is None then)."""
 
     kind: str
     op: Op
@@ -48,20 +56,20 @@ class DutyStep(NamedTuple):
     value: int | None = None
     does: tuple[object, ...] = ()
 
-    @property
-    def acquires(self) -> bool:
+    def acquires(self, scopes: Set[str] = WIDE) -> bool:
+        """Whether it acquires, in one of some scopes."""
         sem = self.op.use.sem
-        return (sem != "release" if self.kind == "F" else sem in ACQUIRES) and self._is_wide
+        return (sem != "release" if self.kind == "F" else sem in ACQUIRES) and self._scope in scopes
 
     @property
     def releases(self) -> bool:
         sem = self.op.use.sem
-        return (sem != "acquire" if self.kind == "F" else sem in RELEASES) and self._is_wide
+        return (sem != "acquire" if self.kind == "F" else sem in RELEASES) and self._scope in WIDE
 
     @property
-    def _is_wide(self) -> bool:
+    def _scope(self) -> str | None:
         use = self.op.use
-        return (LEVELS.get(use.scope or "", use.scope) if self.kind == "F" else scope_of(use)) in WIDE
+        return LEVELS.get(use.scope or "", use.scope) if self.kind == "F" else scope_of(use)
 
 
 class _Way(NamedTuple):
@@ -80,6 +88,14 @@ class _DutyThread(ErrandThread):
 
     __slots__ = ()
     barrier = collective = _ended
+
+    def modify(self, kind: str, how: Use, address: int, write: Write) -> Any:
+        if kind != "inval":
+            return super().modify(kind, how, address, write)
+        if not is_in("shared", self, address):
+            raise UnknownErrand
+        self.watcher.invalidates(self, address)  # type: ignore[attr-defined]
+        return initial(1)  # it is valid, as in the run
 
 
 class _Watching:
@@ -100,6 +116,8 @@ class _Watching:
     def writes(self, thread: Any, address: int, size: int, value: Any) -> None:
         if self.value is not None or type(value) is not int or thread.instruction.use.words["vec"]:
             raise UnknownErrand
+        if address < FIRST_GLOBAL and not is_in("shared", thread, address):
+            raise UnknownErrand  # the thread's own
         self.steps.append(DutyStep("W", thread.instruction, (address, size), value & (1 << 8 * size) - 1))
 
     def updates(self, thread: Any, how: Use, address: int, size: int, write: Write) -> int:
@@ -113,6 +131,11 @@ class _Watching:
         does = tuple(plain(thread.value(s)) for s in thread.instruction.sources[1:] if s is not None)
         self.steps.append(DutyStep("W", thread.instruction, (address, size), value, does))
         return 0
+
+    def invalidates(self, thread: Any, address: int) -> None:
+        if self.value is not None:
+            raise UnknownErrand
+        self.steps.append(DutyStep("I", thread.instruction, (address, SIZE)))
 
     def fences(self, thread: Any, how: Use) -> None:
         if self.value is not None:
@@ -168,11 +191,13 @@ def _exchangeable(
     *others, last = takers
     if not others or any(e.poll is None or e.op is not last.op or e.poll.thread.frames for e in takers):
         return False
-    if not all(e.released and e.alone and e.strong in WIDE for e in takers) or len({e.name[1] for e in takers}) != len(
-        takers
-    ):
+    if not all(e.alone for e in takers) or len({e.name[1] for e in takers}) != len(takers):
         return False
     duty = _way(last, lives[-1], last.found, {})
+    if duty.ends == DONE:
+        return _is_an_end(takers, lives, duty, clocks)
+    if not all(not e.released.isdisjoint(WIDE) and e.strong in WIDE for e in takers):
+        return False
     written = [one for one in duty.steps if one.kind == "W"]
     counter = last.spot.name.address, last.spot.name.size
     if not written or last.op is None or not _hands_on(last.op, duty.steps, counter):
@@ -206,6 +231,30 @@ def _exchangeable(
     return True
 
 
+def _is_an_end(takers: Sequence[OpenOperation], lives: Sequence[Live], duty: _Way, clocks: Clocks) -> bool:
+    """Whether each of the threads of a round would end with this duty, and without one, and all that any of them comes behind
+    comes before what the duty does: weak stores and invalidations, which nobody observes."""
+    together = len({e.name[1] // clocks.size for e in takers}) == 1
+    scopes = WIDE | _OF_CTA if together else WIDE
+    if clocks.cluster > 1 or not all(e.strong in scopes and not e.released.isdisjoint(scopes) for e in takers):
+        return False
+    op, does = takers[-1].op, [one for one in duty.steps if one.kind != "F"]
+    if op is None or any(one.kind == "R" or (one.kind == "W" and scope_of(one.op.use)) for one in does):
+        return False
+    if any(one.at[0] < FIRST_GLOBAL for one in does) and not together:
+        return False  # of a CTA's own memory
+    first = next((i for i, one in enumerate(duty.steps) if one.kind != "F"), len(duty.steps))
+    if does and _acquired(op, duty.steps, scopes) >= first:
+        return False
+    for event, live in zip(takers, lives, strict=True):
+        without = _way(event, live, takers[0].found, {})
+        if without.ends != DONE or any(one.kind != "F" for one in without.steps):
+            return False
+        if _way(event, live, takers[-1].found, {}) != duty:
+            return False
+    return True
+
+
 def _is_anybodys(
     steps: Sequence[DutyStep], arrives: Op, counter: _Address, opened: Iterable[OpenBytes], takers: Set[int]
 ) -> bool:
@@ -225,12 +274,12 @@ def _is_anybodys(
     return {scope, *others} <= {"", *WIDE} and _hands_on(arrives, steps, counter)
 
 
-def _acquired(arrives: Op, steps: Sequence[DutyStep]) -> int:
-    """The first of some steps by which a thread has acquired what it found on arrival: -1 where the arrival does, their number
-    where none does."""
-    if DutyStep("A", arrives).acquires:
+def _acquired(arrives: Op, steps: Sequence[DutyStep], scopes: Set[str] = WIDE) -> int:
+    """The first of some steps by which a thread has acquired what it found on arrival, in one of some scopes: -1 where the
+    arrival does, their number where none does."""
+    if DutyStep("A", arrives).acquires(scopes):
         return -1
-    return next((i for i, s in enumerate(steps) if s.kind == "F" and s.acquires), len(steps))
+    return next((i for i, s in enumerate(steps) if s.kind == "F" and s.acquires(scopes)), len(steps))
 
 
 def _hands_on(arrives: Op, steps: Sequence[DutyStep], counter: _Address) -> bool:
@@ -252,7 +301,7 @@ def _hands_on(arrives: Op, steps: Sequence[DutyStep], counter: _Address) -> bool
 def _takes_in(steps: Sequence[DutyStep]) -> bool:
     """Whether who waits so acquires what it finds."""
     reads = [i for i, one in enumerate(steps) if one.kind == "R"]
-    return bool(reads) and any(one.acquires for one in steps[reads[-1] :])
+    return bool(reads) and any(one.acquires() for one in steps[reads[-1] :])
 
 
 def _found_at(spot: OpenBytes, last: OpenOperation, final: DutyStep, clocks: Clocks) -> tuple[int, int] | None:

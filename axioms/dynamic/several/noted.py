@@ -53,11 +53,11 @@ class OpenOperation:
     does: Op | None = None
     scope: str = ""
     known: Table = field(default_factory=dict)
-    #: Of a taker: where its thread began to poll, by which instruction, whether it hands on all that came before, and whether
-    #: all that it conflicts with is ordered before it, whatever it finds.
+    #: Of a taker: where its thread began to poll, by which instruction, the scopes in which it hands on all that came before,
+    #: and whether all that it conflicts with is ordered before it, whatever it finds.
     poll: Poll | None = None
     op: Op | None = None
-    released: bool = False
+    released: frozenset[str] = frozenset()
     alone: bool = False
 
     def __post_init__(self) -> None:

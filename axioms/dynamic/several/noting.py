@@ -229,15 +229,15 @@ class Noting(Determinate):
         self._unreleased.add(thread.number)
         return access
 
-    def _released_all(self, thread: WatchedThread) -> bool:
-        """Whether what a thread does now hands on all that comes before, to all threads."""
+    def _released_all(self, thread: WatchedThread) -> frozenset[str]:
+        """The scopes in which what a thread does now hands on all that comes before."""
         if self._releases(thread):
-            return self._scope_of(thread) in WIDE
+            return frozenset((self._scope_of(thread),))
         if thread.number in self._unreleased:
-            return False
-        known = self.clocks.known[thread.number]
-        hands = [hand.table for hand in self.fenced.get(thread.number, ()) if hand.scope in WIDE]
-        return any(all(_covers(table.get(cta), times) for cta, times in known.items()) for table in hands)
+            return frozenset()
+        known = self.clocks.known[thread.number].items()
+        hands = self.fenced.get(thread.number, ())
+        return frozenset(h.scope for h in hands if all(_covers(h.table.get(cta), times) for cta, times in known))
 
     def _releases(self, thread: WatchedThread) -> bool:
         return thread.instruction.use.sem in RELEASES

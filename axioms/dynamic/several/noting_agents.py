@@ -85,6 +85,8 @@ class NotingAgents(Noting):
         return agent
 
     def operates(self, thread: WatchedThread, kind: str, how: Use, address: int, write: Write) -> int | None:
+        if self.performing is None:
+            self._unreleased.add(thread.number)
         segment, offset = thread.segment(address)
         phased = self.phases.objects.get(id(segment), {}).get(offset // SIZE)
         if phased is not None and kind not in ("wait", "init", "inval"):

@@ -289,6 +289,16 @@ def test_who_does_not_meet_the_holder_takes_no_part(inside: tuple[str, ...], mon
     assert by_formula(test, monkeypatch).verdict in ("no", "undefined")
 
 
+def test_a_compare_and_swap_that_changes_nothing_begins_no_section() -> None:
+    """A loop that puts three times what it found there, which is nothing: it takes no lock, and nobody has a section."""
+    vain = "mov.u32 %r6, 0; AGAIN: mul.lo.u32 %r7, %r6, 3; atom.acquire.gpu.global.cas.b32 %r8, [%rd1+4], %r6, %r7;"
+    vain += "setp.ne.u32 %p2, %r8, %r6; mov.u32 %r6, %r8; @%p2 bra AGAIN;"
+    takes = "TRY: atom.acquire.gpu.global.cas.b32 %r8, [%rd1], 0, 1; setp.ne.u32 %p2, %r8, 0; @%p2 bra TRY;"
+    gives = "st.release.gpu.global.u32 [%rd1], 0;"
+    one = "setp.ne.u32 %p3, %r2, 0; @%p3 bra OTHER;"
+    assert _by_sections(_kernel(one, vain, "bra DONE; OTHER:", takes, gives, "DONE:", grid=1, block=2)) is None
+
+
 @pytest.mark.parametrize("warps", [5, 32])
 def test_warps_that_take_one_lock_are_decided_whatever_they_add(warps: int) -> None:
     body = [line.replace(_MEET, "bar.warp.sync -1;") for line in _led(_MEET, _EACH, _MEET)]

@@ -7,7 +7,6 @@ import os
 from ptxmm import __version__
 from ptxmm.result import Refusal
 
-
 #: Our own packages: one that is missing is a defect.
 _OWN = ("ptxmm", "axioms", "litmus", "ptxcore")
 

@@ -10,7 +10,7 @@ docs/whole-launches/searches.md (Searches) has the argument.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from math import gcd
 
 from axioms.dynamic.core.clocks import Clocks
@@ -20,12 +20,12 @@ from axioms.dynamic.searches.search_claims import CertainClaims
 from axioms.dynamic.searches.search_nodes import OpenSearch, ReachedBytes, SearchAppend, SearchNode, TicketPlace
 from axioms.dynamic.searches.searches import Searches
 from axioms.dynamic.tickets.slots import Slots
-from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, Ticket, TicketAccess
+from axioms.dynamic.tickets.ticket_accesses import Counter, Noted, Ticket, TicketAccess, Way
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.memory import Segment
 from ptxcore.parts import strongly_connected
 from ptxcore.records import NamedTuple
-from ptxcore.values.terms import Term, substitute, symbol
+from ptxcore.values.terms import Term, evaluate, evaluate_each, substitute, symbol
 
 #: Places of tickets that are looked after, at most.
 _MOST_PLACES = 1 << 16
@@ -108,26 +108,35 @@ def places_of_tickets(
     """What may be stored at the places of tickets, as accesses of searches, with who may be there, as bits: each of these bytes
     is one thread's, in each execution. Raises OpenSearch where that is not so. `bags`: what there is certain of."""
     by: dict[SearchAppend, int] = {}
+    units: dict[SearchedBytes, int] = {}
     for node in searches.nodes:
         for append in node.appends:
             by[append] = by.get(append, 0) | node.by
+        for cell, addend in (added for edge in node.edges for added in edge.added):
+            units[cell] = gcd(units.get(cell, 0), addend)  # also of those who store nothing
     if not by:
         return
     thread, slots = searches.starts[0].thread, Slots(Clocks(1))
     counters: dict[SearchedBytes, Counter] = {}
+    placed: list[SearchAppend] = []
     for append in by:
         party, segment = Party(0, thread.launch.compiled.ops[append.op]), thread.globals[append.base >> GLOBAL_BITS]
-        slots.noted.append(_noted(append, party, segment, slots, counters, totals))
+        noted = _noted(append, party, segment, slots, counters, totals, units)
+        if noted is not None:
+            slots.noted.append(noted)
+            placed.append(append)
     problem = slots.problem()
     if problem is not None:
         raise OpenSearch(problem.op)
     held: dict[SearchedBytes, set[TicketPlace]] = {}
     numbers: dict[TicketPlace, int] = {}
-    for (append, who), noted in zip(by.items(), slots.noted, strict=True):
+    for append, noted in zip(placed, slots.noted, strict=True):
+        who = by[append]
         places = _marked(append.cell, slots.factor_of(noted))
         mine = TicketPlace(append.cell, append.addend, append.term, append.beyond, append.size, append.base)
         found = list(slots.places(noted))
-        numbers[mine] = len(found)
+        if noted.way is None:
+            numbers[mine] = len(found)
         for first in found:
             cell = searches.cell_of_places(who, noted.segment, first, append.size, places)
             held.setdefault(cell, set()).add(mine)
@@ -146,7 +155,9 @@ def _noted(
     slots: Slots,
     counters: dict[SearchedBytes, Counter],
     totals: dict[SearchedBytes, int],
-) -> Noted:
+    units: dict[SearchedBytes, int],
+) -> Noted | None:
+    """A store at the places of tickets; None where no ticket leads there."""
     cell = append.cell
     if not cell.summed or len(cell.starts) != 1 or cell.carried:
         raise OpenSearch(party.op)
@@ -154,18 +165,35 @@ def _noted(
     if counter is None:
         counter = counters[cell] = Counter(cell.segment, cell.first, cell.size, min(cell.starts), totals[cell])
         counter.taken.append(party)
-    counter.unit = gcd(counter.unit, append.addend)
+        counter.unit = units[cell]
     own = symbol(("ticket of", id(cell), append.addend, append.symbol.width), append.symbol.width)
     term = substitute(append.term, {append.symbol: own})
     if not (isinstance(own, Term) and isinstance(term, Term)):
         raise OpenSearch(party.op)
     if own not in slots.tickets:
         slots.tickets[own] = Ticket(own, counter, append.addend, counter.start)
-    number = slots.first_address(term) + append.beyond
+    limits: tuple[int, int] | None = None
+    numbers = range(counter.start, counter.last(slots.tickets[own]) + 1)
+    if append.guards and len(numbers) <= _MOST_PLACES:
+        among = _leading_there(append, numbers)
+        if not among:
+            return None
+        limits = among[0], among[-1]
+    number = evaluate(term, {own: limits[0] if limits else counter.start}) + append.beyond
     noted = Noted("W", "", segment, number - append.base, append.size, 0, 0, {})
     noted.op = party.op
     noted.placed = TicketAccess(term, append.beyond, number, append.base, append.whole, party)
+    noted.way = Way(limits={own: limits}) if limits else None
     return noted
+
+
+def _leading_there(append: SearchAppend, numbers: Sequence[int]) -> list[int]:
+    """The numbers that a ticket may be where an access is executed, by what its thread has asked before."""
+    among = list(numbers)
+    for guard, truth in append.guards:
+        truths = evaluate_each(guard, append.symbol, among)
+        among = [number for number, one in zip(among, truths, strict=True) if one == truth]
+    return among
 
 
 __all__ = ["places_of_tickets", "settle_counters"]

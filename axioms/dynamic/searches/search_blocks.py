@@ -6,7 +6,7 @@ What a look at memory finds is a symbol with a set of values (`SymbolRange`): a 
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Any
 
 from axioms.dynamic.core.accesses import scope_of
@@ -14,6 +14,7 @@ from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
 from axioms.dynamic.searches.search_nodes import (
     DoneInStep,
+    IsSum,
     OpenSearch,
     ReachedBytes,
     SearchNode,
@@ -21,7 +22,15 @@ from axioms.dynamic.searches.search_nodes import (
     SearchStore,
 )
 from axioms.dynamic.searches.search_symbols import WaysOfSearches
-from axioms.dynamic.searches.search_threads import Divides, FoundThere, Searcher, Stops, TellsApart, asked_of
+from axioms.dynamic.searches.search_threads import (
+    Divides,
+    FoundThere,
+    Searcher,
+    Stops,
+    TellsApart,
+    asked_of,
+    where_unlike,
+)
 from axioms.dynamic.searches.search_tickets import SearchTickets
 from axioms.dynamic.sections.told import only_looks
 from axioms.dynamic.tickets.errand_threads import UnknownErrand, is_in
@@ -50,10 +59,9 @@ class SearchBlock(SearchTickets):
         super().__init__(of, node, number)
         self.edges: list[SearchStep] = []
         self.reaches: set[ReachedBytes] = set()
-        self.puts: set[tuple[SearchedBytes, int | None]] = set()
         self._finds: tuple[tuple[SearchedBytes, SymbolRange], ...] = ()
         self._told: list[FoundThere] = []
-        self.stores: set[SearchStore] = set()
+        self._retries = False
         self._added: tuple[tuple[SearchedBytes, int], ...] = ()
         self._done: frozenset[DoneInStep] = frozenset()
 
@@ -107,7 +115,7 @@ class SearchBlock(SearchTickets):
 
     def _end(self, key: Hashable) -> None:
         way = self._finds, self._wrote, self.passed, key, self.handed.put, self._added, self._done
-        self.edges.append(SearchStep(None, *way, won=self.won, kept=self.kept))
+        self.edges.append(SearchStep(None, *way, won=self.won, kept=self.kept, retries=self._retries))
 
     def _goes(
         self,
@@ -141,7 +149,8 @@ class SearchBlock(SearchTickets):
         )
         finds = (*self._finds, *more)
         to = self.of.node(made)
-        self.edges.append(SearchStep(to, finds, self._wrote, passed, added=self._added, done=done, took=took))
+        step = SearchStep(to, finds, self._wrote, passed, added=self._added, done=done, took=took)
+        self.edges.append(step._replace(retries=self._retries))
 
     def _divide(self, thread: Any, compiled: Any, op: Op | None, ways: list[FoundThere]) -> None:
         """The thread goes on with each thing that an operation may find."""
@@ -149,6 +158,7 @@ class SearchBlock(SearchTickets):
             raise OpenSearch
         block = compiled.compiler.again(compiled, op)
         finds, wrote, registers, carry = self._finds, self._wrote, list(thread.R), thread.carry
+        retries = self._retries
         handed, added, done, kept = self.handed, self._added, self._done, self.kept
         for found in ways:
             self.handed, self._added, self._done, self.kept = handed, added, done, kept
@@ -156,11 +166,14 @@ class SearchBlock(SearchTickets):
                 self.of.claims_several()
             self._told = [found]
             self._finds, self._wrote = (*finds, *found.finds), wrote or found.wrote
+            self._retries = retries or found.retries
             self.run(block, registers, carry, found.ranges, found.won, found.passed)
-        self._finds, self._wrote = finds, wrote
+        self._finds, self._wrote, self._retries = finds, wrote, retries
 
     def _recover(self, thread: Any, compiled: Any, op: Op | None, error: Exception) -> None:
         """An instruction met a symbol. Raises OpenSearch where that is not the reason."""
+        if isinstance(error, IsSum):
+            raise error
         if op is None or isinstance(error, UnknownErrand | OpenSearch):
             raise OpenSearch(op) from None
         if isinstance(error, Fault) and not isinstance(error, UnwrittenValue):
@@ -201,13 +214,17 @@ class SearchBlock(SearchTickets):
         term = guard.term
         symbols = symbols_of(term)
         if len(symbols) > 1:
-            self._each(thread, block, guard)
+            unlike = self._where_unlike(term, symbols)
+            if unlike is None:
+                self._each(thread, block, guard)
+            else:
+                self._decided(thread, block, self.ranges, guard, unlike)
             return
         (one,) = symbols
-        asked = asked_of(term, one)
-        if asked is None and self.ranges.get(one, SymbolRange()).ticket:
+        asked, of = asked_of(term, one), self.ranges.get(one, SymbolRange())
+        if asked is None and (of.ticket or (of.cell is not None and of.cell.top and of.among is None)):
             for truth in (1, 0):
-                self._keep(thread, block, one, self.ranges[one], guard, truth)
+                self._decided(thread, block, {**self.ranges, one: of.guarded(term, one, truth)}, guard, truth)
             return
         if asked is None:
             values = self.values_of(one)
@@ -230,12 +247,26 @@ class SearchBlock(SearchTickets):
 
     def _keep(self, thread: Any, block: int, one: Term, range_: SymbolRange, guard: Varying, truth: int) -> None:
         """A symbol is one of some values; the guard is a truth value then."""
-        ranges = {**self.ranges, one: range_}
+        told = range_.cell is not None and range_ != self.ranges.get(one)  # who learns nothing may have looked long ago
+        more = ((range_.cell, range_),) if told else ()
+        self._decided(thread, block, {**self.ranges, one: range_}, guard, truth, more)
+
+    def _decided(
+        self, thread: Any, block: int, ranges: dict[Term, SymbolRange], guard: Varying, truth: int, more: Any = ()
+    ) -> None:
+        """The guard is a truth value."""
         registers = thread.R
         thread.R = [truth if isinstance(value, Varying) and value.term is guard.term else value for value in registers]
-        told = range_.cell is not None and range_ != self.ranges.get(one)  # who learns nothing may have looked long ago
-        self._goes(block, thread, ranges, ((range_.cell, range_),) if told else ())
+        self._goes(block, thread, ranges, more)
         thread.R = registers
+
+    def _where_unlike(self, term: Term, symbols: Collection[Term]) -> int | None:
+        """What a truth value is that asks whether two symbols are equal of which is known that they are not."""
+        for one in symbols if len(symbols) == 2 else ():
+            other = self.ranges.get(one, SymbolRange()).unlike
+            if other is not None and other in symbols:
+                return where_unlike(term, one, other)
+        return None
 
     def _put(self, thread: Any, block: int, one: Term, value: int) -> None:
         """A symbol is this value."""
@@ -276,11 +307,11 @@ class SearchBlock(SearchTickets):
         use = thread.instruction.use
         acquires = use.sem in ACQUIRES
         looks = 1 + acquires if scope_of(use) in WIDE else 0
-        return self._symbol(8 * cell.size, SymbolRange(cell, looks=looks))
+        return self._symbol(8 * cell.size, cell, SymbolRange(cell, looks=looks, latest=True))
 
-    def _symbol(self, width: int, of: SymbolRange) -> Varying:
+    def _symbol(self, width: int, cell: SearchedBytes, of: SymbolRange) -> Varying:
         made = Varying.fresh(width, 0, self)
-        self.ranges[made.term] = of
+        self.ranges = {**self._looked_at(cell), made.term: of}
         return made
 
     def writes(self, thread: Any, address: int, size: int, value: Any) -> None:
@@ -307,12 +338,19 @@ class SearchBlock(SearchTickets):
         if told:
             self._told = []
             cell = self._reach(thread, "A", address, size)
-            if how.op != "cas" or not only_looks(thread, how, write):
+            if told[0].adds:
+                self._added = (*self._added, (cell, told[0].adds))
+                self._adds(cell, told[0].adds)
+            if how.op != "cas" or not (cell.top or only_looks(thread, how, write)):
                 self._done |= {DoneInStep(cell)}
             return told[0].value
         if how.words["vec"]:
             raise UnknownErrand
         operands = [thread.value(source) for source in thread.instruction.sources[1:] if source is not None]
+        if how.op == "cas" and scope_of(how) in WIDE and any(isinstance(operand, Varying) for operand in operands):
+            ways = self._added_by_swap(self._reach(thread, "A", address, size), *operands[:2])
+            if ways:
+                raise Divides(ways)
         for operand in operands:
             if isinstance(operand, Varying):
                 if how.op != "cas" and _is_strong(thread) and self.is_open(operand.term):
@@ -356,13 +394,11 @@ class SearchBlock(SearchTickets):
     def _put_anything(self, cell: SearchedBytes, addend: int, *, ticket: int = 0) -> Varying:
         """An atomic operation puts something of which nothing is known; it adds a number, if that is not zero."""
         self._wrote = True
-        self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
         if addend:
             self._added = (*self._added, (cell, addend))
             self._adds(cell, addend)
-        self.of.again(cell.is_claimed(None, None, adds=bool(addend)))
-        self.puts.add((cell, None))
-        return self._symbol(8 * cell.size, SymbolRange(cell, ticket=ticket))
+        self._puts_anything(cell, adds=bool(addend))
+        return self._symbol(8 * cell.size, cell, SymbolRange(cell, ticket=ticket))
 
     def _compare(self, cell: SearchedBytes, compared: int, put: int, *, exchanges: bool = False) -> Any:
         """A compare-and-swap succeeds, or fails; an exchange is the first one there, or not."""

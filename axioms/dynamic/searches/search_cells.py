@@ -13,11 +13,25 @@ from dataclasses import field
 
 from ptxcore.machine.run.memory import WRITTEN, Segment
 from ptxcore.records import NamedTuple, dataclass
+from ptxcore.values.terms import Term, substitute, symbol
 
 #: Of a value that a cell begins with: it is nobody's.
 EVERYBODY = -1
 #: Values that are told apart at one place; with more, it may hold anything.
 _MOST_VALUES = 2048
+#: What is kept of what was asked of a symbol, at most: whoever knows less goes more ways.
+_MOST_GUARDS = 4
+
+
+def any_ticket(width: int) -> Term:
+    """The symbol that stands for any ticket of so many bits."""
+    name = symbol(("ticket", width), width)
+    assert isinstance(name, Term)
+    return name
+
+
+#: Of a cell the segment, by its identity, the first byte and how many they are, and the write outside of searches before it.
+CellKey = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +132,10 @@ class SearchedBytes:
             yield from self.asking()
 
     @property
+    def key(self) -> CellKey:
+        return id(self.segment), self.first, self.size, self.epoch
+
+    @property
     def counts(self) -> bool:
         """Whether each time that it does not hold what it is claimed by tells of one operation that has succeeded."""
         return self.once and self.claimed != -1 and (self.carried or self.starts == {self.claimed})
@@ -136,13 +154,24 @@ class SearchedBytes:
 class SymbolRange(NamedTuple):
     """What a symbol may be: a value of a cell but those `without`; `among`: one of these; without a cell, anything. `looks`: it
     was found by a strong read (1) in the scope of all threads, or by one that acquires (2). `ticket`: it is the result of an
-    addition of so much to the cell."""
+    addition of so much to the cell. `latest`: the thread has looked at the cell for the last time then; `unlike`: a symbol that
+    it is not equal to; `guards`: what has been asked of it, over `any_ticket`, and what came out."""
 
     cell: SearchedBytes | None = None
     without: frozenset[int] = frozenset()
     among: frozenset[int] | None = None
     looks: int = 0
     ticket: int = 0
+    latest: bool = False
+    unlike: Term | None = None
+    guards: frozenset[tuple[Term, int]] = frozenset()
+
+    def guarded(self, term: Term, one: Term, truth: int) -> SymbolRange:
+        """The same where a truth value over the symbol `one` has come out so."""
+        asked = substitute(term, {one: any_ticket(one.width)})
+        if not isinstance(asked, Term) or len(self.guards) >= _MOST_GUARDS:
+            return self
+        return self._replace(guards=self.guards | {(asked, truth)})
 
     @property
     def is_told(self) -> bool:
@@ -227,4 +256,4 @@ def _byte(segment: Segment, at: int) -> int | None:
     return segment.data[at]
 
 
-__all__ = ["EVERYBODY", "EarlierBytes", "PastBytes", "SearchedBytes", "SymbolRange"]
+__all__ = ["EVERYBODY", "CellKey", "EarlierBytes", "PastBytes", "SearchedBytes", "SymbolRange", "any_ticket"]

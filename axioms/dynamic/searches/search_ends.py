@@ -28,7 +28,18 @@ _Promised = Mapping[SearchedBytes, frozenset[SearchedBytes]]
 def check_ends(nodes: Iterable[SearchNode], promised: _Promised) -> None:
     """Raises OpenSearch where some search may go round these nodes without end. `promised`: cells that are written for certain
     where certain ones are claimed."""
+    nodes = list(nodes)
+    _check_writes(nodes)
     _check(nodes, {}, promised)
+
+
+def _check_writes(nodes: list[SearchNode]) -> None:
+    """Raises OpenSearch where a round writes."""
+    for part in strongly_connected(nodes, lambda node: [e.to for e in node.edges if e.to is not None]):
+        step()
+        within = set(part)
+        if any(edge.wrote for node in part for edge in node.edges if edge.to in within):
+            raise OpenSearch(part[0].start.op)
 
 
 def _check(nodes: Iterable[SearchNode], held: _Held, promised: _Promised) -> None:
@@ -36,7 +47,8 @@ def _check(nodes: Iterable[SearchNode], held: _Held, promised: _Promised) -> Non
     inside = set(nodes)
 
     def steps(node: SearchNode) -> list[SearchStep]:
-        return [e for e in node.edges if e.to is not None and e.to in inside and _agrees(e, held)]
+        edges = [e for e in node.edges if e.to is not None and e.to in inside]
+        return [e for e in edges if not e.retries and _agrees(e, held)]
 
     for part in strongly_connected(inside, lambda node: [e.to for e in steps(node) if e.to is not None]):
         step()
@@ -44,8 +56,6 @@ def _check(nodes: Iterable[SearchNode], held: _Held, promised: _Promised) -> Non
         rounds = [e for node in part for e in steps(node) if e.to in within]
         if not rounds:
             continue
-        if any(edge.wrote for edge in rounds):
-            raise OpenSearch(part[0].start.op)
         _check_round(part, rounds, held, promised)
 
 

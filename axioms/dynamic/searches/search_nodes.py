@@ -30,6 +30,14 @@ class OpenSearch(Exception):
         self.op = op
 
 
+class IsSum(Exception):
+    """Numbers are added to a cell by compare-and-swaps that compare with whatever was found there."""
+
+    def __init__(self, cell: SearchedBytes) -> None:
+        super().__init__(cell)
+        self.cell = cell
+
+
 @dataclass(eq=False)
 class SearchStart:
     """A thread where a search begins: about to execute `op`. `at`: the number of its first access; `known` and `time`: what was
@@ -72,7 +80,7 @@ class SearchStore(NamedTuple):
 class SearchAppend(NamedTuple):
     """A weak store by a ticket, the result of an addition of `addend` to a cell: at `beyond` an address of which the term
     tells, over the symbol that stands for any such ticket; of `size` bytes, of the `whole` that the instruction
-    of a number stores; `base`: where its segment begins."""
+    of a number stores; `base`: where its segment begins; `guards`: what is so of the ticket, as of `SymbolRange`."""
 
     cell: SearchedBytes
     addend: int
@@ -83,6 +91,7 @@ class SearchAppend(NamedTuple):
     whole: int
     base: int
     op: int
+    guards: frozenset[tuple[Term, int]] = frozenset()
 
 
 class TicketPlace(NamedTuple):
@@ -151,7 +160,8 @@ class SearchStep(NamedTuple):
     then, whether the thread has written something, and the cells that it has `passed` by then, on its whole way: others had
     claimed them. `put`: the cells that it has written by then; `added`: what it has added to cells in this step; `done`: what
     it does in it; `took`: such a place, and what it has found there. `won` and
-    `kept`: what it has where the search ends."""
+    `kept`: what it has where the search ends. `retries`: a compare-and-swap fails in it that would have succeeded, had nobody
+    written since the thread looked at its cell before."""
 
     to: SearchNode | None
     finds: tuple[tuple[SearchedBytes, SymbolRange], ...]
@@ -164,6 +174,7 @@ class SearchStep(NamedTuple):
     took: tuple[SearchedBytes, int] | None = None
     won: frozenset[SearchedBytes] = frozenset()
     kept: KeptTickets = NOTHING_KEPT
+    retries: bool = False
 
 
 @dataclass(eq=False)
@@ -195,6 +206,7 @@ __all__ = [
     "NOTHING_KEPT",
     "BagStore",
     "DoneInStep",
+    "IsSum",
     "KeptTickets",
     "OpenSearch",
     "OwnedSum",

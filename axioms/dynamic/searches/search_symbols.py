@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, Protocol
 
 from axioms.dynamic.code.live import Live
-from axioms.dynamic.searches.search_cells import SearchBag, SearchedBytes, SymbolRange
+from axioms.dynamic.searches.search_cells import CellKey, SearchBag, SearchedBytes, SymbolRange
 from axioms.dynamic.searches.search_nodes import OpenSearch, SearchNode, SearchStart
 from axioms.dynamic.tickets.errand_threads import UnknownErrand
 from ptxcore.machine.run.memory import Segment
@@ -18,10 +18,12 @@ _MOST_EACH = 512
 
 
 class WaysOfSearches(Protocol):
-    """All ways of the searches of a launch. `counts`: no search claims more than one cell on any way, as far as is known."""
+    """All ways of the searches of a launch. `counts`: no search claims more than one cell on any way, as far as is known;
+    `sums`: as of `Searches`."""
 
     live: Live
     counts: bool
+    sums: Container[CellKey] | None
 
     def node(self, made: SearchNode) -> SearchNode: ...
     def again(self, asking: Iterable[set[int]]) -> None: ...

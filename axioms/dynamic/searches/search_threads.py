@@ -35,12 +35,16 @@ class Divides(BaseException):
 
 
 class FoundThere(NamedTuple):
+    """What an operation may find, and what is so then; `adds`: it adds a number by that; `retries`: as of `SearchStep`."""
+
     value: Any
     ranges: dict[Term, SymbolRange]
     won: frozenset[SearchedBytes]
     finds: tuple[tuple[SearchedBytes, SymbolRange], ...]
     wrote: bool
     passed: frozenset[SearchedBytes]
+    adds: int = 0
+    retries: bool = False
 
 
 class Searcher(ErrandThread):
@@ -80,4 +84,17 @@ def asked_of(term: Value, one: Term) -> tuple[frozenset[int], int] | None:
     return (frozenset(numbers), truth) if isinstance(truth, int) else None
 
 
-__all__ = ["Divides", "FoundThere", "Searcher", "Stops", "TellsApart", "asked_of"]
+def where_unlike(term: Term, one: Term, other: Term) -> int | None:
+    """What a truth value is that only asks whether two symbols are equal, where they are not; None of others."""
+    found: dict[Value, Value] = {}
+    for part in subterms([term]):
+        if part.op == "eq" and {one, other} == set(part.args):
+            found[part] = 0
+        elif part is not one and part is not other:
+            args = [found.get(arg, arg) if isinstance(arg, Term) else arg for arg in part.args]
+            found[part] = rebuild(part, args)
+    truth = found.get(term, term)
+    return truth if isinstance(truth, int) else None
+
+
+__all__ = ["Divides", "FoundThere", "Searcher", "Stops", "TellsApart", "asked_of", "where_unlike"]

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from axioms.dynamic.code.linear import congruent
 from axioms.dynamic.core.accesses import scope_of
-from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
-from axioms.dynamic.searches.search_nodes import BagStore, OwnedSum, SearchAppend, SearchNode, TicketPlace
+from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange, any_ticket
+from axioms.dynamic.searches.search_nodes import (
+    BagStore,
+    IsSum,
+    OwnedSum,
+    SearchAppend,
+    SearchNode,
+    SearchStore,
+    TicketPlace,
+)
 from axioms.dynamic.searches.search_symbols import SearchSymbols, WaysOfSearches
+from axioms.dynamic.searches.search_threads import FoundThere
 from axioms.dynamic.tickets.errand_threads import UnknownErrand, is_in
 from ptxcore.machine.ir.windows import FIRST_GLOBAL
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.uninitialised import VARIES, Varying
-from ptxcore.values.terms import Term, evaluate, mask, substitute, symbol, symbols_of
+from ptxcore.values.terms import Term, evaluate, mask, substitute, symbols_of
 
 
 class SearchTickets(SearchSymbols):
@@ -23,6 +33,8 @@ class SearchTickets(SearchSymbols):
         self.appends: set[SearchAppend] = set()
         self.sums: set[OwnedSum] = set()
         self.elements: set[BagStore] = set()
+        self.puts: set[tuple[SearchedBytes, int | None]] = set()
+        self.stores: set[SearchStore] = set()
         self.handed, self.kept = node.handed, node.kept
         self._wrote = False
         #: The address of the instruction that a thread executes, where it hangs on a ticket.
@@ -38,6 +50,46 @@ class SearchTickets(SearchSymbols):
         alone = not any(of.cell is cell and of.ticket for of in self.ranges.values())
         self.sums.add(OwnedSum(cell, addend, owner, bool(used), before, alone))
         self.kept = self.kept.adds(cell, owner)
+
+    # Additions by compare-and-swap.
+
+    def _added_by_swap(self, cell: SearchedBytes, compared: Any, put: Any) -> list[FoundThere]:
+        """The ways of a compare-and-swap that compares with what was found in the cell, and puts a number more there: it adds
+        the number, or finds something else; none where it is no such one. Raises IsSum where the cell is taken for none."""
+        if self.of.sums is None or not isinstance(compared, Varying) or not isinstance(put, Varying):
+            return []
+        one, width = compared.term, 8 * cell.size
+        of = self.ranges.get(one)
+        if of is None or of.cell is not cell or one.width != width or put.term.width != width:
+            return []
+        form = congruent(put.term, lambda of: (0, mask(width)) if of is one else None)
+        if form is None or form.factors != {one: 1} or not 0 < form.start & mask(width) < 1 << (width - 1):
+            return []
+        if not cell.top:
+            raise IsSum(cell)
+        if of.among is not None:
+            return []
+        addend = form.start & mask(width)
+        self._puts_anything(cell, adds=True)
+        found = Varying.fresh(width, 0, self)
+        others = {**self._looked_at(cell), found.term: SymbolRange(cell, latest=True, unlike=one)}
+        took = {**self.ranges, one: SymbolRange(cell, ticket=addend, guards=of.guards)}
+        return [
+            FoundThere(compared, took, self.won, (), True, self.passed, adds=addend),
+            FoundThere(found, others, self.won, (), False, self.passed, retries=of.latest),
+        ]
+
+    def _looked_at(self, cell: SearchedBytes) -> dict[Term, SymbolRange]:
+        """What symbols are when a thread looks at a cell once more."""
+        return {
+            one: of._replace(latest=False) if of.cell is cell and of.latest else of for one, of in self.ranges.items()
+        }
+
+    def _puts_anything(self, cell: SearchedBytes, *, adds: bool) -> None:
+        """An atomic operation puts something there of which nothing is known; `adds`: by adding a number."""
+        self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
+        self.of.again(cell.is_claimed(None, None, adds=adds))
+        self.puts.add((cell, None))
 
     def _appends(self, thread: Any, op: Op) -> bool:
         """Whether an instruction is a weak store at an address that hangs on one ticket."""
@@ -61,15 +113,15 @@ class SearchTickets(SearchSymbols):
         segment, first = thread.segment(address)
         if of.cell is None or address < FIRST_GLOBAL or not segment.writable:
             raise UnknownErrand
-        name = symbol(("ticket", one.width), one.width)
+        name = any_ticket(one.width)
         term = substitute(self._at.term, {one: name})
-        if not (isinstance(term, Term) and isinstance(name, Term)):
+        if not isinstance(term, Term):
             raise UnknownErrand
         whole = use.width // 8 * int((use.words["vec"] or "v1")[1:])
         beyond = address - self._at.number
         self.handed, self._wrote = self.handed.accesses(), True
         base = address - first
-        self.appends.add(SearchAppend(of.cell, of.ticket, term, name, beyond, size, whole, base, thread.op))
+        self.appends.add(SearchAppend(of.cell, of.ticket, term, name, beyond, size, whole, base, thread.op, of.guards))
         if any(cell is of.cell for cell, _ in self.kept.used):
             place = TicketPlace(of.cell, of.ticket, term, beyond, size, base)
             stored = value & mask(8 * size) if type(value) is int else None

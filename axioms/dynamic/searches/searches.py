@@ -15,7 +15,7 @@ them against all that others do.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Container, Hashable, Iterable
 from typing import Any
 
 from axioms.dynamic.code.joins import reachable, special_registers
@@ -24,6 +24,7 @@ from axioms.dynamic.core.findings import step
 from axioms.dynamic.searches.search_blocks import SearchBlock
 from axioms.dynamic.searches.search_cells import (
     EVERYBODY,
+    CellKey,
     EarlierBytes,
     PastBytes,
     SearchBag,
@@ -45,10 +46,17 @@ class Searches:
     """All ways of the searches of a launch, gone when it has ended. `cells`: the bytes that are accessed on them."""
 
     def __init__(
-        self, starts: list[SearchStart], live: Live, past: PastBytes, earlier: dict[int, EarlierBytes]
+        self,
+        starts: list[SearchStart],
+        live: Live,
+        past: PastBytes,
+        earlier: dict[int, EarlierBytes],
+        sums: Container[CellKey] | None = None,
     ) -> None:
+        #: Cells to which compare-and-swaps add numbers, whatever they hold; None: no cell is taken for such a one.
+        self.sums = sums
         self.starts, self.live, self.past, self.earlier = starts, live, past, earlier
-        self.cells: dict[tuple[int, int, int, int], SearchedBytes] = {}
+        self.cells: dict[CellKey, SearchedBytes] = {}
         self.nodes: list[SearchNode] = []
         #: Where each search begins.
         self.begins: list[SearchNode] = []
@@ -106,7 +114,7 @@ class Searches:
         live = []
         for slot, value in self.live.of(made.block, made.registers):
             live.append((slot, self._named(value, named) if isinstance(value, Term) else value))
-        ranges = tuple(made.ranges.get(one, SymbolRange()) for one, _ in named)
+        ranges = tuple(self._range(made.ranges.get(one, SymbolRange()), dict(named)) for one, _ in named)
         key = made.share, made.block, tuple(live), plain(made.carry), ranges, made.won, made.handed, made.kept
         found = self._known.get(key)
         if found is None:
@@ -117,6 +125,10 @@ class Searches:
             self._numbers[made] = len(self.nodes)
             self.nodes.append(made)
         return found
+
+    @staticmethod
+    def _range(of: SymbolRange, named: dict[Term, Term]) -> SymbolRange:
+        return of if of.unlike is None else of._replace(unlike=named.get(of.unlike))
 
     @staticmethod
     def _named(term: Term, named: list[tuple[Term, Term]]) -> Value:
@@ -169,13 +181,14 @@ class Searches:
         key = id(segment), first, size, epoch
         found = self.cells.get(key)
         if found is None:
+            is_sum = key in (self.sums or ())
             values = frozenset(() if value is None else (value,))
             claimed, top = -1, value is None
             earlier = self._earlier(start, segment, first, size) if not epoch else None
             if earlier is not None:
                 values, claimed, top = earlier.values or frozenset(), earlier.claimed, earlier.values is None
             found = self.cells[key] = SearchedBytes(
-                segment, first, size, epoch, values, dict.fromkeys(values, EVERYBODY), top
+                segment, first, size, epoch, values, dict.fromkeys(values, EVERYBODY), top or is_sum
             )
             found.claimed, found.carried = claimed, claimed != -1
             found.by = 0 if earlier is None else earlier.by << len(self.starts)

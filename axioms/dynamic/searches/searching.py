@@ -17,11 +17,11 @@ from axioms.dynamic.core.findings import Open, Party, Stopped, step
 from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.one_run.determinate import Determinate
 from axioms.dynamic.searches.search_appends import places_of_tickets, settle_counters
-from axioms.dynamic.searches.search_cells import EarlierBytes, PastBytes, SearchedBytes
+from axioms.dynamic.searches.search_cells import CellKey, EarlierBytes, PastBytes, SearchedBytes
 from axioms.dynamic.searches.search_claims import CertainClaims
 from axioms.dynamic.searches.search_ends import check_ends
 from axioms.dynamic.searches.search_handovers import comes_behind, promised, telling
-from axioms.dynamic.searches.search_nodes import OpenSearch, ReachedBytes, SearchStart, bits
+from axioms.dynamic.searches.search_nodes import IsSum, OpenSearch, ReachedBytes, SearchStart, bits
 from axioms.dynamic.searches.searches import Searches
 from axioms.dynamic.waits.waiting import plain
 from ptxcore.clock import OutOfTime
@@ -219,18 +219,32 @@ class Searching(Determinate):
         for start in self._active.values():
             start.ends = "ends"
         try:
-            return self._settle()
+            return self._settle_in_some_way()
         except OpenSearch as found:
             party = None if found.op is None else Party(0, found.op)
             raise Stopped(Open("order", party)) from None
         except OutOfTime:
             raise Stopped(Open("time")) from None
 
-    def _settle(self) -> LeftByLaunches:
+    def _settle_in_some_way(self) -> LeftByLaunches:
+        """With cells to which compare-and-swaps add numbers as sums; where that leaves something open, with all that they may
+        hold."""
+        sums: frozenset[CellKey] = frozenset()
+        while True:
+            try:
+                return self._settle(sums)
+            except IsSum as found:
+                sums |= {found.cell.key}
+            except OpenSearch:
+                if not sums:
+                    raise
+                return self._settle(None)
+
+    def _settle(self, sums: frozenset[CellKey] | None) -> LeftByLaunches:
         live = self.live_of(self.starts[0].thread) if self.starts else None
         cells: list[SearchedBytes] = []
         if live is not None:
-            searches = Searches(self.starts, live, self._past, self.left.places)
+            searches = Searches(self.starts, live, self._past, self.left.places, sums)
             searches.go()
             self.nodes = len(searches.nodes)
             _check_where_they_end(searches)

@@ -198,8 +198,10 @@ class Slots:
         found = self._member(noted)
         assert found is not None
         factor, beside, (ticket, *_) = found
-        counter = ticket.counter
-        for number in range(counter.start, counter.last(ticket) + 1, counter.unit or 1):
+        _, least, most = noted.number_of(ticket)
+        unit = ticket.counter.unit or 1
+        least += (ticket.counter.start - least) % unit
+        for number in range(least, most + 1, unit):
             yield beside + factor * number
 
     def factor_of(self, noted: Noted) -> int:

@@ -194,8 +194,8 @@ def _exchangeable(
     if not all(e.alone for e in takers) or len({e.name[1] for e in takers}) != len(takers):
         return False
     duty = _way(last, lives[-1], last.found, {})
-    if duty.ends == DONE:
-        return _is_an_end(takers, lives, duty, clocks)
+    if duty.ends == DONE and _is_an_end(takers, lives, duty, clocks):
+        return True
     if not all(not e.released.isdisjoint(WIDE) and e.strong in WIDE for e in takers):
         return False
     written = [one for one in duty.steps if one.kind == "W"]

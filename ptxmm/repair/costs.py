@@ -18,7 +18,7 @@ FENCES = {"acquire": 2, "release": 2, "acq_rel": 2, "sc": 6}
 #: How many times as much in a wider scope: the first level of cache is left behind at `gpu`, the GPU itself at `sys`.
 SCALES = dict(zip(SCOPES, (1, 2, 3, 6), strict=True))
 #: Barriers, by what they hold up.
-WARP_BARRIER, CTA_BARRIER, CLUSTER_BARRIER = 2, 8, 16
+WARP_BARRIER, CTA_BARRIER, CLUSTER_BARRIER, GRID_BARRIER = 2, 8, 16, 32
 #: A wait for copies; for no more than that their source was read; and one for an mbarrier.
 COPY_WAIT, READ_WAIT, MBARRIER_WAIT = 4, 3, 4
 #: A wait for the launch before: for as long as that takes.

@@ -5,7 +5,7 @@ is met by the same threads in the same round. Where some threads go another way,
 to meet, and a text with it says nothing of texts without it.
 
 What is equal in all threads is followed along registers: what no thread's number, memory or other lane gave, written where all
-threads come. Threads that end are waited for by no barrier, so that a branch to the end parts nobody.
+threads come. Threads that end are waited for by no barrier but that of the grid, so that a branch to the end parts nobody else.
 """
 
 from __future__ import annotations
@@ -26,19 +26,24 @@ _PURE = frozenset(
 #: Special registers that are the same in all threads of a CTA, and those of these that differ within a cluster.
 _OF_CTA = frozenset(
     {"ntid", "nctaid", "ctaid", "gridid", "nwarpid", "nsmid", "cluster_nctaid", "cluster_nctarank", "nclusterid",
-     "cluster_ctaid", "cluster_ctarank", "clusterid", "dynamic_smem_size", "total_smem_size"}
+     "cluster_ctaid", "cluster_ctarank", "clusterid", "dynamic_smem_size", "total_smem_size",
+     *(f"envreg{number}" for number in range(32))}
 )  # fmt: skip
 _WITHIN_CLUSTER = frozenset({"ctaid", "cluster_ctaid", "cluster_ctarank"})
+#: By who meets, those that are the same in all of them.
+_SAME = {"cta": _OF_CTA, "cluster": _OF_CTA - _WITHIN_CLUSTER, "grid": _OF_CTA - _WITHIN_CLUSTER - {"clusterid"}}
 _ENDS = frozenset({"ret", "exit", "trap"})
 
 
 class Divergence:
-    """Of a kernel's `statements`, where all threads of a CTA come; `clusters`: all of a cluster."""
+    """Of a kernel's `statements`, where all threads come `of` a `cta`, a `cluster` or the `grid`."""
 
-    def __init__(self, statements: Sequence[AnyStatement], *, clusters: bool) -> None:
+    def __init__(self, statements: Sequence[AnyStatement], *, of: str = "cta") -> None:
         self._statements = statements
         self._graph = Graph([s for s in statements if isinstance(s, Instruction | Label)])
-        self._same = _OF_CTA - _WITHIN_CLUSTER if clusters else _OF_CTA
+        self._same = _SAME[of]
+        #: Whether those that have ended are waited for: a barrier of the grid counts blocks, and has one thread of each arrive.
+        self._all = of == "grid"
         self._numbers = {id(instruction): i for i, instruction in enumerate(self._graph.instructions)}
         self._writes = [written(instruction) for instruction in self._graph.instructions]
         self._known = {name for names in self._writes for name in names}
@@ -98,7 +103,7 @@ class Divergence:
     def _leads_apart(self, number: int, last: Instruction) -> bool:
         """Whether threads that leave a block together may go on in several."""
         following = self._graph.following[number]
-        if len(following) < 2 or any(self._only_ends(block, set()) for block in following):
+        if len(following) < 2 or (not self._all and any(self._only_ends(block, set()) for block in following)):
             return False
         return last.opcode == "brx" or last.guard is None or self._varies(last.guard)
 

@@ -13,6 +13,7 @@ from ptxcore.clock import OutOfTime
 from ptxmm.repair.arrivals import not_put_in
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.found import Answer, Change, Found, Need
+from ptxmm.repair.grid_sites import is_of_grid
 from ptxmm.repair.judgement import Judgement, Solution, Weakening
 from ptxmm.repair.led import led_to
 from ptxmm.repair.meeting import met
@@ -112,12 +113,14 @@ def _of_wrong(answer: Answer, pace: Pace, *, every: bool, told: Callable[[str], 
     stopped = answer.stopped and not (base.nonterminating and answer.stopped != "interrupted")
     if mode != REPAIR or answer.found or stopped:
         return answer  # what is put in makes nothing weaker
-    left_out, with_moves = subject.left_out, subject.sites(mode, True)
+    left_out, every_site = subject.left_out, subject.sites(mode, True)
+    with_moves = [site for site in every_site if not is_of_grid(site.options[-1])]
+    of_grid = [site for site in every_site if is_of_grid(site.options[-1])]
     with_arrivals = [site for site in with_moves if not is_move(site.options[-1])]
     moves = [_MOVES] * (len(with_arrivals) < len(with_moves))
     if not stuck:
         subject.left_out = [*left_out, *_passed_over(with_arrivals, len(sites)), *moves]
-        return answer
+        return _of_the_grid(answer, of_grid, pace, once, every=every, told=told)
     subject.left_out += moves
     if len(with_arrivals) > len(sites):  # some thread waits for what nobody does
         if base.nonterminating:  # what has more barriers does not end either
@@ -129,8 +132,22 @@ def _of_wrong(answer: Answer, pace: Pace, *, every: bool, told: Callable[[str], 
             _among_sites(again, with_arrivals, pace, once, every=every, told=told)
         except OutOfTime:
             again.stopped = _LATE
-        return _both(answer, again)
-    return answer
+        answer = _both(answer, again)
+    return _of_the_grid(answer, of_grid, pace, once, every=every, told=told)
+
+
+def _of_the_grid(
+    answer: Answer, sites: list[EditSite], pace: Pace, once: float, *, every: bool, told: Callable[[str], None]
+) -> Answer:
+    """Where nothing was found: the answer with barriers of the whole grid, which take long to check, and nothing else."""
+    if answer.found or answer.stopped or not sites:
+        return answer
+    again = replace(answer, reasons=[])
+    try:
+        _among_sites(again, sites, pace, once, every=every, told=told)
+    except OutOfTime:
+        again.stopped = _LATE
+    return _both(answer, again)
 
 
 def _passed_over(with_arrivals: Sequence[EditSite], others: int) -> list[str]:

@@ -16,6 +16,7 @@ from heapq import heappop, heappush
 
 from ptxcore.records import NamedTuple
 from ptxmm.repair.building import Lines
+from ptxmm.repair.grid_sites import is_of_grid
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.moves import is_move
 from ptxmm.repair.repeated import AlikeSites, shape
@@ -71,8 +72,11 @@ Objects = Callable[[frozenset[int]], frozenset[str]]
 Judge = Callable[[Vector, bool], Judgement]
 
 
-#: Between whom barriers bring order by themselves.
+#: Between whom barriers bring order by themselves; who races that no block takes in, and how much later narrower ones are then.
 _MEET = {"bar.warp.sync": ("", "warp"), "bar.sync": ("", "warp", "cta")}
+_GRID, _VAIN = "grid", 30
+#: A barrier of the grid is so much later where not all may come by: a check of it takes long.
+_SOME = 8
 
 
 class _Next(NamedTuple):
@@ -201,6 +205,8 @@ def guided(
         progress = progress or fed  # who had not arrived may have been ahead of others, too
         if _goes_on(judged, kinds, progress or mended) and edits < _MOST:
             if judged.wrong:
+                if _strangers(before) and _too_narrow(option, _GRID) and not option.about:
+                    continue
                 if judged.reason or mended or progress:  # an arrival elsewhere may be right by itself
                     follow(became, rank[0] if option.arrives else price // _DEAR)
                 continue
@@ -282,9 +288,13 @@ def _tries(sites: Sequence[EditSite], seen: _Seen) -> Iterator[tuple[tuple[int, 
                 if seen.ends and not seen.waits:
                     yield _rank_of_move(sites, option, o, seen), s, o
             elif not option.about:
-                earlier = _earlier(option, seen)
+                earlier, of_grid = _earlier(option, seen), is_of_grid(option)
+                if of_grid and not _strangers(seen):  # what blocks lack that find what others wrote is an order
+                    continue
                 if o and seen.ends and _put_in(option) and (earlier == _FIRST or apart[s] <= _NEAR):
-                    later = _LATER * (bool(seen.about) or _too_narrow(option, seen.between)) - earlier
+                    narrow = _too_narrow(option, seen.between)
+                    later = _LATER * (bool(seen.about) or narrow) + _VAIN * (narrow and _strangers(seen)) - earlier
+                    later += _SOME * (of_grid and not option.sure)
                     yield (option.cost + _EACH * apart[s] + later, apart[s], site.line), s, o
             elif _mends(option, seen) and not (counted and _is_guess(option, seen)):
                 yield _rank(site, option, seen, fed=bool(option.arrives) and option.about in raised), s, o
@@ -366,6 +376,11 @@ def _too_narrow(option: Option, between: str) -> bool:
     """Whether a barrier brings together fewer than those between whom accesses race: what it orders is not these by itself."""
     name = option.wanted.new.split(" ")[0] if option.wanted is not None else ""
     return between not in _MEET.get(name, (between,))
+
+
+def _strangers(seen: _Seen) -> bool:
+    """Whether blocks race of which none was seen to find what the other one wrote: no barrier of one of them orders that."""
+    return seen.between == _GRID and not seen.lacking
 
 
 def _put_in(option: Option) -> bool:

@@ -28,6 +28,7 @@ from ptxmm.repair.copies import together
 from ptxmm.repair.counts import count_sites
 from ptxmm.repair.divergence import Divergence
 from ptxmm.repair.early_launch_sites import early_launch_sites
+from ptxmm.repair.grid_sites import grid_sites, several_blocks
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.moves import moved_sites
 from ptxmm.repair.objects import object_of, place_of
@@ -69,8 +70,8 @@ def sites(
 ) -> list[EditSite]:  # fmt: skip
     """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
     the checker of PTX refuses is not there. `with_arrivals`: those that may be missing are, as far as `left_out` does not name
-    them, waits for an mbarrier, barriers of the `parties` who come by, what may come later, parities by `turns`. Copies of a
-    place of the source are one site; `apart`: those of one call of a function. Raises OutOfTime."""
+    them, waits for an mbarrier, barriers of the `parties` who come by and of the whole grid, what may come later, parities by
+    `turns`. Copies of a place of the source are one site; `apart`: those of one call of a function. Raises OutOfTime."""
     text = launches[0].text
     lines = Lines(text)
     source = SourceWords(text)
@@ -79,6 +80,7 @@ def sites(
     entries = {launch.entry for launch in launches}
     followers = {launch.entry for launch in launches[1:]} if mode == REPAIR and begins_early(text) else set[str]()
     missing: list[InsertedArrival] = []
+    across = mode == REPAIR and len(launches) == 1 and several_blocks(launches[0])
     for name, body in bodies(text, entries):
         if with_arrivals:  # of what is put in at one place a wait comes first: fences behind it order it, too
             found += _missing_waits(body, lines, plain(name), source)
@@ -89,6 +91,9 @@ def sites(
             missing += _arrivals(body, lines, plain(name), source)
             found += moved_sites(body, plain(name), Layout(lines, table=False), source)
             found += party_sites(body, plain(name), Layout(lines, table=False), source, parties or {})
+            if across:
+                place, layout = _place(name, launches), Layout(lines, table=False)
+                found += grid_sites(body, place, layout, source, called=name not in entries)
     found += arrival_sites(missing, [] if left_out is None else left_out)
     if ".loc" in text:
         found = together(read_module(text)[0], found, apart)
@@ -170,7 +175,7 @@ def _place(name: str, launches: Sequence[Launch]) -> Place:
         useful.append("cta")
     if any((launch.cluster or (1, 1, 1)) != (1, 1, 1) for launch in launches):
         useful.append("cluster")
-    if len(launches) > 1 or any(launch.grid != (launch.cluster or (1, 1, 1)) for launch in launches):
+    if len(launches) > 1 or any(map(several_blocks, launches)):
         useful.append("gpu")
     if len({launch.device for launch in launches}) > 1:
         useful.append("sys")
@@ -203,7 +208,7 @@ def _of_body(
         else:
             yield from _taken_away(statement, body, place, layout, source)
     if mode == REPAIR:
-        ways = [Divergence(body, clusters=clusters) for clusters in (False, True)]
+        ways = [Divergence(body, of=of) for of in ("cta", "cluster")]
         yield from tensor_sites(body, place, layout, source)
         yield from sites_of_states(body, place.who, layout, source)
         for i in (begun_at(body, gap) for gap in gaps(body)):

@@ -19,6 +19,8 @@ from ptxmm.repair.beyond import NOT_KNOWN, Beyond, all_hold, beyond, claimed, na
 from ptxmm.repair.early_launch_sites import DEPENDENCE_WAIT
 from ptxmm.repair.expected import with_expected
 from ptxmm.repair.glance import glanced_at
+from ptxmm.repair.grid_barrier import WORKSPACE
+from ptxmm.repair.grid_sites import several_blocks
 from ptxmm.repair.judgement import JudgedTexts, Judgement
 from ptxmm.repair.larger import next_larger
 from ptxmm.repair.pace import Pace
@@ -380,10 +382,10 @@ def _in_clusters(launch: Launch) -> Launch:
 
 
 def _of_the_grid(test: KernelTest) -> tuple[str, ...]:
-    """A barrier of all blocks, where there are several that no cluster takes in."""
-    several = any(launch.grid != (launch.cluster or (1, 1, 1)) for launch in test.launches)
-    told = "a barrier of the whole grid: that is code (cooperative_groups::this_grid().sync()), and no instruction to put in"
-    return (told,) if several else ()
+    """What is not considered of a barrier of all blocks, where there are several that no cluster takes in."""
+    several = any(map(several_blocks, test.launches))
+    alone = "a barrier of the whole grid together with other changes, but where the lines of the fault led to both"
+    return (alone if len(test.launches) == 1 else "a barrier of the whole grid, of one of several launches",) * several
 
 
 def _meets(text: str) -> bool:
@@ -392,7 +394,7 @@ def _meets(text: str) -> bool:
 
 def _waits(text: str) -> tuple[str, ...]:
     """The checks that fail where threads deadlock at what a module has of barriers."""
-    ends = any(word in text for word in ("mbarrier.", DEPENDENCE_WAIT))
+    ends = any(word in text for word in ("mbarrier.", DEPENDENCE_WAIT, WORKSPACE))
     return ("no_deadlock", "terminates") if ends else ("no_deadlock",)
 
 

@@ -39,7 +39,7 @@ def led_to(subject: Subject, base: Judgement, pace: Pace, patience: float, asked
         return None
     left_out = subject.left_out
     by_object = base.stuck or bool(subject.objects(base.clues)) or _MBARRIER in subject.text
-    sites = subject.sites(REPAIR, by_object or any(word in subject.text for word in _HANDS_OVER))
+    sites = subject.sites(REPAIR, by_object or bool(base.between) or any(word in subject.text for word in _HANDS_OVER))
 
     end = subject.how.hurried(_SHARE if by_object else _SHARE_NEAR).deadline
 

@@ -55,7 +55,7 @@ def parties(test: KernelTest) -> BarriersOfSome:
     marks, taken = list[_Mark](), set[int]()
     every = [body for _, body in bodies(text, {launch.entry for launch in test.launches})]
     for number, body in enumerate(every):
-        way, layout = Divergence(body, clusters=False), Layout(Lines(text), table=False)
+        way, layout = Divergence(body), Layout(Lines(text), table=False)
         taken |= _numbers(body)
         for i in sorted({begun_at(body, gap) for gap in gaps(body)}):
             if way.parts(i):

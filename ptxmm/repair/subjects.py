@@ -416,21 +416,26 @@ def _clues(result: Result) -> frozenset[int]:
 #: Threads of kernels, as they are told.
 _THREAD = re.compile(r"CTA (\d+) thread (\d+)")
 _WARP = 32
+#: What takes in threads, each later one more of them.
+_WIDER = ("", "thread", "warp", "cta", "grid")
 
 
 def _between(result: Result) -> str:
-    """What takes in both threads of a race, as far as their names say it."""
-    for race in result.races:
-        found = [_THREAD.search(event.thread) for event in race.events]
-        (one, other) = found if len(found) == 2 else (None, None)
-        if one is None or other is None:
-            continue
-        if one[1] != other[1]:
-            return "grid"
-        if one[2] == other[2]:
-            return "thread"
-        return "warp" if int(one[2]) // _WARP == int(other[2]) // _WARP else "cta"
-    return ""
+    """What takes in both threads of each race, as far as their names say it."""
+    found = [_takes_in([_THREAD.search(event.thread) for event in race.events]) for race in result.races]
+    return max(found, key=_WIDER.index, default="")
+
+
+def _takes_in(threads: Sequence[re.Match[str] | None]) -> str:
+    """What takes in two threads, by their names; empty where these do not say it."""
+    one, other = threads if len(threads) == 2 else (None, None)
+    if one is None or other is None:
+        return ""
+    if one[1] != other[1]:
+        return "grid"
+    if one[2] == other[2]:
+        return "thread"
+    return "warp" if int(one[2]) // _WARP == int(other[2]) // _WARP else "cta"
 
 
 def of_result(result: Result, asked: bool = True) -> Judgement:

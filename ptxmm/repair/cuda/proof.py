@@ -65,12 +65,18 @@ class CudaSource:
         """The source with these changes of the module, as far as one is found of which `judge` says that it holds; or the
         header that the kernel, or what it calls, stands in."""
         tried: list[Rewritten] = []
-        for path in self._files(changes):
-            source = self if path == self.path else CudaSource(path, self._module, self._options, self.path)
-            tried.append(source._here(changes, judge))
-            if tried[-1].text or tried[-1].late:
-                return tried[-1]
+        try:
+            for path in self._files(changes):
+                source = self if path == self.path else CudaSource(path, self._module, self._options, self.path)
+                tried.append(source._here(changes, judge))
+                if tried[-1].text or tried[-1].late:
+                    return tried[-1]
+        except OutOfTime:  # while it was looked up where an edit may stand
+            return self._out_of_time()
         return tried[0]
+
+    def _out_of_time(self) -> Rewritten:
+        return Rewritten(self.path, self._text, why="out of time", late=True)
 
     def _here(self, changes: Sequence[Wanted], judge: Callable[[str], Judgement]) -> Rewritten:
         places = self._places({line for w in changes for line in (w.line, w.before) if line})
@@ -103,7 +109,7 @@ class CudaSource:
                         return best
                     least, found_at = often, tried
         except OutOfTime:
-            return best if best.text else Rewritten(self.path, self._text, why="out of time", late=True)
+            return best if best.text else self._out_of_time()
         if best.text:
             return best
         where = ", ".join(dict.fromkeys(self._where(w, places.get(w.line, ())) for w in changes))

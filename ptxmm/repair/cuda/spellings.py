@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ptxcore.records import NamedTuple
+from ptxmm.repair.grid_barrier import GRID_BARRIER
 
 
 class OrderNames(NamedTuple):
@@ -71,6 +72,7 @@ _PUT = {
     "barrier.cluster.arrive;\n\tbarrier.cluster.wait": Spelling(
         "cooperative_groups::this_cluster().sync();", "cooperative_groups.h"
     ),
+    GRID_BARRIER: Spelling("cooperative_groups::this_grid().sync();", "cooperative_groups.h"),
     "fence.proxy.async": Spelling("cuda::ptx::fence_proxy_async();", "cuda/ptx"),
     "fence.proxy.async.shared::cta": Spelling("cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);", "cuda/ptx"),
     "fence.proxy.alias": Spelling("cuda::ptx::fence_proxy_alias();", "cuda/ptx"),

@@ -89,7 +89,7 @@ def test_where_all_threads_come(name: str, clusters: bool) -> None:
     text = HEAD + BODIES[name] + "\nret;\n}\n"
     ((_, body),) = bodies(text, {"k"})
     assert read_module(text)[1] == []
-    found = Divergence(body, clusters=clusters)
+    found = Divergence(body, of="cluster" if clusters else "cta")
     told = {line: said.strip() for line, row in enumerate(text.splitlines(), 1) for said in row.split("//")[1:]}
     wrong = {
         line: told[line]

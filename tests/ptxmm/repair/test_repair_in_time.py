@@ -18,12 +18,13 @@ from ptxmm.cli.main import main
 from ptxmm.kernels.modules import compile_changed
 from ptxmm.kernels.test import KernelTest
 from ptxmm.repair import pace, words
+from ptxmm.repair.cuda.proof import CudaSource
 from ptxmm.repair.finding import _among_sites, answered
 from ptxmm.repair.found import Answer
 from ptxmm.repair.judgement import Judgement
 from ptxmm.repair.kernel_subject import KernelSubject
 from ptxmm.repair.search import Search
-from ptxmm.repair.sites import EditSite, Vector
+from ptxmm.repair.sites import EditSite, Vector, Wanted
 from ptxmm.repair.stages import Stage, TriedStage
 from ptxmm.repair.subjects import How, Larger, LitmusSubject, judging, met, only_now
 from ptxmm.repair.vectors_left import VectorsLeft
@@ -212,3 +213,17 @@ def test_a_compiler_has_the_time_that_is_left(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("NVCC", str(slow))
     with pytest.raises(OutOfTime), limited(1e-6):
         compile_changed("", str(tmp_path / "k.cu"), ())
+
+
+def test_time_that_is_over_before_an_edit_of_the_source_was_looked_for_is_told(tmp_path: Path) -> None:
+    """No answer of the search is lost by that."""
+    path = tmp_path / "k.cu"
+    path.write_text("__global__ void k() {\n}\n", encoding="utf-8")
+    source = CudaSource(
+        str(path),
+        f".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {{\n{'bar.sync 0;' * 9999}\nret;\n}}\n",
+        (),
+    )
+    with limited(0):
+        found = source.rewritten([Wanted("put", 5, 4, "", "bar.sync 0")], lambda _: Judgement(True))
+    assert found.late and found.why == "out of time" and not found.text

@@ -19,7 +19,7 @@ from ptxmm.cli.main import main
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import read
-from ptxmm.repair import kernel_sites, words
+from ptxmm.repair import kernel_sites
 from ptxmm.repair.accesses import Strength, family, spelled, strength
 from ptxmm.repair.building import Lines
 from ptxmm.repair.finding import answered
@@ -373,48 +373,3 @@ def test_what_is_put_before_a_label_is_indented_as_what_it_marks() -> None:
     layout = Layout(Lines(text), table=False)
     assert layout.put((3, 1), "fence.sc.gpu") == (text.index("$L__1"), "\tfence.sc.gpu;\n")
     assert layout.put((5, 2), "fence.sc.gpu") == (text.index("\tbar"), "\tfence.sc.gpu;\n")
-
-
-#: Each block tells its number, and reads what the next one tells, as if all blocks had met in between.
-UNMET = """.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 out)
-{
-	.reg .b32 %r<4>;
-	.reg .b64 %rd<4>;
-	ld.param.u64 %rd1, [out];
-	mov.u32 %r1, %ctaid.x;
-	mul.wide.u32 %rd2, %r1, 4;
-	add.s64 %rd3, %rd1, %rd2;
-	st.relaxed.gpu.global.u32 [%rd3], 1;
-	xor.b32 %r2, %r1, 1;
-	mul.wide.u32 %rd2, %r2, 4;
-	add.s64 %rd3, %rd1, %rd2;
-	ld.relaxed.gpu.global.u32 %r3, [%rd3];
-	st.global.u32 [%rd3+8], %r3;
-	ret;
-}
-"""
-
-
-@pytest.mark.parametrize(("cluster", "status"), [((1, 1, 1), 1), ((2, 1, 1), 0)])
-def test_that_barriers_of_the_whole_grid_are_not_tried_is_said_where_nothing_was_found(
-    cluster: tuple[int, int, int], status: int, tmp_path: Path
-) -> None:
-    """Two blocks of a cluster have a barrier; where they are no cluster, nothing that may be put in makes them meet."""
-    (tmp_path / "k.ptx").write_text(UNMET, encoding="utf-8")
-    (tmp_path / "k.toml").write_text(
-        f'ptx = "k.ptx"\nentry = "k"\ngrid = 2\ncluster = {list(cluster)}\nblock = 1\n'
-        '[params]\nout = {type = "u32", elements = 4}\n[check]\nforall = "out[2] == 1 && out[3] == 1"\n',
-        encoding="utf-8",
-    )
-    found = answer(str(tmp_path / "k.toml"))
-    assert found.status == status
-    (grid,) = found.subject.beyond or ("no",)
-    assert (
-        (f"not considered: {grid}" in words.text(found))
-        == (grid in words.document(found)["not_considered"])
-        == bool(status)
-    )
-    assert not status or grid.startswith("a barrier of the whole grid")

@@ -40,8 +40,9 @@ READERS = {
     "names of functions and variables in C++": """
         ptxmm/kernels/memory.py ptxmm/kernels/plain_names.py ptxmm/kernels/demangled.py
     """,
-    "heads of kernels, in CUDA C++ and in PTX": """
-        ptxmm/kernels/cuda_source.py ptxmm/kernels/kernels_alone.py ptxmm/kernels/takes.py ptxmm/kernels/skeleton.py
+    "heads of kernels, and their launches, in CUDA C++ and in PTX": """
+        ptxmm/kernels/cuda_source.py ptxmm/kernels/launch_sites.py ptxmm/kernels/kernels_alone.py
+        ptxmm/kernels/takes.py ptxmm/kernels/skeleton.py
     """,
     "names of threads": "ptxmm/repair/subjects.py",
     "statements of CUDA C++ that a repair changes, and of the PTX that they become": """

@@ -395,6 +395,8 @@ class AskedKernel(NamedTuple):
         why = f"for {what}"
         if name == "block" and guess.own:
             why = "as the kernel says"
+        elif guess.site and (name == "block" or guess.of_site):
+            why = f"as the source launches it in line {guess.site}"
         elif name == "block" and guess.named:
             why = "the number in its name"
         elif name == "grid" and guess.cluster:

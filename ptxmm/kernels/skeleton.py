@@ -62,6 +62,8 @@ def _text(asked: AskedKernel, begun: BegunKernel, folder: str) -> str:
 def _sizes(keys: Mapping[str, Any], guess: Plausible) -> Iterator[str]:
     yield f"grid = {_size(keys['grid'])}" if "grid" in keys else f"grid = {guess.grid}  # <- CTAs"
     own = "threads of a CTA: the kernel says so" if guess.own else "<- threads of a CTA"
+    if guess.site:
+        own = f"threads of a CTA: the source launches so many, line {guess.site}"
     yield f"block = {_size(keys['block'])}" if "block" in keys else f"block = {guess.block}  # {own}"
     if guess.cluster and "cluster" not in keys:
         yield f"cluster = {guess.cluster}  # <- CTAs of a cluster"

@@ -117,15 +117,20 @@ def _declared(module: PtxText, entry: str, count: int) -> tuple[str, str, Kernel
     text; None where none is certainly that."""
     found: list[tuple[str, str, KernelHead]] = []
     for path in dict.fromkeys([module.source, _header(module, entry)]) if module.source else ():
-        try:
-            text = read_bytes(path, _LONGEST, "CUDA source").decode("utf-8", "replace") if path else ""
-        except (OSError, ValueError):
-            continue
+        text = source_text(path)
         fitting = [head for head in heads(text) if head.name == base(entry) and len(head.parameters) == count]
         fitting = [head for head in fitting if head.defined] or fitting  # no instantiation, which names no parameters
         if fitting and len({tuple((p.type, p.name) for p in head.parameters) for head in fitting}) == 1:
             found.append((path, text, fitting[0]))
     return next((one for one in found if one[2].defined), found[0] if found else None)
+
+
+def source_text(path: str) -> str:
+    """The text of a file of CUDA C++; empty where it cannot be read."""
+    try:
+        return read_bytes(path, _LONGEST, "CUDA source").decode("utf-8", "replace") if path else ""
+    except (OSError, ValueError):
+        return ""
 
 
 def _header(module: PtxText, entry: str) -> str:

@@ -12,19 +12,8 @@ class StrongRead:
     value: None, back to poll again."""
 
     __slots__ = (
-        "before",
-        "behind",
-        "certain",
-        "found",
-        "leads",
-        "observes",
-        "op",
-        "own",
-        "scope",
-        "thread",
-        "time",
-        "value",
-    )
+        "before", "behind", "certain", "found", "leads", "observes", "op", "own", "scope", "seen", "thread", "time", "value",
+    )  # fmt: skip
 
     def __init__(
         self, thread: int, time: int, value: int, scope: str, leads: Callable[[int], object], op: Op | None = None
@@ -40,6 +29,8 @@ class StrongRead:
         self.found: frozenset[int] = frozenset()
         #: Whether somebody relies on it that it observes those that it is certain of.
         self.observes = False
+        #: How many writes there were when it led on; -1 where it does not wait for any.
+        self.seen = -1
         #: Of an atomic operation, the number of its write; a time is that of several accesses, and does not tell.
         self.own = -1
 

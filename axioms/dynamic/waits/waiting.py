@@ -56,7 +56,7 @@ class WrittenBytes:
         if found is None:
             self.open = read
             return False
-        read.certain = found
+        read.certain, read.seen = found, len(self.writes)
         self.reads.append(read)
         self._by.setdefault(read.thread, []).append(read)
         return True
@@ -256,6 +256,11 @@ class WrittenBytes:
         total = self._sum(base, (self.writes[n].value for n in beside), modulus)
         if any(way not in (None, wanted) for way in ways.values()) or ways[total] is None:
             return None
+        later = [n for n in beside if n >= read.seen >= 0]
+        if later:  # some may come only where it leads on, though nothing orders them behind it
+            stands = self._sum(base, (self.writes[n].value for n in beside if n < read.seen), modulus)
+            if any(ways[value] is None for value in self._values(stands, later, modulus) or ()):
+                return None
         certain = set(read.behind)
         for n in beside:
             others = [m for m in beside if m != n and not self._follows(m, n, clocks)]

@@ -78,3 +78,26 @@ def test_a_library_that_polls_sixteen_times_first_waits_as_who_polls_once() -> N
     open_, found = by_runs(test)
     assert (open_, found.verdict) == ("", "ok")
     assert any("one run of all" in note for note in found.notes)
+
+
+def _wait(at: int) -> str:
+    return f"W{at}: ld.relaxed.gpu.global.u32 %r5, [%rd1+{at}]; setp.eq.u32 %p1, %r5, 1; @!%p1 bra W{at};"
+
+
+def _add(number: int) -> str:
+    return f"red.relaxed.gpu.global.add.u32 [%rd1+16], {number};"
+
+
+def _store(at: int) -> str:
+    return f"st.relaxed.gpu.global.u32 [%rd1+{at}], 1;"
+
+
+def test_what_comes_only_behind_a_wait_is_not_taken_for_what_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One and four lead the wait back. In the run the two comes between them, which waits until one alone has led that on."""
+    odd = "and.b32 %r6, %r5, 1; setp.eq.u32 %p1, %r6, 0; @%p1 bra L0; setp.eq.u32 %p1, %r5, 5; @%p1 bra L0;"
+    waits = f"L0: ld.relaxed.gpu.global.u32 %r5, [%rd1+16]; {odd} {_store(32)}"
+    late = [_wait(40) + _add(4), _wait(44) + _store(40), _wait(48) + _store(44), _wait(52) + _store(48), _store(52)]
+    test = generated_unrolled.launch([_add(1), waits, _wait(32) + _add(2), *late], "x[4] == 7")
+    open_, found = by_runs(test)
+    assert open_ or found.verdict == "no"
+    assert by_formula(test, monkeypatch).verdict == "no"

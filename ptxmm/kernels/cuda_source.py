@@ -70,7 +70,7 @@ def _head(code: str, start: int, at: int) -> KernelHead | None:
     while called := _CALLED.search(code, at, last):
         if re.search(r"[;{}]", code[at : called.start()]):
             return None
-        end = _closing(code, called.end() - 1, last)
+        end = closing(code, called.end() - 1, last)
         if end is None:
             return None
         if called[1] not in _ATTRIBUTES:
@@ -82,7 +82,7 @@ def _head(code: str, start: int, at: int) -> KernelHead | None:
     return None
 
 
-def _closing(code: str, at: int, last: int) -> int | None:
+def closing(code: str, at: int, last: int) -> int | None:
     """Where the bracket at `at` closes."""
     waiting: list[str] = []
     for i in range(at, last):

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ptxcore.records import NamedTuple
-from ptxmm.kernels.cuda_source import without_comments
+from ptxmm.kernels.cuda_source import closing, without_comments
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w++)[ \t]++([^\n]++)$", re.MULTILINE)
 #: `int n = 4;`, `dim3 grid(4, 2);`, `dim3 grid = {4, 2};`; of several in one declaration each but the first has no type.
@@ -38,13 +38,14 @@ _LONGEST, _DEEPEST, _MOST = 400, 16, 1 << 31
 
 
 class LaunchSite(NamedTuple):
-    """A launch in the source: its line, the grid in CTAs, the CTA in threads, its dynamic shared memory in bytes; None for what
-    is no number."""
+    """A launch in the source: its line, the grid in CTAs, the CTA in threads, its dynamic shared memory in bytes, and its
+    arguments; None for what is no number."""
 
     line: int
     grid: list[int] | None
     block: list[int] | None
     dynamic_shared: int | None
+    arguments: tuple[int | None, ...] = ()
 
 
 def launch_sites(text: str, kernel: str) -> list[LaunchSite]:
@@ -58,8 +59,17 @@ def launch_sites(text: str, kernel: str) -> list[LaunchSite]:
         if len(sizes) > 1:
             shared = named.number(sizes[2]) if len(sizes) > 2 else 0
             line = code.count("\n", 0, at.start()) + 1
-            found.append(LaunchSite(line, named.dimensions(sizes[0]), named.dimensions(sizes[1]), shared))
+            arguments = tuple(named.number(one) for one in _arguments(code, end + len(">>>")))
+            found.append(LaunchSite(line, named.dimensions(sizes[0]), named.dimensions(sizes[1]), shared, arguments))
     return found
+
+
+def _arguments(code: str, at: int) -> Iterator[str]:
+    """What stands in the brackets that open there."""
+    begin = at + len(code[at : at + _LONGEST]) - len(code[at : at + _LONGEST].lstrip())
+    end = closing(code, begin, min(len(code), begin + 4 * _LONGEST)) if code.startswith("(", begin) else None
+    if end is not None and code[begin + 1 : end].strip():
+        yield from _parted(code[begin + 1 : end])
 
 
 class _Named:
@@ -89,7 +99,7 @@ class _Named:
     def _value(self, written: str, deepest: int) -> list[int] | None:
         if not deepest:
             return None
-        text = _SIZEOF.sub(lambda m: str(_BYTES.get(m[1], "?")), _CAST.sub("", _SUFFIX.sub(r"\1", written)))
+        text = _CAST.sub("", _SIZEOF.sub(lambda m: str(_BYTES.get(m[1], "?")), _SUFFIX.sub(r"\1", written)))
         text = re.sub(r"\b0+(?=\d)", "", text).replace("/", "//").replace("{", "(").replace("}", ")").strip()
         try:
             tree = ast.parse(text, mode="eval").body

@@ -39,6 +39,8 @@ WARP = 32
 _EACH = 4
 #: Threads of a CTA, and of a whole grid that is taken as the source has it.
 _MOST_OF_CTA, _MOST_THREADS = 1024, 4096
+#: A number of the source counts at most so many things of each thread that is launched to begin with.
+_OF_EACH_THREAD = 16
 #: A number of fewer bits is rarely a count.
 _COUNTS = frozenset(("u32", "s32", "b32", "u64", "s64", "b64"))
 
@@ -145,6 +147,8 @@ def plausible(
     threads = _count(grid, _count(ctas)) * _count(block, _count(wide))
     dynamic = _DYNAMIC if has_dynamic(module.text) else 0
     dynamic = max(dynamic, dynamic and _BYTES * named)
+    if dynamic and site is not None and site.dynamic_shared:
+        dynamic = site.dynamic_shared
     return Plausible(
         ctas,
         wide,
@@ -157,7 +161,18 @@ def plausible(
         row=_row(grid or ctas) * wide[0] if isinstance(wide, list) and block is None and (squares or site) else 0,
         site=0 if site is None or block is not None else site.line,
         of_site=site is not None and site.grid is not None and ctas == _one_or_several(site.grid),
+        numbers={} if site is None else _numbers(taken, site, threads),
     )
+
+
+def _numbers(taken: KernelSignature, site: LaunchSite, threads: int) -> dict[str, int]:
+    """The numbers that the source gives, by the names of their parameters, but for those that count much more than threads."""
+    given = zip(taken.parameters, site.arguments, strict=False)
+    return {
+        parameter.name or parameter.formal.name: number
+        for parameter, number in given
+        if number is not None and 0 < number <= _OF_EACH_THREAD * threads and counts(parameter)
+    }
 
 
 def _launched(module: PtxText, taken: KernelSignature, named: int) -> LaunchSite | None:

@@ -35,6 +35,7 @@ void launch(int given, int *x) {
         ("k<<<given, 010 + 32>>>(x)", None, [42], 0),
         ("k<<<round, dim3(given, 2)>>>(x)", None, None, 0),
         ("k<<<2, 64, bytes(x)>>>(x)", [2], [64], None),
+        ("k<<<2, 64, 64 * sizeof(int)>>>(x)", [2], [64], 256),
         ("k<<<2, 1 << 99>>>(x)", [2], None, 0),
         ("k<<<N / (N - 1024), 0>>>(x)", None, None, 0),
     ],
@@ -42,7 +43,22 @@ void launch(int given, int *x) {
 def test_sizes_are_those_of_literals_macros_and_variables_of_one_value(
     launch: str, grid: list[int] | None, block: list[int] | None, shared: int | None
 ) -> None:
-    assert launch_sites(SOURCE.replace("LAUNCH", launch), "k") == [LaunchSite(7, grid, block, shared)]
+    (found,) = launch_sites(SOURCE.replace("LAUNCH", launch), "k")
+    assert found == LaunchSite(7, grid, block, shared, (None,))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "numbers"),
+    [
+        ("", ()),
+        ("x, 4, N", (None, 4, 1024)),
+        ("(int *)x, f(1, 2), 2 * (threads + 1)", (None, None, 514)),
+        ("x", (None,)),
+    ],
+)
+def test_arguments_are_numbers_where_they_can_be_read(arguments: str, numbers: tuple[int | None, ...]) -> None:
+    (found,) = launch_sites(SOURCE.replace("LAUNCH", f"k<<<2, 64>>> ({arguments})"), "k")
+    assert found.arguments == numbers
 
 
 @pytest.mark.parametrize("launch", ["k(x)", "k<<<2>>>(x)", "kk<<<2, 2>>>(x)", "k<<<2, 2", "sk<<<2, 2>>>(x)"])

@@ -163,7 +163,7 @@ class TextReport:
             if over > 0 and room > FEWEST_STEPS:  # steps name threads, which are told of, too
                 page = lines(StepLimits(max(FEWEST_STEPS, room - over), width, tight=tight))
                 over = height(page, width) - LINES
-            if over <= 0 or not (result.of_kernel or failing(result) or result.races):
+            if over <= 0 or not ((result.of_kernel and not result.why) or failing(result) or result.races):
                 break
         return page
 

@@ -12,8 +12,10 @@ the bytes nothing need synchronize: the others order what comes behind the write
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
+from operator import itemgetter
 
 from axioms.dynamic.several.plan import Bytes
+from axioms.dynamic.several.settled import SettledOperation
 from ptxcore.records import NamedTuple, dataclass
 
 _NEVER = 1 << 60
@@ -30,7 +32,7 @@ class FollowingOperation:
     """An operation of a thread that comes behind a write to some bytes, and when its thread acquired that; None: not by any
     fence. `active`: it may; others are such that the order of the run is certain. `ordered`: since when it is behind what it
     finds in base causality order, whatever it finds; `_NEVER` where it is not. `time`: its thread's own, of clocks. `came`: its
-    place among all that is noted here."""
+    place among all that is noted here. `settled`: whether barriers order it with all writes."""
 
     where: Node
     thread: int
@@ -40,6 +42,7 @@ class FollowingOperation:
     ordered: int = _NEVER
     time: int = 0
     came: int = 0
+    settled: SettledOperation | None = None
 
     def acquires_before(self, time: int) -> bool:
         """Whether its thread comes behind what this finds before a time."""
@@ -71,6 +74,11 @@ class _Link(NamedTuple):
     def takes_in(self) -> bool:
         """Whether what it writes comes behind what comes before what it found, at least."""
         return self.step.acquires_before(self.written)
+
+    @property
+    def follows_until(self) -> int:
+        """Behind which writes its thread may come: those before this, as others are ordered behind it, or all."""
+        return self.step.came if self.step.settled is not None and self.step.settled.apart else _NEVER
 
 
 def joined(parts: Iterable[Reads | None]) -> Reads | None:
@@ -105,12 +113,21 @@ class Cycles:
         self._edges: dict[tuple[Node, Node], dict[FollowingOperation, _Link]] = {}
 
     def reads(
-        self, thread: int, where: Bytes, *, acquires: bool, depends: Callable[[], bool], ordered: int | None = None
+        self,
+        thread: int,
+        where: Bytes,
+        settled: SettledOperation | None = None,
+        *,
+        acquires: bool,
+        depends: Callable[[], bool],
+        ordered: int | None = None,
     ) -> None:
         """A thread reads. `depends`: whether all that it does afterwards does so only for some values; `ordered`: its own time,
         where all writes to these bytes so far are ordered before it."""
         self._now += 1
-        step = FollowingOperation(where, thread, self._now if acquires else _NEVER, depends, came=self._now)
+        step = FollowingOperation(
+            where, thread, self._now if acquires else _NEVER, depends, came=self._now, settled=settled
+        )
         if ordered is not None:
             step.ordered, step.time = self._now, ordered
             self._ordered.setdefault(where, []).append(step)
@@ -122,11 +139,11 @@ class Cycles:
             if not behind(step.thread, step.time):
                 step.ordered = _NEVER
 
-    def overwrites(self, thread: int, where: Bytes) -> FollowingOperation:
+    def overwrites(self, thread: int, where: Bytes, settled: SettledOperation | None = None) -> FollowingOperation:
         """A thread writes, and uses nothing that it finds; what it does afterwards may come behind another write to these
         bytes where this becomes active."""
         self._now += 1
-        step = FollowingOperation(where, thread, None, _nothing, active=False, came=self._now)
+        step = FollowingOperation(where, thread, None, _nothing, active=False, came=self._now, settled=settled)
         self._steps.setdefault(thread, []).append(step)
         return step
 
@@ -262,22 +279,27 @@ def _is_about(node: Node, edge: tuple[Node, Node], links: list[_Link]) -> bool:
 
 def _circles(edges: Edges) -> Iterable[Edges]:
     """The links of each circle, or of several that have something in common. Where a thread writes some bytes, some other
-    thread must come behind that: it comes behind its own writes by program order, or else contradicts coherence."""
+    thread must come behind that: it comes behind its own writes by program order, or else contradicts coherence. Nor does an
+    operation come behind what barriers order behind it."""
     while True:
         component = _components(edges)
-        inside = {edge: steps for edge, steps in edges.items() if component[edge[0]] == component[edge[1]]}
-        writers: dict[Node, set[int]] = {}
-        followers: dict[Node, set[int]] = {}
-        for (one, other), steps in inside.items():
-            threads = {link.step.thread for link in steps}
-            followers.setdefault(one, set()).update(threads)
-            writers.setdefault(other, set()).update(threads)
+        inside = {edge: links for edge, links in edges.items() if component[edge[0]] == component[edge[1]]}
+        writers: dict[Node, dict[int, int]] = {}
+        followers: dict[Node, dict[int, int]] = {}
+        for (one, other), links in inside.items():
+            first, last = writers.setdefault(other, {}), followers.setdefault(one, {})
+            for link in links:
+                thread = link.step.thread
+                first[thread] = min(link.written, first.get(thread, _NEVER))
+                last[thread] = max(link.follows_until, last.get(thread, 0))
+        firsts = {node: sorted(of.items(), key=itemgetter(1))[:2] for node, of in writers.items()}
+        lasts = {node: sorted(of.items(), key=itemgetter(1))[-2:] for node, of in followers.items()}
         left: Edges = {}
-        for (one, other), steps in inside.items():
+        for (one, other), links in inside.items():
             of = [
-                link for link in steps
-                if (isinstance(one, int) or writers[one] - {link.step.thread})
-                and (isinstance(other, int) or followers[other] - {link.step.thread})
+                link for link in links
+                if (isinstance(one, int) or any(t != link.step.thread and at < link.follows_until for t, at in firsts[one]))
+                and (isinstance(other, int) or any(t != link.step.thread and at > link.written for t, at in lasts[other]))
             ]  # fmt: skip
             if of:
                 left[one, other] = of

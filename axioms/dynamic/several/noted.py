@@ -80,10 +80,10 @@ class OpenOperation:
 
 @dataclass(eq=False, slots=True)
 class OpenBytes:
-    """Some bytes. `order`: what wrote them, where each order is a way of its own; `alike`: whether all atomic operations so
-    far do the same, `function`; `earlier`: the last taker of the round before, if no store
-    ended it; `marks`: what came before each write that `place` knows; `seen`: for each thread which of the
-    writes it found, or made, and when first: a thread finds none before one that it knows."""
+    """Some bytes. `order`: what wrote them, where each order is a way of its own; `alike`: whether all atomic operations since
+    the last plain write do the same, `function`, and `uniform`, whether all so far do, `always`; `earlier`: the last taker of
+    the round before, if no store ended it; `marks`: what came before each write that `place` knows; `seen`: for each thread
+    which of the writes it found, or made, and when first: a thread finds none before one that it knows."""
 
     name: Bytes
     mode: str
@@ -100,6 +100,20 @@ class OpenBytes:
     rounds: int = 0
     alike: bool = True
     function: object = None
+    always: object = None
+    uniform: bool = True
+
+    def does(self, function: object) -> None:
+        """An atomic operation does something, None where that hangs on what it finds."""
+        self.alike = self.alike and function is not None and self.function in (None, function)
+        self.uniform = self.uniform and function is not None and self.always in (None, function)
+        self.function = self.always = function
+
+    def is_stored(self) -> None:
+        """A plain write ends the round."""
+        self.rounds += 1
+        self.takers, self.earlier = [], None
+        self.alike, self.function = True, None
 
     def value_at_first(self) -> int:
         """What stands there before any write. Raises Stopped where nothing determines it."""
@@ -146,7 +160,7 @@ class Quiet:
     def determinate(self, clocks: Clocks) -> bool:
         """Whether it does, with all other writes of the run."""
         values = self.spot.place.possible(self.read, clocks)
-        if values is None and self.write is not None and self.spot.alike:
+        if values is None and self.write is not None and self.spot.uniform:
             values = self._repeated()
         if values is None:
             return False

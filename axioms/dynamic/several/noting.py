@@ -257,7 +257,8 @@ class Noting(Determinate):
     ) -> None:
         acquires = thread.instruction.use.sem in ACQUIRES and self._scope_of(thread) in WIDE
         self.settled.reads(thread.number, spot.name)
-        self.cycles.reads(thread.number, spot.name, acquires=acquires, depends=depends, ordered=ordered)
+        settled = self.settled.follows(thread.number, spot.name)
+        self.cycles.reads(thread.number, spot.name, settled, acquires=acquires, depends=depends, ordered=ordered)
 
     def _reads_in_order(self, thread: WatchedThread, spot: OpenBytes, lead: Callable[[int], object]) -> None:
         """What the thread does next depends on what it finds, where it would go elsewhere with something else."""
@@ -275,7 +276,8 @@ class Noting(Determinate):
         spot = event.spot
         self.cycles.written(spot.name, lambda other, time: self.clocks.ordered(thread.number, other, time))
         if not uses:
-            event.step = self.cycles.overwrites(thread.number, spot.name)
+            settled = self.settled.follows(thread.number, spot.name)
+            event.step = self.cycles.overwrites(thread.number, spot.name, settled)
         for other in spot.order:
             if self.clocks.ordered(thread.number, other.name[1], other.time):
                 continue

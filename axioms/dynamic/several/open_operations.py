@@ -150,8 +150,7 @@ class OneOfSeveral(NotingAgents):
             self._overwrites_in_order(thread, event, uses=False)
             self._written_in_order(thread, spot, event, self._hands(thread, spot, access))
         else:
-            spot.rounds += 1
-            spot.takers, spot.earlier = [], None
+            spot.is_stored()
 
     def _closes(self, thread: WatchedThread, spot: OpenBytes) -> bool:
         """Whether what a thread does now comes behind the last operation of a round, as all others do that take part in it."""
@@ -205,8 +204,7 @@ class OneOfSeveral(NotingAgents):
         operands = tuple(thread.value(s) for s in thread.instruction.sources[1:] if s is not None)
         does = how.op, how.type, operands
         function = does if how.op != "cas" else None
-        spot.alike = spot.alike and function is not None and spot.function in (None, function)
-        spot.function = function
+        spot.does(function)
         if spot.mode == ORDERED:
             return self._updates_in_order(thread, spot, size, lead, write)
         if spot.mode == COUNTED:
@@ -268,7 +266,8 @@ class OneOfSeveral(NotingAgents):
             last = all(p in takers.telling for p in behind)
             certain = [e for e in spot.takers if last or e.position in takers.telling]
         if lead is on:
-            self.cycles.overwrites(thread.number, spot.name).active = True
+            settled = self.settled.follows(thread.number, spot.name)
+            self.cycles.overwrites(thread.number, spot.name, settled).active = True
         elif takers is None or position in takers.telling:  # at others nothing hangs on what it comes behind
             self._reads(thread, spot, lambda: False)
         event.alone = self.shadow_of(spot.segment).before_update(access._replace(commutes=COUNTED)) is None

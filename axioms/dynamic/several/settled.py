@@ -11,6 +11,17 @@ from collections.abc import Iterable
 
 from axioms.dynamic.core.clocks import Clocks
 from axioms.dynamic.several.plan import Bytes
+from ptxcore.records import dataclass
+
+
+@dataclass(eq=False, slots=True)
+class SettledOperation:
+    """An operation of a thread at some bytes, at a time of its own. `apart`: whether each write to them so far is ordered before
+    it or behind it so."""
+
+    thread: int
+    time: int
+    apart: bool
 
 
 class SettledBytes:
@@ -21,6 +32,8 @@ class SettledBytes:
         self._written: dict[Bytes, tuple[int, int]] = {}
         self._read: dict[Bytes, dict[int, int]] = {}
         self._unordered: set[Bytes] = set()
+        self._writers: dict[Bytes, dict[int, int]] = {}
+        self._following: dict[Bytes, list[SettledOperation]] = {}
 
     def meet(self, threads: Iterable[int]) -> None:
         """Threads have met at a barrier, and all of them waited there."""
@@ -35,9 +48,23 @@ class SettledBytes:
         self._comes_behind(thread, where, self._written.get(where))
         self._read.setdefault(where, {})[thread] = self._clocks.own[thread]
 
+    def follows(self, thread: int, where: Bytes) -> SettledOperation:
+        """A thread executes an operation that may come behind writes."""
+        self._enters(thread)
+        ordered = self._clocks.ordered
+        apart = all(ordered(thread, other, time) for other, time in self._writers.get(where, {}).items())
+        found = SettledOperation(thread, self._clocks.own[thread], apart)
+        self._following.setdefault(where, []).append(found)
+        return found
+
     def writes(self, thread: int, where: Bytes) -> None:
         """A thread writes, or could."""
         self._enters(thread)
+        self._writers.setdefault(where, {})[thread] = self._clocks.own[thread]
+        left = [one for one in self._following.get(where, ()) if one.apart]
+        for one in left:
+            one.apart = self._clocks.ordered(thread, one.thread, one.time)
+        self._following[where] = left
         self._comes_behind(thread, where, self._written.get(where))
         for reader in self._read.pop(where, {}).items():
             self._comes_behind(thread, where, reader)
@@ -57,4 +84,4 @@ class SettledBytes:
         return where not in self._unordered and (where in self._written or where in self._read)
 
 
-__all__ = ["SettledBytes"]
+__all__ = ["SettledBytes", "SettledOperation"]

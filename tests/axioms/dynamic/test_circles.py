@@ -105,6 +105,10 @@ _ALLOWED = {
         (_ld(_X, 0) + "barrier.sync 0;" + _SHFL, "barrier.sync 0;" + _SHFL + _st(_Y, 1, "release")),
         (_ld(_Y, 1) + "barrier.sync 0;" + _SHFL, "barrier.sync 0;" + _SHFL + _st(_X, 1, "release")),
     ],
+    "LB, in the order of the run by an operation of the circle alone": [
+        (_atom(_X, "max.u32 1", 0, "acq_rel") + _SHFL, _SHFL + _st(_Y, 1, "release")),
+        (_wait(_Y, "acquire") + _SHFL, _SHFL + _atom(_X, "inc.u32 2", 1, "acq_rel")),
+    ],
     "LB over barriers": [
         (_ld(_X, 0) + "barrier.sync 0;", "barrier.sync 0;" + _st(_Y, 1)),
         (_ld(_Y, 1) + "barrier.sync 0;", "barrier.sync 0;" + _st(_X, 1)),
@@ -137,6 +141,18 @@ _OTHERS = {
         (_ld(_Y, 1, "acquire") + "barrier.sync 0;" + _SHFL, "barrier.sync 0;" + _SHFL + _st(_X, 1, "release")),
     ],
     "tickets over a shuffle": [(_atom(_X, "add.u32 1", 0) + _SHFL, _SHFL + _st(_Y, 1)), (_atom(_X, "add.u32 1", 1), "")],
+    "what comes before a barrier is not behind it": [
+        (
+            _atom(_X, "add.u32 1", 0) + "barrier.sync 0;" + _st(_Y, 1),
+            "barrier.sync 0;" + _wait(_Y) + _atom(_X, "add.u32 2", 1), "barrier.sync 0;" + _atom(_X, "add.u32 4", 2),
+        )
+    ],
+    "nor is it where nobody looks at what it finds": [
+        (
+            _red(_X) + "barrier.sync 0;" + _st(_Y, 1), "barrier.sync 0;" + _wait(_Y) + _atom(_X, "add.u32 2", 1),
+            "barrier.sync 0;" + _atom(_X, "add.u32 4", 2),
+        )
+    ],
     "attempts that change": [
         (_atom(_X, "exch.b32 1", 0) + _atom(_X, "exch.b32 0", 1),),
         (f"T!: atom.relaxed.gpu.global.exch.b32 %r5, {_X}, 2; setp.ne.u32 %p1, %r5, 0; @%p1 bra T!;",),

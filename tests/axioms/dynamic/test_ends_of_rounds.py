@@ -71,6 +71,12 @@ _KERNELS = {
         _launch(_X + " fence.acq_rel.gpu;", "fence.acq_rel.gpu; " + _LAST_X,
                 counts="atom.relaxed.gpu.global.inc.u32 %r5, [%rd2], {last};"),
     ),
+    "a counter that was counted up before": (  # as that of a pipeline with producers and consumers is
+        "ok",
+        _launch("", _INVAL, counts=_IN_CTA.replace("1;", "-1;"), takers=2, grid=1, block=2,
+                begins=_OBJECT + "atom.relaxed.cta.shared.add.u32 %r6, [s], 1; bar.sync 0; "
+                "@%p1 ld.relaxed.cta.shared.u32 %r6, [s]; @%p1 st.relaxed.cta.shared.u32 [s], %r6; bar.sync 0;"),
+    ),
     "no release": ("no", _launch(_X, _LAST_X, counts=_COUNTS.replace("acq_rel", "acquire"))),
     "no acquire": ("no", _launch(_X, _LAST_X, counts=_COUNTS.replace("acq_rel", "release"))),
     "an acquire behind the store": (

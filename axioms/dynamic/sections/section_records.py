@@ -13,13 +13,29 @@ from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.uninitialised import Varying
 from ptxcore.machine.run.watched import WatchedThread
-from ptxcore.records import dataclass
+from ptxcore.records import NamedTuple, dataclass
 from ptxcore.values.terms import Value
 
 #: A byte, the same in all runs: the CTA whose shared memory it is (-1: `.global`), and the offset or address.
 Byte = tuple[int, int]
 #: Some bytes: the first one and their number.
 Place = tuple[Byte, int]
+
+
+class Past(NamedTuple):
+    """Sections that begin before something, as bits: `needed`, where it comes if they and all else that it waits for have come;
+    `begun`, those that have begun wherever it has come."""
+
+    needed: int = 0
+    begun: int = 0
+
+    def and_behind(self, other: Past) -> Past:
+        """Of what comes behind both."""
+        return Past(self.needed | other.needed, self.begun | other.begun)
+
+
+#: Of what no section comes before.
+NOTHING = Past()
 
 
 class GuardedBytes:
@@ -100,7 +116,7 @@ class LedAccess:
 class LockedSection:
     """All that a thread, the `holder`, and those that it has met do from taking a lock to giving it back. `acquired`,
     `released`: the scopes in which it acquires and releases; `fenced`: how many of its accesses come before the last fence
-    that releases, and its scope; `before`: the sections that had to begin before it, as bits; `found`, `left`: what it found at
+    that releases, and its scope; `before`: the sections that begin before it; `found`, `left`: what it found at
     guarded places, and what it leaves there; `led`: its accesses to bytes at addresses that hang on what is found;
     `outer`: that within which it began; `attempt`, `put`: by which attempt the lock was taken, and what that put there;
     `counted_back`: it was given back by subtracting one; `number_drawn`: of a lock that is tickets."""
@@ -110,7 +126,7 @@ class LockedSection:
     number: int
     holder: int
     party: Party
-    before: int
+    before: Past
     acquired: str = ""
     released: str = ""
     number_drawn: DrawnNumber | None = None
@@ -171,10 +187,12 @@ def is_in_circle(lock: Place, after: Iterable[tuple[Place, Place]]) -> bool:
 
 
 __all__ = [
+    "NOTHING",
     "Byte",
     "GuardedBytes",
     "LedAccess",
     "LockedSection",
+    "Past",
     "Place",
     "PlaceUpdates",
     "SectionLock",

@@ -22,6 +22,7 @@ from axioms.dynamic.sections.section_records import (
     Byte,
     GuardedBytes,
     LockedSection,
+    Past,
     Place,
     PlaceUpdates,
     SectionLock,
@@ -57,6 +58,7 @@ class InSections(MeetingSections):
     def __init__(self, size: int, guarded: GuardedBytes, *, first: bool) -> None:
         """`first`: the run that tells what is guarded, and holds nothing against the conditions."""
         super().__init__(size, first=first)
+        self.polls_of.unrolls = True
         self.guarded = guarded
         self.sections = 0
         self.taken: Party | None = None  # who takes a lock first
@@ -65,7 +67,6 @@ class InSections(MeetingSections):
         #: The locks that threads try to take now, and the scopes of their polls so far.
         self._trying: dict[int, tuple[SectionLock, set[str]]] = {}
         self._attempt_of: dict[int, Attempt] = {}  # the last one of a thread
-        self._waits: Party | None = None
         self._shapes: dict[Byte, Place] = {}
         self._bases: dict[int, int] = {}  # what to add to an offset in a segment for the number of its byte
         self._updates: dict[Place, PlaceUpdates] = {}
@@ -208,7 +209,6 @@ class InSections(MeetingSections):
     def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: WrittenBytes) -> None:
         if thread.number in self._in:
             raise self.leaves(thread, "order")  # it may wait
-        self._waits = self._waits or self._party(thread)
         super()._find(thread, access, segment, place)
 
     def _touches(self, thread: WatchedThread, byte: Byte, size: int, *, writes: bool) -> None:
@@ -310,10 +310,10 @@ class InSections(MeetingSections):
         """A thread has taken a lock."""
         number = thread.number
         self.taken = self.taken or self._party(thread)
-        section = LockedSection(lock, place, self.sections, number, self._party(thread), self._past.get(number, 0))
+        section = LockedSection(lock, place, self.sections, number, self._party(thread), self._past_of(number))
         section.outer, section.attempt = self._in.get(number), self._attempt_of.get(number)
         self.sections += 1
-        self._past[number] = section.before | 1 << section.number
+        self._past[number] = section.before.and_behind(Past(1 << section.number, 1 << section.number))
         if thread.instruction.use.sem in ACQUIRES:
             section.acquired = self._scope_of(thread)
         lock.owner = self._in[number] = section
@@ -401,8 +401,9 @@ class InSections(MeetingSections):
         if not section.acquired or section.fenced[0] != len(section.accesses):
             raise self.leaves(thread, "order")
         section.released = section.fenced[1]
-        if not self._nested and self._past[section.holder] & ~section.before & ~(1 << section.number):
-            raise self.leaves(thread, "order")  # it came behind a section that might have to wait for this one
+        more = self._past_of(section.holder).needed & ~section.before.begun & ~(1 << section.number)
+        if more and not self._nested:
+            raise self.leaves(thread, "order")  # it needs a section that might have to wait for this one
         for place, (segment, first, value) in section.left.items():
             found = section.found.get(place)
             term: Value = value.term if isinstance(value, Varying) else value
@@ -441,8 +442,6 @@ class InSections(MeetingSections):
             return
         if self.unknown is not None:
             raise Stopped(self.unknown)
-        if self._joined and self._waits is not None:
-            raise Stopped(Open("order", self._waits))  # somebody waits, maybe for what others do behind a section
         if any(is_in_circle(lock, self._after) for lock in self._locks):
             raise Stopped(Open("order", self.taken))
         for lock in self._locks.values():

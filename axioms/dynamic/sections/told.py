@@ -54,6 +54,8 @@ class Teller:
         self.wrote: int | None = None
         #: The instruction of the poll.
         self.by: Op | None = None
+        #: What is live in the code of the copy, once it has one.
+        self.live: Live | None = None
 
     def is_poll(self, thread: Any) -> bool:
         """Whether an access to the bytes is a poll, and nothing that ends the copy."""
@@ -160,6 +162,7 @@ class ToldThread:
     def __init__(self, poll: Poll, live: Live, teller: Teller, kind: type[ToldCopy] | None = None) -> None:
         """`kind`: how the copy does what others may see."""
         self.live, self._teller = live, teller
+        teller.live = live
         self._copy: Any = copy.copy(poll.thread)
         self._copy.__class__ = kind or ToldCopy
         self._copy.frames, self._copy.watcher = [], teller

@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from axioms.dynamic.code.live import Live
+from axioms.dynamic.core.accesses import scope_of
+from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.waits.waiting import Copying, Ended, Poll, Still, plain
 from ptxcore.machine.run.watched import WatchedThread
 from ptxcore.records import NamedTuple
 
 Lead = Callable[[int], object]
-#: Stands of one poll at most: libcu++ polls sixteen times before it looks at a clock, and has two polls then.
-_MOST_STANDS = 64
+#: Stands of one poll at most. `cuda::latch::wait` has 20 for each value that it may find.
+_MOST_STANDS = 1024
 
 
 class _Step(NamedTuple):
@@ -59,9 +61,9 @@ class _Once(Still):
 
     def _is_alike(self, thread: WatchedThread, address: int) -> bool:
         one, other = thread.launch.compiled.ops[self.op].use, thread.instruction.use
-        alike = (one.form, one.sem, one.scope, one.type) == (other.form, other.sem, other.scope, other.type)
-        vector = one.words["vec"] or other.words["vec"]
-        return alike and not vector and one.form.mnemonic == "ld" and address == self.address
+        alike = one.type == other.type and scope_of(one) == scope_of(other) not in (None, "", CONSTANT)
+        scalar = one.form.mnemonic == other.form.mnemonic == "ld" and not (one.words["vec"] or other.words["vec"])
+        return alike and scalar and address == self.address
 
 
 class _Passing(Copying):
@@ -167,6 +169,7 @@ class UnrolledPoll:
     def _goes(self, at: int, stand: _Stand, value: int) -> _Step:
         once = _Once(stand.op, value, self._live)
         way = stand.poll.leads(self._live, stand.op, value, _Passing, once)
+        order = stand.poll.thread.launch.compiled.ops[stand.op].use.sem
         if once.next is not None:
             if not self._numbers:  # of what is no wait nobody asks this
                 first = self._stands[0]
@@ -174,10 +177,12 @@ class UnrolledPoll:
             number = self._numbers.setdefault(once.at, len(self._stands))
             if number == len(self._stands):
                 self._stands.append(once.next)
-            return _Step(number, way)
+            return _Step(number, (way, order))
         if once.fences:  # which order nothing in a round in vain
             way = stand.poll.leads(self._live, stand.op, value)
-        return _Step(at if way is None else None, way)
+        if way is None:
+            return _Step(at, None)
+        return _Step(None, (*way, order) if isinstance(way, tuple) else (way, order))
 
 
 __all__ = ["Lead", "UnrolledPoll"]

@@ -391,9 +391,9 @@ class Copying(WatchedThread):
         self.watcher.fences.append(self.op)  # type: ignore[attr-defined]
 
     def ask(self, name: str) -> int:
-        watcher, compiled = self.watcher, self.launch.compiled
+        live, compiled = getattr(self.watcher, "live", None), self.launch.compiled
         number = number_at(compiled, sys._getframe(1).f_lineno)
-        if not isinstance(watcher, Still) or not watcher.live.is_idle(compiled.ops[number]):
+        if not isinstance(live, Live) or not live.is_idle(compiled.ops[number]):
             raise Ended
         return 0
 

@@ -35,6 +35,7 @@ from ptxmm.kernels.question import SAFE, KernelQuestion
 from ptxmm.kernels.replayed import redone
 from ptxmm.kernels.runs import Runs, threads_of
 from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
+from ptxmm.kernels.streams import one_by_one
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.watched_run import by_runs_alone
 from ptxmm.kernels.whole import (
@@ -86,7 +87,7 @@ def check(
     own = test.checks
     more = (kind for kind in asked if all(c.kind != kind for c in own))
     test = replace(test, checks=(*own, *(Check(kind, spot=own[0].spot) for kind in more)))
-    test = _scheduled(test, progress, resident, unroll)
+    test = one_by_one(_scheduled(test, progress, resident, unroll))
     result = _begun(test, len(own), model_name or model.name)
     start = time.perf_counter()
     deadline = deadline_of_all(timeout)

@@ -58,7 +58,7 @@ def _comes_too_early(runs: Runs, result: Result, places: Places) -> bool:
 
     def watch(launch: Launch, _: ExecutableModule) -> Watchers:
         def single() -> Overtaken:
-            before = watchers[-1] if watchers else None
+            before = watchers[::-1] if watchers and watchers[-1].lets else ()
             watchers.append(Overtaken(prod(launch.block), len(watchers), dict(buffers.names), before))
             return watchers[-1]
 

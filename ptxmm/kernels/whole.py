@@ -39,6 +39,7 @@ from ptxmm.kernels.runs import FinalValues, Runs, all_beside, side_by_side, thre
 from ptxmm.kernels.searched import decide_by_searches
 from ptxmm.kernels.sectioned import decide_by_sections
 from ptxmm.kernels.several import UNWRITTEN, FailedExecution, FinalStates, OpenIn, run_several
+from ptxmm.kernels.streams import are_partly_ordered, decide_streams
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.ticketed import decide_by_tickets
 from ptxmm.kernels.unwritten import fails_with_contents
@@ -117,7 +118,7 @@ def may_be_run(test: KernelTest, model: Model) -> bool:
     fairly (who waits at a barrier for somebody who need not be does not terminate), the theorem speaks of the model, and
     buffers are not too large."""
     in_order = len({launch.queue for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
-    return (in_order or all_beside(test)) and _may_be_followed(test, model)
+    return (in_order or all_beside(test) or are_partly_ordered(test)) and _may_be_followed(test, model)
 
 
 def may_be_hunted(test: KernelTest, model: Model) -> bool:
@@ -200,6 +201,11 @@ def _decide(test: KernelTest, runs: Runs, result: Result, deadline: float | None
             return told.left_open("grid", places.of_party(early[0], early[1].party, runs.program_of(early[0])))
         with limited(None if deadline is None else max(0.0, deadline - time.monotonic())):
             return decide_by_choices(runs, result, places, run, racing=racing)
+    if are_partly_ordered(test):
+        with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
+            by_one = partial(_by_one_run, test, result, places)
+            make = partial(partial, watched_run, readings=model.readings)
+            return decide_streams(runs, result, places, by_one, make, racing=racing)
     share = _SHARE_OF_LARGE if threads_of(test) > _LARGE else _SHARE
     with limited(None if deadline is None else max(0.0, share * (deadline - time.monotonic()))):
         ran = gathering(run, run(None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -148,10 +148,11 @@ class Findings:
         alike = one[0] == two[0] and one[1] // WARP == two[1] // WARP
         return WARP_SYNC_ORDERS if alike and WARP_SYNC_ORDERS not in self.runs.readings else ""
 
-    def overtaking(self, race: ByteRace, before: Findings) -> None:
-        """An access of this launch, the second one of the race, before it waits for the launch before."""
+    def overtaking(self, race: ByteRace, before: Findings, says: Callable[[str, str], str] = unwaited) -> None:
+        """An access of this launch, the second one of the race, before it waits for the launch before; `says`: what of whom and
+        where is told."""
         events = (before._event(race.before), self._event(race.after))
-        what = unwaited(events[0].thread, str(before._where(race.before)))
+        what = says(events[0].thread, str(before._where(race.before)))
         cause = Cause(self._where(race.after), what, events[1].instruction)
         reason = unordered(race.kind, race.where, race.first, race.last, synchronized=True)
         self._fails(("race_free",), words.raced(1), told.with_a_race)

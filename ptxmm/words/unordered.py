@@ -107,6 +107,11 @@ def unwaited(other: str, at: str) -> str:
     return f"no griddepcontrol.wait comes before this, for what {other} does at {at} in a launch before"
 
 
+def unstreamed(other: str, at: str) -> str:
+    """That nothing orders a launch of one stream and what another one does."""
+    return f"no event and no stream orders this launch and what {other} does at {at} in another one"
+
+
 def found_older(reader: str, instruction: str, writer: str, at: str) -> str:
     """That a strong read finds something older than a write that nothing orders before it."""
     return f"{reader} finds here what was there before {writer} wrote at {at} ({instruction})"

@@ -40,6 +40,7 @@ OPEN = {
     "clock": "a clock, or another special register whose value is open",
     "stack": "a pointer to a thread's stack that others may read",
     "grid": "a dependent launch",
+    "streams": "memory that two launches access of which no stream and no event orders one before the other",
     "time": "the run takes too long",
     "limit": "the run takes too long",
     "error": "an error of the run",

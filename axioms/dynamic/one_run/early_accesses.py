@@ -5,7 +5,7 @@ docs/whole-launches, "Launches that begin early".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from axioms.dynamic.asynchronous.agents import Agent
@@ -123,6 +123,31 @@ def may_overtake(launches: Sequence[EarlyAccesses], names: Sequence[Mapping[int,
     return False
 
 
+def may_meet(
+    launches: Sequence[EarlyAccesses],
+    names: Sequence[Mapping[int, str]],
+    modules: Sequence[Hashable],
+    beside: Iterable[tuple[int, int]],
+) -> bool:
+    """Whether two launches that may run at the same time access the same bytes, and one of them writes. `names` as of
+    `may_overtake`; `modules`: what tells of which one the variables of a launch are."""
+    accessed = [
+        {names[i].get(n, (modules[i], n)): found for n, found in launch.accessed.items()}
+        for i, launch in enumerate(launches)
+    ]
+    return any(
+        _conflict(found, _all_early(accessed[two][place]))
+        for one, two in beside
+        for place, found in accessed[one].items()
+        if place in accessed[two]
+    )
+
+
+def _all_early(found: AccessedBytes) -> AccessedBytes:
+    """The accesses of a launch that waits for nothing."""
+    return AccessedBytes(found.reads, found.writes, found.reads, found.writes)
+
+
 def _conflict(before: AccessedBytes | None, early: AccessedBytes) -> bool:
     """Whether accesses to one buffer conflict: some bytes are accessed by both, and written by one."""
     if before is None:
@@ -132,4 +157,4 @@ def _conflict(before: AccessedBytes | None, early: AccessedBytes) -> bool:
     return bool(writes & int.from_bytes(early.early_reads, "little") or either & early_writes)
 
 
-__all__ = ["AccessedBytes", "EarlyAccesses", "may_overtake"]
+__all__ = ["AccessedBytes", "EarlyAccesses", "may_meet", "may_overtake"]

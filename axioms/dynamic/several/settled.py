@@ -16,8 +16,8 @@ from ptxcore.records import dataclass
 
 @dataclass(eq=False, slots=True)
 class SettledOperation:
-    """An operation of a thread at some bytes, at a time of its own. `apart`: whether each write to them so far is ordered before
-    it or behind it so."""
+    """An operation of a thread at some bytes, at a time of its own. `apart`: whether each write to them so far is ordered
+    before it or behind it so."""
 
     thread: int
     time: int

@@ -10,6 +10,7 @@ these, and that conflicts with one of the launch before, or of those before that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from axioms.dynamic.core.findings import ByteRace, Open, Party, Stopped, step
@@ -25,13 +26,13 @@ _Bytes = tuple[str, int, int]
 
 class Overtaken(Exact):
     """Watches the launch of a number for accesses that come too early. `names`: the buffers by the numbers of their segments;
-    `before`: the launch before."""
+    `beside`: the launches that may be running yet."""
 
     tells_races = False
 
-    def __init__(self, size: int, number: int, names: dict[int, str], before: Overtaken | None) -> None:
+    def __init__(self, size: int, number: int, names: dict[int, str], beside: Sequence[Overtaken]) -> None:
         super().__init__(size, number)
-        self.number, self.names, self.before = number, names, before
+        self.number, self.names, self.beside = number, names, beside
         #: Whether it lets the next launch begin early; who has accessed what; and the access that comes too early, with one of
         #: a launch before, of a number.
         self.lets = False
@@ -75,15 +76,16 @@ class Overtaken(Exact):
             if kind != "W":
                 self._waits_before(thread.number)
             return
-        before = self.before
-        if before is None or not before.lets:
-            return
-        while before is not None:
+        for before in self.beside:
             other = before.wrote.get(of) or (before.looked.get(of) if kind != "R" else None)
             if other is not None and self._is_early(thread.number):
                 self.found = ByteRace(other, party, name, of[1], of[1] + size - 1), before.number
                 raise Stopped(Open("grid", party))
-            before = before.before
+
+    @property
+    def acquires(self) -> bool:
+        """Whether some thread has waited for the launch before, or may have acquired something of another one."""
+        return bool(self._behind)
 
     def _is_early(self, number: int) -> bool:
         """Whether a thread comes behind nobody who has waited."""

@@ -25,6 +25,7 @@ if __name__ == "__main__":
 import generated_carried_rounds
 import generated_clusters
 import generated_copies
+import generated_in_order
 import generated_lookbacks
 import generated_numbered
 import generated_peeks
@@ -83,7 +84,7 @@ MADE: dict[str, Callable[[int], KernelTest]] = {
     "numbered": generated_numbered.kernel, "searches": generated_searches.search_kernel,
     "vain rounds": generated_vain_rounds.made, "stages": _stage, "sequential fences": generated_sequential_fences.kernel,
     "turns": generated_turns.turn_kernel, "swaps": generated_swaps.swap_kernel, "walks": generated_walks.walk_kernel,
-    "semaphores": generated_semaphores.semaphore_kernel,
+    "semaphores": generated_semaphores.semaphore_kernel, "in order": generated_in_order.kernel,
     "told claims": generated_told_claims.told_kernel,
 }  # fmt: skip
 #: Seconds for all ways of searches.

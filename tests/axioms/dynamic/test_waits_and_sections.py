@@ -74,3 +74,21 @@ def test_a_section_ends_behind_no_other_one_that_may_begin_later(
     test = _in_section(first, _wait("C", 16, 2), _wait("D", 24, 1))
     assert (_run(test) is not None) is ends
     assert (by_formula(test, monkeypatch).verdict == "ok") is ends
+
+
+_CLOCK = "mov.u64 %rd2, %globaltimer; "
+
+
+@pytest.mark.parametrize(
+    ("between", "taken"),
+    [
+        ("cvt.u32.u64 %r9, %rd2; and.b32 %r9, %r9, 63; nanosleep.u32 %r9; bra TAKE;", True),
+        ("setp.gt.u64 %p2, %rd2, 1000000; @!%p2 bra TAKE;", False),  # goes on without the lock, in the end
+    ],
+)
+def test_who_takes_a_lock_may_look_at_a_clock_that_decides_nothing(between: str, taken: bool) -> None:
+    take = "TAKE: atom.acquire.gpu.global.cas.b32 %r5, [%rd1], 0, 1; setp.eq.u32 %p1, %r5, 0; @%p1 bra HAVE;"
+    section = f" {take} {_CLOCK}{between}\n HAVE:\n{_MEET}{_WORK}{_MEET}{_GIVE}"
+    bodies = [section.replace("TAKE", f"TAKE{n}").replace("HAVE", f"HAVE{n}") for n in range(2)]
+    test = generated.launch([bodies[0], _MEET + _MEET, bodies[1], _MEET + _MEET], "x[12] == 2", free=0)
+    assert (_run(test) is not None) is taken

@@ -44,8 +44,8 @@ ORDERS = {
         climbing carried_rounds
     """,
     "axioms.dynamic.searches": """
-        search_cells search_handed search_nodes search_handovers search_threads search_symbols search_tickets search_blocks
-        searches search_ends search_claims search_appends searching
+        search_cells search_handed search_nodes search_moves search_handovers search_threads search_symbols search_tickets
+        search_blocks searches search_ends search_claims search_appends searching
     """,
     "axioms.dynamic.several": """
         choices plan settled cycles symmetry noted excluded noting noting_agents exchangeable open_operations separate exploring

@@ -6,20 +6,21 @@ What a look at memory finds is a symbol with a set of values (`SymbolRange`): a 
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterator
 from typing import Any
 
 from axioms.dynamic.core.accesses import scope_of
 from axioms.dynamic.core.shadow import CONSTANT
 from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
 from axioms.dynamic.searches.search_nodes import (
+    CellMove,
     DoneInStep,
-    IsSum,
     OpenSearch,
     ReachedBytes,
     SearchNode,
     SearchStep,
     SearchStore,
+    SwapFound,
 )
 from axioms.dynamic.searches.search_symbols import WaysOfSearches
 from axioms.dynamic.searches.search_threads import (
@@ -172,7 +173,7 @@ class SearchBlock(SearchTickets):
 
     def _recover(self, thread: Any, compiled: Any, op: Op | None, error: Exception) -> None:
         """An instruction met a symbol. Raises OpenSearch where that is not the reason."""
-        if isinstance(error, IsSum):
+        if isinstance(error, SwapFound):
             raise error
         if op is None or isinstance(error, UnknownErrand | OpenSearch):
             raise OpenSearch(op) from None
@@ -297,7 +298,20 @@ class SearchBlock(SearchTickets):
 
     def reads(self, thread: Any, address: int, size: int) -> Any:
         cell = self._reach(thread, "R", address, size)
+        if self._told:
+            return self._told.pop().value
+        if cell.follows_moves and not cell.top:
+            raise Divides([*self._each_found(cell, set(self.possible_of(cell)))])
         return self._look(cell, thread)
+
+    def _each_found(self, cell: SearchedBytes, values: set[int]) -> Iterator[FoundThere]:
+        """The ways of a look at a cell, one for each value that may be found."""
+        cell.any.add(self.number)
+        for value in sorted(values):
+            finds = ((cell, SymbolRange(cell, among=frozenset((value,)))),)
+            passed = self.passes(finds)
+            if passed is not None:
+                yield FoundThere(value, self.ranges, self.won, finds, False, passed)
 
     def _look(self, cell: SearchedBytes, thread: Any) -> Any:
         """What is found there: a number where it can be one only, else a symbol."""
@@ -321,6 +335,7 @@ class SearchBlock(SearchTickets):
         cell = self._reach(thread, "W", address, size)
         self._wrote = True
         self._done |= {DoneInStep(cell, stores=True)}
+        cell.strays = True
         self.of.again(cell.is_claimed(None, None))
         stored, use = self.stored(value, size), thread.instruction.use
         for one in stored:
@@ -338,6 +353,8 @@ class SearchBlock(SearchTickets):
         if told:
             self._told = []
             cell = self._reach(thread, "A", address, size)
+            if told[0].moves is not None:
+                self.kept = self.kept._replace(moves=self.kept.moves | {told[0].moves})
             if told[0].adds:
                 self._added = (*self._added, (cell, told[0].adds))
                 self._adds(cell, told[0].adds)
@@ -384,6 +401,7 @@ class SearchBlock(SearchTickets):
                 raise UnknownErrand
             if writes and written & mask(8 * size) != value:
                 changes = True
+                cell.moves.add((value, written & mask(8 * size)))
                 self.puts.add((cell, written & mask(8 * size)))
         if changes:
             self._wrote = True
@@ -408,6 +426,7 @@ class SearchBlock(SearchTickets):
         without = frozenset((compared,))
         possible = set(self.possible_of(cell))
         if exchanges:
+            cell.strays = True
             self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
             self.of.again(cell.is_claimed(compared, put, exchanges=True))
             self.puts.add((cell, put))
@@ -417,12 +436,16 @@ class SearchBlock(SearchTickets):
             swaps = compared != put
             won = self.won | {cell} if swaps else self.won
             found = () if swaps else ((cell, SymbolRange(cell, among=without)),)
-            ways.append(FoundThere(compared, self.ranges, won, found, swaps, self.passed))
+            moves = CellMove(cell, compared, put) if swaps and cell.follows_moves else None
+            ways.append(FoundThere(compared, self.ranges, won, found, swaps, self.passed, moves=moves))
             if swaps and not exchanges:
+                cell.moves.add((compared, put))
                 self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
                 self.of.again(cell.is_claimed(compared, put))
                 self.puts.add((cell, put))
-        if not possible - {compared}:
+        if cell.follows_moves:
+            ways += self._each_found(cell, possible - {compared})
+        elif not possible - {compared}:
             cell.other.setdefault(without, set()).add(self.number)
         else:
             finds = ((cell, SymbolRange(cell, without)),)
@@ -448,7 +471,8 @@ class SearchBlock(SearchTickets):
         cell = self.of.cell(self.node.start, segment, first, size)
         handed = self.handed
         late = bool(strong) and handed.fenced
-        self.reaches.add(ReachedBytes(kind, strong, cell, self.won, thread.op, handed.behind, handed.put, late))
+        reached = ReachedBytes(kind, strong, cell, self.won, thread.op, handed.behind, handed.put, late)
+        self.reaches.add(reached._replace(moves=self.kept.moves))
         return cell
 
     # What else a copy does.

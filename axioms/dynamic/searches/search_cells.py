@@ -75,6 +75,11 @@ class SearchedBytes:
     ends: frozenset[int] | None = None
     bag: SearchBag | None = None
     is_role: bool = False
+    #: By which operations it comes from a value to another one; whether it is written by others, too; and whether it matters
+    #: which thread has made which of them.
+    moves: set[tuple[int, int]] = field(default_factory=set)
+    strays: bool = False
+    follows_moves: bool = False
     #: The searches that may write, as bits; and whoever asked who they are, for any value, for one, for one beside some.
     by: int = 0
     counted: set[int] = field(default_factory=set)

@@ -30,12 +30,13 @@ class OpenSearch(Exception):
         self.op = op
 
 
-class IsSum(Exception):
-    """Numbers are added to a cell by compare-and-swaps that compare with whatever was found there."""
+class SwapFound(Exception):
+    """A compare-and-swap compares with whatever was found in a cell, and puts a function of that there; `adds`: a number
+    more."""
 
-    def __init__(self, cell: SearchedBytes) -> None:
+    def __init__(self, cell: SearchedBytes, *, adds: bool) -> None:
         super().__init__(cell)
-        self.cell = cell
+        self.cell, self.adds = cell, adds
 
 
 @dataclass(eq=False)
@@ -54,10 +55,18 @@ class SearchStart:
     copy: Any = None
 
 
+class CellMove(NamedTuple):
+    """A compare-and-swap that has put something else into a cell than it found there."""
+
+    cell: SearchedBytes
+    found: int
+    put: int
+
+
 class ReachedBytes(NamedTuple):
     """An access on a way: kind and scope as of `core.shadow.Access`, by who has won some cells; by an instruction of
     a number. `behind` and `put`: as of `searches.search_handed.HandedCells`; `late`: it is strong, and comes behind a
-    fence that may be all that releases what is told next."""
+    fence that may be all that releases what is told next; `moves`: as of `KeptTickets`."""
 
     kind: str
     strong: str
@@ -67,6 +76,7 @@ class ReachedBytes(NamedTuple):
     behind: frozenset[SearchedBytes] = frozenset()
     put: frozenset[SearchedBytes] = frozenset()
     late: bool = False
+    moves: frozenset[CellMove] = frozenset()
 
 
 class SearchStore(NamedTuple):
@@ -107,18 +117,20 @@ class TicketPlace(NamedTuple):
 
 class KeptTickets(NamedTuple):
     """What a thread has done on its way with tickets: for which cells that it has won it has added to others, what it has
-    stored at places of its tickets, and at those of its last ticket of a cell (`fresh`)."""
+    stored at places of its tickets, and at those of its last ticket of a cell (`fresh`). `moves`: of cells of which it may
+    matter which thread has made them."""
 
     used: frozenset[tuple[SearchedBytes, SearchedBytes]] = frozenset()
     stored: frozenset[tuple[TicketPlace, int | None]] = frozenset()
     fresh: frozenset[TicketPlace] = frozenset()
+    moves: frozenset[CellMove] = frozenset()
 
     def adds(self, cell: SearchedBytes, owner: SearchedBytes | None) -> KeptTickets:
         used = self.used if owner is None else self.used | {(cell, owner)}
-        return KeptTickets(used, self.stored, frozenset(place for place in self.fresh if place.cell is not cell))
+        return self._replace(used=used, fresh=frozenset(place for place in self.fresh if place.cell is not cell))
 
     def stores(self, place: TicketPlace, value: int | None) -> KeptTickets:
-        return KeptTickets(self.used, self.stored | {(place, value)}, self.fresh | {place})
+        return self._replace(stored=self.stored | {(place, value)}, fresh=self.fresh | {place})
 
 
 #: What a thread has where a search begins.
@@ -205,8 +217,8 @@ class SearchNode:
 __all__ = [
     "NOTHING_KEPT",
     "BagStore",
+    "CellMove",
     "DoneInStep",
-    "IsSum",
     "KeptTickets",
     "OpenSearch",
     "OwnedSum",
@@ -216,6 +228,7 @@ __all__ = [
     "SearchStart",
     "SearchStep",
     "SearchStore",
+    "SwapFound",
     "TicketPlace",
     "bits",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange
+from axioms.dynamic.searches.search_nodes import CellMove
 from axioms.dynamic.tickets.errand_threads import ErrandThread, UnknownErrand
 from ptxcore.isa.effect_kinds import UPDATES
 from ptxcore.isa.form import Use
@@ -35,7 +36,8 @@ class Divides(BaseException):
 
 
 class FoundThere(NamedTuple):
-    """What an operation may find, and what is so then; `adds`: it adds a number by that; `retries`: as of `SearchStep`."""
+    """What an operation may find, and what is so then; `adds`: it adds a number by that; `retries`: as of `SearchStep`;
+    `moves`: it is such a move."""
 
     value: Any
     ranges: dict[Term, SymbolRange]
@@ -45,6 +47,7 @@ class FoundThere(NamedTuple):
     passed: frozenset[SearchedBytes]
     adds: int = 0
     retries: bool = False
+    moves: CellMove | None = None
 
 
 class Searcher(ErrandThread):

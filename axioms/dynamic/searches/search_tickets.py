@@ -9,11 +9,11 @@ from axioms.dynamic.core.accesses import scope_of
 from axioms.dynamic.searches.search_cells import SearchedBytes, SymbolRange, any_ticket
 from axioms.dynamic.searches.search_nodes import (
     BagStore,
-    IsSum,
     OwnedSum,
     SearchAppend,
     SearchNode,
     SearchStore,
+    SwapFound,
     TicketPlace,
 )
 from axioms.dynamic.searches.search_symbols import SearchSymbols, WaysOfSearches
@@ -55,7 +55,7 @@ class SearchTickets(SearchSymbols):
 
     def _added_by_swap(self, cell: SearchedBytes, compared: Any, put: Any) -> list[FoundThere]:
         """The ways of a compare-and-swap that compares with what was found in the cell, and puts a number more there: it adds
-        the number, or finds something else; none where it is no such one. Raises IsSum where the cell is taken for none."""
+        the number, or finds something else; none where it is no such one. Raises SwapFound where that is news."""
         if self.of.sums is None or not isinstance(compared, Varying) or not isinstance(put, Varying):
             return []
         one, width = compared.term, 8 * cell.size
@@ -63,10 +63,11 @@ class SearchTickets(SearchSymbols):
         if of is None or of.cell is not cell or one.width != width or put.term.width != width:
             return []
         form = congruent(put.term, lambda of: (0, mask(width)) if of is one else None)
-        if form is None or form.factors != {one: 1} or not 0 < form.start & mask(width) < 1 << (width - 1):
+        adds = form is not None and form.factors == {one: 1} and 0 < form.start & mask(width) < 1 << (width - 1)
+        if not cell.top and (adds or (symbols_of(put.term) == {one} and not cell.follows_moves)):
+            raise SwapFound(cell, adds=adds)
+        if form is None or not adds:
             return []
-        if not cell.top:
-            raise IsSum(cell)
         if of.among is not None:
             return []
         addend = form.start & mask(width)
@@ -88,6 +89,7 @@ class SearchTickets(SearchSymbols):
     def _puts_anything(self, cell: SearchedBytes, *, adds: bool) -> None:
         """An atomic operation puts something there of which nothing is known; `adds`: by adding a number."""
         self.stores.add(SearchStore(cell, frozenset(), hands_over=False))
+        cell.strays = True
         self.of.again(cell.is_claimed(None, None, adds=adds))
         self.puts.add((cell, None))
 

@@ -52,7 +52,10 @@ class Searches:
         past: PastBytes,
         earlier: dict[int, EarlierBytes],
         sums: Container[CellKey] | None = None,
+        moved: Container[CellKey] = (),
     ) -> None:
+        #: Cells of which it matters which thread has made which moves.
+        self.moved = moved
         #: Cells to which compare-and-swaps add numbers, whatever they hold; None: no cell is taken for such a one.
         self.sums = sums
         self.starts, self.live, self.past, self.earlier = starts, live, past, earlier
@@ -191,6 +194,8 @@ class Searches:
                 segment, first, size, epoch, values, dict.fromkeys(values, EVERYBODY), top or is_sum
             )
             found.claimed, found.carried = claimed, claimed != -1
+            found.follows_moves = key in self.moved
+            found.once = not found.follows_moves
             found.by = 0 if earlier is None else earlier.by << len(self.starts)
             found.bag = None if earlier is None else earlier.bag
         return found

@@ -21,7 +21,8 @@ from axioms.dynamic.searches.search_cells import CellKey, EarlierBytes, PastByte
 from axioms.dynamic.searches.search_claims import CertainClaims
 from axioms.dynamic.searches.search_ends import check_ends
 from axioms.dynamic.searches.search_handovers import comes_behind, promised, telling
-from axioms.dynamic.searches.search_nodes import IsSum, OpenSearch, ReachedBytes, SearchStart, bits
+from axioms.dynamic.searches.search_moves import MovesApart, moved_cells
+from axioms.dynamic.searches.search_nodes import OpenSearch, ReachedBytes, SearchStart, SwapFound, bits
 from axioms.dynamic.searches.searches import Searches
 from axioms.dynamic.waits.waiting import plain
 from ptxcore.clock import OutOfTime
@@ -82,6 +83,7 @@ class Searching(Determinate):
         self._left_bytes = {byte for at, place in left.places.items() for byte in range(at, at + place.size)}
         self._outside: list[_Outside] = []
         self._number = 1
+        self._cells: list[SearchedBytes] = []
         self._memory: dict[int, Segment] = {}
         self._bases: dict[int, int] = {}
 
@@ -228,24 +230,29 @@ class Searching(Determinate):
 
     def _settle_in_some_way(self) -> LeftByLaunches:
         """With cells to which compare-and-swaps add numbers as sums; where that leaves something open, with all that they may
-        hold."""
-        sums: frozenset[CellKey] = frozenset()
+        hold, and then by who has made which moves."""
+        sums: frozenset[CellKey] | None = frozenset()
+        moved: frozenset[CellKey] = frozenset()
         while True:
             try:
-                return self._settle(sums)
-            except IsSum as found:
-                sums |= {found.cell.key}
+                return self._settle(sums, moved)
+            except SwapFound as found:
+                key = {found.cell.key}
+                sums, moved = ((sums or frozenset()) | key, moved) if found.adds else (sums, moved | key)
             except OpenSearch:
-                if not sums:
+                if sums or (sums is not None and moved):
+                    sums, moved = None, frozenset()
+                elif moved or not (moved := moved_cells(self._cells)):
                     raise
-                return self._settle(None)
 
-    def _settle(self, sums: frozenset[CellKey] | None) -> LeftByLaunches:
+    def _settle(self, sums: frozenset[CellKey] | None, moved: frozenset[CellKey]) -> LeftByLaunches:
+        self._cells = []
         live = self.live_of(self.starts[0].thread) if self.starts else None
         cells: list[SearchedBytes] = []
         if live is not None:
-            searches = Searches(self.starts, live, self._past, self.left.places, sums)
+            searches = Searches(self.starts, live, self._past, self.left.places, sums, moved)
             searches.go()
+            self._cells = list(searches.cells.values())
             self.nodes = len(searches.nodes)
             _check_where_they_end(searches)
             told = telling(searches.nodes, searches.cells.values())
@@ -336,6 +343,7 @@ class _HeldAgainst:
         appended: dict[ReachedBytes, int],
     ) -> None:
         self.told = told
+        self._moves = MovesApart()
         self.clocks, self.starts = watcher.clocks, searches.starts
         self.by: dict[ReachedBytes, int] = defaultdict(int)
         for node in searches.nodes:
@@ -392,6 +400,8 @@ class _HeldAgainst:
             return
         if any(cell.once and cell in other.won for cell in one.won):
             return  # one execution has at most one of them
+        if not a.follows_moves and self._moves.excluded(one.moves, other.moves):
+            return  # of what moves a cell all is looked at: the argument rests on that
         if comes_behind(one, other, self.told) or comes_behind(other, one, self.told):
             return
         mine, others = self.by[one], self.by[other]

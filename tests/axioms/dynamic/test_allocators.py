@@ -82,7 +82,7 @@ def test_tickets_are_as_far_apart_as_all_additions_say(monkeypatch: pytest.Monke
 def test_an_allocator_of_many_threads_is_right_whoever_comes_first() -> None:
     sizes = "and.b32 %r6, %r4, 1; add.u32 %r6, %r6, 1;"
     second = " setp.ne.u32 %p4, %r6, 2; @%p4 bra END; st.global.u32 [%rd6+4], %r5;"
-    for room in (300, 301):
+    for room in (80, 81):
         body = sizes + _takes("%r6", room) + second
-        found = by_searches(ticketed_kernel(body, 4, 64, words=300, start=(0, 0), forall="c[1] == 0"))
-        assert (found is not None) == (room == 300)
+        found = by_searches(ticketed_kernel(body, 2, 32, words=80, start=(0, 0), forall="c[1] == 0"))
+        assert (found is not None) == (room == 80)

@@ -26,6 +26,7 @@ OTHERS = {
     "axioms/dynamic/wrong/suspected.py event": "likewise",
     "axioms/dynamic/wrong/torn.py event": "likewise",
     "axioms/dynamic/waits/waiting.py w": "likewise",
+    "axioms/dynamic/waits/written.py w": "likewise",
     "axioms/liveness/reasons.py s": "where a thread is blocked",
     "axioms/liveness/search.py s": "likewise",
     "axioms/liveness/search.py stop": "likewise",

@@ -29,9 +29,10 @@ def test_what_a_run_says_of_waits_and_sections_the_formula_says(seeds: range, mo
 
 
 @pytest.mark.campaign
-@pytest.mark.compares(0.6)
+@pytest.mark.compares(0.4)
 def test_what_a_run_says_of_many_waits_and_sections_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    compare_right(generated.made, range(1000, 1000 + share(4000)), monkeypatch, _run, _told)
+    """What is left open costs nothing: a share of so few kernels that all may be is none."""
+    compare_right(generated.made, range(1000, 1000 + max(20, share(4000))), monkeypatch, _run, _told)
 
 
 _LOCK = " TAKE: atom.acquire.gpu.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p1, %r5, 0; @%p1 bra TAKE;\n"
